@@ -1,0 +1,188 @@
+"""The whole surface of the extension module. Positions are logical (format notes §2.3)."""
+
+from collections.abc import Sequence
+from typing import Literal, final
+
+__version__: str
+
+@final
+class Table:
+    """A table as far as Python needs it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def keyspace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> Literal["table", "view"]: ...
+    @property
+    def cdc(self) -> bool: ...
+    @property
+    def counter(self) -> bool: ...
+
+@final
+class Schema:
+    """All tables that are known, by id. Immutable."""
+
+    @staticmethod
+    def from_cql(text: str) -> Schema:
+        """What `DESCRIBE … WITH INTERNALS` prints. Raises SchemaError with the line."""
+    @staticmethod
+    def from_system_rows(rows: bytes) -> Schema:
+        """JSON of the rows of `system_schema`. Raises SchemaError."""
+    def merged(self, newer: Schema) -> Schema:
+        """`newer`, with every table and column that only this one knows."""
+    def tables(self) -> list[Table]: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __len__(self) -> int: ...
+
+@final
+class EventFormat:
+    """How events look and which tables are published. Immutable."""
+
+    def __new__(
+        cls,
+        *,
+        topic_prefix: str,
+        cluster: str,
+        node_id: str,
+        connector_version: str = ...,
+        cells: bool = True,
+        op_style: Literal["native", "envelope"] = "native",
+        partition_by: Literal["partition_key", "key"] = "partition_key",
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        all_tables: bool = False,
+    ) -> EventFormat:
+        """`include` and `exclude` are regular expressions over `keyspace.table`, matched whole.
+        `all_tables` publishes tables without `cdc = true` too (for `agent dump`)."""
+
+@final
+class Descriptor:
+    """The header of a segment."""
+
+    @property
+    def segment(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def segment_id(self) -> int: ...
+    @property
+    def compression(self) -> str | None: ...
+    @property
+    def encrypted(self) -> bool: ...
+
+@final
+class Gap:
+    """A range of a segment that gave no events, and why."""
+
+    @property
+    def segment(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int | None:
+        """None: to the end of the segment."""
+    @property
+    def cause(self) -> str: ...
+
+@final
+class Blocked:
+    """The record that stopped a read, and what it needs."""
+
+    @property
+    def position(self) -> int:
+        """End position of the record."""
+    @property
+    def table_id(self) -> str: ...
+    @property
+    def column(self) -> str | None: ...
+    @property
+    def reason(self) -> str:
+        """One sentence."""
+
+Message = tuple[str, bytes, bytes, list[tuple[str, bytes]], int]
+"""topic, key, value, headers, partition hash (31 bits; partition = hash % partitions)"""
+
+@final
+class EventBatch:
+    """Events as bytes, numbered 0 … len-1. Immutable; owns its memory."""
+
+    def __len__(self) -> int: ...
+    @property
+    def size_bytes(self) -> int:
+        """Keys and values."""
+    @property
+    def segment(self) -> str: ...
+    @property
+    def start_position(self) -> int: ...
+    @property
+    def end_position(self) -> int:
+        """Where the next read starts."""
+    @property
+    def stop(self) -> Literal["full", "end", "blocked"]: ...
+    @property
+    def blocked(self) -> Blocked | None: ...
+    @property
+    def gaps(self) -> list[Gap]: ...
+    @property
+    def mutations(self) -> int: ...
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Partition updates that gave no events, by reason: not_cdc, view, system, counter,
+        filtered, unknown_table."""
+    @property
+    def counts(self) -> dict[tuple[str, str], int]:
+        """Events by (keyspace.table, op)."""
+    @property
+    def last_write_ts_us(self) -> int | None:
+        """Largest write time in the last event."""
+    def position_after(self, events: int) -> int:
+        """Position that is reached when the first `events` events are done: the end of the last
+        mutation wholly among them; `end_position` for all of them."""
+    def messages(self, first: int, stop: int) -> list[Message]: ...
+    def ndjson(self, first: int, stop: int) -> bytes:
+        """One line an event: {"topic","key","value","headers"}; key and value as JSON."""
+
+@final
+class SegmentReader:
+    """Reads one segment forward. Not for two threads at once."""
+
+    def __new__(cls, path: str, *, name: str | None = None, position: int = 0) -> SegmentReader:
+        """`name` is the segment's file name when `path` has another; `position` a record's end, as
+        given by `end_position`. Raises CorruptSegmentError for an unreadable header,
+        UnsupportedFeatureError for what this reader does not know, OSError."""
+    @property
+    def descriptor(self) -> Descriptor: ...
+    @property
+    def position(self) -> int: ...
+    def read(
+        self,
+        schema: Schema,
+        event_format: EventFormat,
+        *,
+        limit: int | None = None,
+        complete: bool = False,
+        max_events: int = 5000,
+        max_bytes: int = 1 << 20,
+        unknown_tables: Literal["block", "skip"] = "block",
+    ) -> EventBatch:
+        """Next events, from sections whose logical end is at most `limit`. `complete`: the file
+        is final, so what cannot be read is damage and not 'not yet'. Releases the GIL."""
+    def skip(self) -> Gap:
+        """Passes over the record that the last read was blocked by."""
+    def dump(
+        self, schema: Schema, *, limit: int | None = None, complete: bool = True, max_bytes: int = 1 << 20
+    ) -> bytes:
+        """Next lines of the canonical dump (docs/dump-format.md); b"" at the end. Gaps are
+        collected in `gaps`."""
+    @property
+    def gaps(self) -> list[Gap]:
+        """Gaps met so far."""
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Partition updates without a line so far, by reason (`dump`)."""
+
+def read_descriptor(path: str, *, name: str | None = None) -> Descriptor: ...

@@ -1,0 +1,25 @@
+"""Errors of the parser.
+
+    CommitLogError
+    ├── CorruptSegmentError      the header of a segment cannot be read
+    ├── UnsupportedFeatureError  a version, compressor or encryption that this reader lacks
+    └── SchemaError              a schema text or schema rows cannot be understood
+
+Damage inside a segment is no exception: it is a `Gap` in the batch.
+"""
+
+
+class CommitLogError(Exception):
+    """Root of the tree."""
+
+
+class CorruptSegmentError(CommitLogError):
+    """The header of a segment cannot be read; the message names the file and the cause."""
+
+
+class UnsupportedFeatureError(CommitLogError):
+    """A version, compressor or encryption that this reader does not know."""
+
+
+class SchemaError(CommitLogError):
+    """A schema text or schema rows cannot be understood; the message names the line."""

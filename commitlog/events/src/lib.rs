@@ -1,0 +1,1 @@
+//! Turns decoded mutations into change events.

@@ -1,0 +1,53 @@
+"""Records inside a section: length, checksum, payload, checksum (format notes §3)."""
+
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .errors import CorruptSegment
+from .sections import Section
+
+OVERHEAD = 12
+"""Bytes of a record beside its payload: the length, its checksum, the checksum over both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One serialised mutation. `start` and `end` are logical positions; `end` is its identity."""
+
+    start: int
+    end: int
+    payload: bytes
+
+
+def read_records(section: Section, segment: str, skipped: Counter[str]) -> Iterator[Record]:
+    """The records of `section`, in order. Raises CorruptSegment.
+
+    A length of zero is left by an allocation that was never written: the rest of the section is
+    passed over and counted in `skipped` (§2.8). Source: CommitLogReader#readSection.
+    """
+    content = section.content
+    at = 0
+    while at < len(content):
+        start = section.start + at
+        left = len(content) - at
+        if left < 4:
+            raise CorruptSegment(segment, start, f"{left} bytes left over in the section")
+        length_bytes = content[at : at + 4]
+        length = int.from_bytes(length_bytes, "big")
+        if length == 0:
+            skipped["zeros instead of a record"] += 1
+            return
+        crc = zlib.crc32(length_bytes)
+        if crc.to_bytes(4, "big") != content[at + 4 : at + 8]:
+            raise CorruptSegment(segment, start, "checksum of the record length does not match")
+        if length + OVERHEAD > left:
+            raise CorruptSegment(segment, start, f"record of {length} bytes, {left} left")
+        payload = content[at + 8 : at + 8 + length]
+        # The second checksum continues the first one, it does not start again.
+        crc = zlib.crc32(payload, crc)
+        if crc.to_bytes(4, "big") != content[at + 8 + length : at + OVERHEAD + length]:
+            raise CorruptSegment(segment, start, "checksum of the record does not match")
+        at += OVERHEAD + length
+        yield Record(start, section.start + at, payload)

@@ -103,9 +103,6 @@ class Blocked:
     def reason(self) -> str:
         """One sentence."""
 
-Message = tuple[str, bytes, bytes, list[tuple[str, bytes]], int]
-"""topic, key, value, headers, partition hash (31 bits; partition = hash % partitions)"""
-
 @final
 class EventBatch:
     """Events as bytes, numbered 0 … len-1. Immutable; owns its memory."""
@@ -142,7 +139,11 @@ class EventBatch:
     def position_after(self, events: int) -> int:
         """Position that is reached when the first `events` events are done: the end of the last
         mutation wholly among them; `end_position` for all of them."""
-    def messages(self, first: int, stop: int) -> list[Message]: ...
+    def messages(
+        self, first: int, stop: int
+    ) -> list[tuple[str, bytes, bytes, list[tuple[str, bytes]], int]]:
+        """(topic, key, value, headers, partition hash) of events first … stop-1; the hash has 31
+        bits and the partition is hash % partitions."""
     def ndjson(self, first: int, stop: int) -> bytes:
         """One line an event: {"topic","key","value","headers"}; key and value as JSON."""
 

@@ -79,7 +79,7 @@ class Bound:
 
     kind: str
     clustering: Clustering
-    deletion: Deletion | None
+    deletion: Deletion
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class Boundary:
 
     kind: str
     clustering: Clustering
-    close: Deletion | None
-    open: Deletion | None
+    close: Deletion
+    open: Deletion
 
 
 Item = Row | Bound | Boundary

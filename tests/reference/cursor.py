@@ -2,11 +2,11 @@
 
 from uuid import UUID
 
-from .errors import Malformed
+from .errors import MalformedError
 
 
 class Cursor:
-    """A place in a buffer. Every read moves it forward; reading past the end raises Malformed."""
+    """A place in a buffer. Every read moves it forward; reading past the end raises MalformedError."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -21,7 +21,7 @@ class Cursor:
         end = self.offset + count
         if end > len(self._data):
             left = len(self._data) - self.offset
-            raise Malformed(self.offset, f"{count} bytes expected, {left} left")
+            raise MalformedError(self.offset, f"{count} bytes expected, {left} left")
         taken = self._data[self.offset : end]
         self.offset = end
         return taken

@@ -6,11 +6,14 @@ import zlib
 from dataclasses import dataclass
 
 from .cursor import Cursor
-from .errors import CorruptSegment, Malformed, UnsupportedSegment
+from .errors import CorruptSegmentError, MalformedError, UnsupportedSegmentError
 
 SEGMENT_NAME = re.compile(r"CommitLog-(\d+)-(\d+)\.log")
 VERSIONS = (6, 7, 8)
-"""Commit-log versions whose payload this package reads: 3.0 to 3.11, 4.x and 5.0 by default, 5.0."""
+"""Commit-log versions whose payload this package reads.
+
+6 is written by 3.0 and 3.11, 7 by 4.x and by 5.0 as configured at first, 8 by 5.0 in mode NONE.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +41,8 @@ def id_words(segment_id: int) -> bytes:
 def read_descriptor(data: bytes, segment: str) -> Descriptor:
     """The header of the segment file `data` whose name is `segment`.
 
-    Raises CorruptSegment for a bad checksum or a header that disagrees with the name, and
-    UnsupportedSegment for what this package cannot read. Source: CommitLogDescriptor#readHeader.
+    Raises CorruptSegmentError for a bad checksum or a header that disagrees with the name, and
+    UnsupportedSegmentError for what this package cannot read. Source: CommitLogDescriptor#readHeader.
     """
     cursor = Cursor(data)
     try:
@@ -48,8 +51,10 @@ def read_descriptor(data: bytes, segment: str) -> Descriptor:
         json_length = cursor.u16()
         parameters_text = cursor.take(json_length)
         stored_crc = cursor.take(4)
-    except Malformed as error:
-        raise CorruptSegment(segment, error.offset, f"header is cut short: {error.what}") from error
+    except MalformedError as error:
+        raise CorruptSegmentError(
+            segment, error.offset, f"header is cut short: {error.what}"
+        ) from error
     covered = (
         version.to_bytes(4, "big", signed=True)
         + id_words(segment_id)
@@ -57,16 +62,18 @@ def read_descriptor(data: bytes, segment: str) -> Descriptor:
         + parameters_text
     )
     if zlib.crc32(covered).to_bytes(4, "big") != stored_crc:
-        raise CorruptSegment(segment, 0, "header checksum does not match")
+        raise CorruptSegmentError(segment, 0, "header checksum does not match")
     named = SEGMENT_NAME.fullmatch(segment)
     if named is None:
-        raise CorruptSegment(segment, 0, "not a segment name, CommitLog-<version>-<id>.log")
+        raise CorruptSegmentError(segment, 0, "not a segment name, CommitLog-<version>-<id>.log")
     if (int(named[1]), int(named[2])) != (version, segment_id):
-        raise CorruptSegment(
+        raise CorruptSegmentError(
             segment, 0, f"header says version {version} and id {segment_id}, unlike the name"
         )
     if version not in VERSIONS:
-        raise UnsupportedSegment(segment, 0, f"commit-log version {version}, known are {VERSIONS}")
+        raise UnsupportedSegmentError(
+            segment, 0, f"commit-log version {version}, known are {VERSIONS}"
+        )
     return Descriptor(
         segment, version, segment_id, _compression(parameters_text, segment), cursor.offset
     )
@@ -76,10 +83,12 @@ def _compression(parameters_text: bytes, segment: str) -> str | None:
     try:
         parameters = json.loads(parameters_text)
     except ValueError as error:
-        raise CorruptSegment(segment, 14, f"header parameters are not JSON: {error}") from error
+        raise CorruptSegmentError(
+            segment, 14, f"header parameters are not JSON: {error}"
+        ) from error
     if not isinstance(parameters, dict):
-        raise CorruptSegment(segment, 14, "header parameters are not a JSON object")
+        raise CorruptSegmentError(segment, 14, "header parameters are not a JSON object")
     if "encCipher" in parameters and "encKeyAlias" in parameters:
-        raise UnsupportedSegment(segment, 14, f"encrypted with {parameters['encCipher']}")
+        raise UnsupportedSegmentError(segment, 14, f"encrypted with {parameters['encCipher']}")
     name = parameters.get("compressionClass")
     return str(name).removeprefix("org.apache.cassandra.io.compress.") if name else None

@@ -1,11 +1,11 @@
 """What can be wrong with a segment, and where.
 
 ```
-SegmentError            segment, position, what
-├── CorruptSegment      the bytes contradict the format: a checksum, a length, a flag
-├── UnsupportedSegment  the bytes are fine, this reader cannot read them (version, compressor, encryption)
-└── StaleSchema         the bytes name a column that the given schema does not have
-Malformed               offset, what: raised below the level that knows which segment it reads
+SegmentError                 segment, position, what
+├── CorruptSegmentError      the bytes contradict the format: a checksum, a length, a flag
+├── UnsupportedSegmentError  a version, compressor or encryption that this reader does not know
+└── StaleSchemaError         the bytes name a column that the given schema does not have
+MalformedError               offset, what: raised below the level that knows the segment
 ```
 """
 
@@ -24,19 +24,19 @@ class SegmentError(Exception):
         self.what = what
 
 
-class CorruptSegment(SegmentError):
+class CorruptSegmentError(SegmentError):
     """The bytes at `position` contradict the format."""
 
 
-class UnsupportedSegment(SegmentError):
+class UnsupportedSegmentError(SegmentError):
     """The segment has a version, a compressor or an encryption that this reader does not know."""
 
 
-class StaleSchema(SegmentError):
+class StaleSchemaError(SegmentError):
     """The segment names a column that the schema has neither as current nor as dropped."""
 
 
-class Malformed(ValueError):
+class MalformedError(ValueError):
     """Bytes contradict the format at `offset` of the buffer at hand."""
 
     def __init__(self, offset: int, what: str) -> None:

@@ -1,6 +1,6 @@
 """LZ4 blocks as Cassandra frames them."""
 
-from .errors import Malformed
+from .errors import MalformedError
 
 MIN_MATCH = 4
 
@@ -8,10 +8,10 @@ MIN_MATCH = 4
 def decompress(framed: bytes) -> bytes:
     """The content of a little-endian 32-bit length and one raw LZ4 block.
 
-    Source: io.compress.LZ4Compressor; format notes §2.5. Raises Malformed.
+    Source: io.compress.LZ4Compressor; format notes §2.5. Raises MalformedError.
     """
     if len(framed) < 4:
-        raise Malformed(0, "LZ4 block without its length")
+        raise MalformedError(0, "LZ4 block without its length")
     return decompress_block(framed, 4, int.from_bytes(framed[:4], "little"))
 
 
@@ -28,7 +28,7 @@ def decompress_block(block: bytes, start: int, length: int) -> bytes:
     def byte() -> int:
         nonlocal at
         if at >= len(block):
-            raise Malformed(at, "LZ4 block ends inside a sequence")
+            raise MalformedError(at, "LZ4 block ends inside a sequence")
         at += 1
         return block[at - 1]
 
@@ -45,7 +45,7 @@ def decompress_block(block: bytes, start: int, length: int) -> bytes:
         token = byte()
         literals = continued(token >> 4)
         if at + literals > len(block) or len(out) + literals > length:
-            raise Malformed(at, f"{literals} LZ4 literals do not fit")
+            raise MalformedError(at, f"{literals} LZ4 literals do not fit")
         out += block[at : at + literals]
         at += literals
         if at == len(block):
@@ -54,10 +54,10 @@ def decompress_block(block: bytes, start: int, length: int) -> bytes:
         match = continued(token & 15) + MIN_MATCH
         source = len(out) - distance
         if distance == 0 or source < 0 or len(out) + match > length:
-            raise Malformed(at, f"LZ4 match of {match} bytes, {distance} back, does not fit")
+            raise MalformedError(at, f"LZ4 match of {match} bytes, {distance} back, does not fit")
         # A match may run into the bytes that it makes itself: it then repeats its first `distance`.
         pattern = out[source : source + match]
         out += (pattern * (match // len(pattern) + 1))[:match]
     if len(out) != length:
-        raise Malformed(at, f"LZ4 block gives {len(out)} bytes, its length says {length}")
+        raise MalformedError(at, f"LZ4 block gives {len(out)} bytes, its length says {length}")
     return bytes(out)

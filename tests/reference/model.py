@@ -23,7 +23,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """The row marker of an INSERT (LivenessInfo); `ttl_s` and `ldt_s` are None unless it expires."""
+    """What an INSERT leaves beside its cells (LivenessInfo); only one that expires has all three."""
 
     timestamp_us: int
     ttl_s: int | None

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .errors import CorruptSegment
+from .errors import CorruptSegmentError
 from .sections import Section
 
 OVERHEAD = 12
@@ -22,7 +22,7 @@ class Record:
 
 
 def read_records(section: Section, segment: str, skipped: Counter[str]) -> Iterator[Record]:
-    """The records of `section`, in order. Raises CorruptSegment.
+    """The records of `section`, in order. Raises CorruptSegmentError.
 
     A length of zero is left by an allocation that was never written: the rest of the section is
     passed over and counted in `skipped` (§2.8). Source: CommitLogReader#readSection.
@@ -33,7 +33,7 @@ def read_records(section: Section, segment: str, skipped: Counter[str]) -> Itera
         start = section.start + at
         left = len(content) - at
         if left < 4:
-            raise CorruptSegment(segment, start, f"{left} bytes left over in the section")
+            raise CorruptSegmentError(segment, start, f"{left} bytes left over in the section")
         length_bytes = content[at : at + 4]
         length = int.from_bytes(length_bytes, "big")
         if length == 0:
@@ -41,13 +41,15 @@ def read_records(section: Section, segment: str, skipped: Counter[str]) -> Itera
             return
         crc = zlib.crc32(length_bytes)
         if crc.to_bytes(4, "big") != content[at + 4 : at + 8]:
-            raise CorruptSegment(segment, start, "checksum of the record length does not match")
+            raise CorruptSegmentError(
+                segment, start, "checksum of the record length does not match"
+            )
         if length + OVERHEAD > left:
-            raise CorruptSegment(segment, start, f"record of {length} bytes, {left} left")
+            raise CorruptSegmentError(segment, start, f"record of {length} bytes, {left} left")
         payload = content[at + 8 : at + 8 + length]
         # The second checksum continues the first one, it does not start again.
         crc = zlib.crc32(payload, crc)
         if crc.to_bytes(4, "big") != content[at + 8 + length : at + OVERHEAD + length]:
-            raise CorruptSegment(segment, start, "checksum of the record does not match")
+            raise CorruptSegmentError(segment, start, "checksum of the record does not match")
         at += OVERHEAD + length
         yield Record(start, section.start + at, payload)

@@ -1,0 +1,102 @@
+"""A mutation and its partition updates (format notes §4.1 to §4.3)."""
+
+from uuid import UUID
+
+from .cql_types import CqlType
+from .cursor import Cursor
+from .errors import MalformedError
+from .model import Item, PartitionUpdate
+from .rows import END_OF_PARTITION, IS_MARKER, RowReader
+from .schema import Schema, Table
+from .times import TimeBases
+
+IS_EMPTY = 0x01
+IS_REVERSED = 0x02
+HAS_PARTITION_DELETION = 0x04
+HAS_STATIC_ROW = 0x08
+HAS_ROW_ESTIMATE = 0x10
+
+
+class UnknownTableError(Exception):
+    """The mutation holds an update of a table that is not in the schema."""
+
+    def __init__(self, table_id: UUID) -> None:
+        super().__init__(str(table_id))
+        self.table_id = table_id
+
+
+class UnknownColumnError(Exception):
+    """An update of `table` has a column that the schema does not have."""
+
+    def __init__(self, table: Table, column: str) -> None:
+        super().__init__(f"{table.keyspace}.{table.name}: {column!r}")
+        self.table = table
+        self.column = column
+
+
+def read_mutation(payload: bytes, version: int, schema: Schema) -> tuple[PartitionUpdate, ...]:
+    """The partition updates of one record.
+
+    `version` is the segment's: 6, 7 or 8. Raises MalformedError, and UnknownTableError or UnknownColumnError for
+    the first name that `schema` lacks: an update has no length, so what follows such a name cannot
+    be read. Source: Mutation$MutationSerializer.
+    """
+    cursor = Cursor(payload)
+    count = cursor.uvint()
+    if count == 0:
+        raise MalformedError(0, "mutation without an update")
+    updates = []
+    for _ in range(count):
+        updates.append(_read_update(cursor, version, schema))
+    if not cursor.at_end():
+        raise MalformedError(cursor.offset, "bytes behind the last update of the mutation")
+    return tuple(updates)
+
+
+def _read_update(cursor: Cursor, version: int, schema: Schema) -> PartitionUpdate:
+    """Source: PartitionUpdate$PartitionUpdateSerializer, UnfilteredRowIteratorSerializer; §4.2."""
+    table_id = cursor.uuid()
+    table = schema.tables.get(table_id)
+    if table is None:
+        raise UnknownTableError(table_id)
+    key = cursor.vbytes()
+    flags = cursor.u8()
+    if flags & IS_EMPTY:
+        return PartitionUpdate(table, key, None, None, ())
+    if flags & IS_REVERSED:
+        raise MalformedError(cursor.offset - 1, "reversed partition update")
+
+    bases = TimeBases.read(cursor, version)
+    static_columns = _read_columns(cursor, table) if flags & HAS_STATIC_ROW else ()
+    regular_columns = _read_columns(cursor, table)
+    rows = RowReader(cursor, bases, table.clustering)
+
+    deletion = bases.deletion(cursor) if flags & HAS_PARTITION_DELETION else None
+    static = rows.static_row(static_columns) if flags & HAS_STATIC_ROW else None
+    if flags & HAS_ROW_ESTIMATE:
+        cursor.uvint()
+    items: list[Item] = []
+    while not (row_flags := cursor.u8()) & END_OF_PARTITION:
+        if row_flags & IS_MARKER:
+            items.append(rows.marker())
+        else:
+            items.append(rows.row(row_flags, regular_columns))
+    return PartitionUpdate(table, key, deletion, static, tuple(items))
+
+
+def _read_columns(cursor: Cursor, table: Table) -> tuple[tuple[str, CqlType], ...]:
+    """The names that bitmaps and cells refer to by place; types come from the schema.
+
+    Source: Columns$Serializer; §4.3.
+    """
+    columns = []
+    for _ in range(cursor.uvint()):
+        offset = cursor.offset
+        try:
+            name = cursor.vbytes().decode()
+        except UnicodeDecodeError as error:
+            raise MalformedError(offset, "column name is not UTF-8") from error
+        if name not in table.columns:
+            raise UnknownColumnError(table, name)
+        columns.append((name, table.columns[name]))
+    return tuple(columns)

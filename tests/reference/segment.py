@@ -1,0 +1,53 @@
+"""A whole segment: header, sections, records, mutations."""
+
+import gzip
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from .descriptor import read_descriptor
+from .errors import CorruptSegmentError, MalformedError, StaleSchemaError
+from .model import Update
+from .mutation import UnknownColumnError, UnknownTableError, read_mutation
+from .records import read_records
+from .schema import Schema
+from .sections import read_sections
+
+
+def read_segment(
+    source: Path | bytes, name: str, schema: Schema, skipped: Counter[str] | None = None
+) -> Iterator[Update]:
+    """The partition updates of a segment, in file order.
+
+    `source` is the file, gzipped if it ends with `.gz`, or its bytes; `name` is the segment's name.
+    A mutation with a table that `schema` does not know is left out as a whole, as Cassandra's own
+    reader does; `skipped` counts such records and other things passed over, by reason.
+
+    Raises CorruptSegmentError, UnsupportedSegmentError or StaleSchemaError at the first byte that cannot be read.
+    The updates given until then are right; nothing behind the last chained marker is ever read.
+    """
+    data = source if isinstance(source, bytes) else read_bytes(source)
+    tally = Counter[str]() if skipped is None else skipped
+    descriptor = read_descriptor(data, name)
+    for section in read_sections(data, descriptor):
+        for record in read_records(section, name, tally):
+            try:
+                mutation = read_mutation(record.payload, descriptor.version, schema)
+            except UnknownTableError as unknown:
+                tally[f"unknown table {unknown.table_id}"] += 1
+                continue
+            except UnknownColumnError as unknown:
+                table = f"{unknown.table.keyspace}.{unknown.table.name}"
+                what = f"column {unknown.column!r} is not in the schema of {table}"
+                raise StaleSchemaError(name, record.start, what) from unknown
+            except MalformedError as error:
+                what = f"payload, {error}"
+                raise CorruptSegmentError(name, record.start, what) from error
+            for index, partition in enumerate(mutation):
+                yield Update(name, record.end, index, len(mutation), partition)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a segment file, unpacked if its name ends with `.gz`."""
+    data = path.read_bytes()
+    return gzip.decompress(data) if path.suffix == ".gz" else data

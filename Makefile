@@ -1,0 +1,111 @@
+# The single entry to everything; `make` alone lists the targets.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+DEPENDENCIES := $(VENV)/.dependencies
+EXTENSION := $(VENV)/.extension
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find commitlog -name '*.rs' -o -name Cargo.toml)
+PYTHON_SOURCES := agent sidecar commitlog tests benches examples
+# Arguments for pytest: make test-fast ARGS="-k offsets"
+ARGS ?=
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE :=
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup build demo demo-live test test-fast check lint fmt types cargo-test \
+	bench fuzz soak peer fixtures docs lock clean prerequisites prerequisites-test
+
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } \
+	    /^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	    /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+##@ Start here
+setup: $(EXTENSION) ## Make .venv: locked dependencies and the extension, in release mode
+
+demo: setup ## Run the agent over a recorded cdc_raw of a real node, without servers
+	@$(PY) -m examples.quickstart.demo
+
+demo-live: prerequisites-test setup ## Run a real Cassandra, a real Kafka and the agent
+	@$(PY) -m examples.live.demo
+
+##@ Tests
+test: prerequisites-test check cargo-test ## Everything: lint, types, Rust tests, Python tests with real servers
+	@$(PY) -m pytest $(ARGS)
+
+test-fast: setup ## The Python tests without servers and without slow ones
+	@$(PY) -m pytest -m "not servers and not slow" $(ARGS)
+
+cargo-test: $(DEPENDENCIES) ## The Rust tests
+	cargo test --quiet --locked --workspace
+
+##@ Static checks
+check: lint types ## lint and types
+
+lint: $(DEPENDENCIES) ## ruff, rustfmt and clippy, warnings being errors
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+
+types: setup ## mypy, strict, and the stub of the extension against the extension
+	$(PY) -m mypy
+	$(PY) -m mypy.stubtest commitlog._commitlog
+
+fmt: $(DEPENDENCIES) ## Format Python and Rust in place
+	$(PY) -m ruff check --fix-only --quiet .
+	$(PY) -m ruff format .
+	cargo fmt --all
+
+##@ Long runs
+bench: prerequisites-test setup ## Benchmarks; figures and machine on stdout (docs/benchmarks.md)
+	@$(PY) -m benches $(ARGS)
+
+fuzz: prerequisites ## Feed damaged segments to the parser
+	@$(PY) -m tests.fuzz $(ARGS)
+
+soak: prerequisites-test setup ## The kill test for hours
+	@$(PY) -m tests.soak $(ARGS)
+
+peer: prerequisites-test setup ## Compare events with a live Debezium
+	@$(PY) -m tests.peer $(ARGS)
+
+fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and Debezium's events anew
+	@$(PY) -m tests.record $(ARGS)
+
+##@ Upkeep
+build: setup ## Build the wheel into dist/
+	$(PY) -m maturin build --release --locked --out dist
+
+docs: setup ## Write docs/configuration.md from the configuration model
+	$(VENV)/bin/agent config docs > $(VENV)/configuration.md
+	mv $(VENV)/configuration.md docs/configuration.md
+
+lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
+	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --custom-compile-command "make lock" \
+	    pyproject.toml -o requirements/runtime.lock
+	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/runtime.lock \
+	    pyproject.toml --group pyproject.toml:dev -o requirements/dev.lock
+
+clean: ## Remove what was built; downloaded servers in .cache/ stay
+	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f commitlog/_commitlog*.so
+
+prerequisites:
+	@scripts/prerequisites build
+
+prerequisites-test:
+	@scripts/prerequisites test
+
+$(DEPENDENCIES): requirements/dev.lock | prerequisites
+	@test -x $(PY) || "$$(scripts/prerequisites --python)" -m venv $(VENV)
+	$(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(EXTENSION): $(DEPENDENCIES) $(RUST_SOURCES) pyproject.toml
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m maturin develop --release --locked --quiet
+	@touch $@

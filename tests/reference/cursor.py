@@ -6,7 +6,7 @@ from .errors import MalformedError
 
 
 class Cursor:
-    """A place in a buffer. Every read moves it forward; reading past the end raises MalformedError."""
+    """A place in a buffer, moved on by every read. Raises MalformedError behind the end."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -9,11 +9,6 @@ from .cursor import Cursor
 from .errors import CorruptSegmentError, MalformedError, UnsupportedSegmentError
 
 SEGMENT_NAME = re.compile(r"CommitLog-(\d+)-(\d+)\.log")
-VERSIONS = (6, 7, 8)
-"""Commit-log versions whose payload this package reads.
-
-6 is written by 3.0 and 3.11, 7 by 4.x and by 5.0 as configured at first, 8 by 5.0 in mode NONE.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +37,8 @@ def read_descriptor(data: bytes, segment: str) -> Descriptor:
     """The header of the segment file `data` whose name is `segment`.
 
     Raises CorruptSegmentError for a bad checksum or a header that disagrees with the name, and
-    UnsupportedSegmentError for what this package cannot read. Source: CommitLogDescriptor#readHeader.
+    UnsupportedSegmentError for what this package cannot read.
+    Source: CommitLogDescriptor#readHeader.
     """
     cursor = Cursor(data)
     try:
@@ -69,10 +65,6 @@ def read_descriptor(data: bytes, segment: str) -> Descriptor:
     if (int(named[1]), int(named[2])) != (version, segment_id):
         raise CorruptSegmentError(
             segment, 0, f"header says version {version} and id {segment_id}, unlike the name"
-        )
-    if version not in VERSIONS:
-        raise UnsupportedSegmentError(
-            segment, 0, f"commit-log version {version}, known are {VERSIONS}"
         )
     return Descriptor(
         segment, version, segment_id, _compression(parameters_text, segment), cursor.offset

@@ -23,7 +23,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """What an INSERT leaves beside its cells (LivenessInfo); only one that expires has all three."""
+    """What an INSERT leaves beside its cells (LivenessInfo); an expiring one has all three."""
 
     timestamp_us: int
     ttl_s: int | None

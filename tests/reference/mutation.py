@@ -37,9 +37,9 @@ class UnknownColumnError(Exception):
 def read_mutation(payload: bytes, version: int, schema: Schema) -> tuple[PartitionUpdate, ...]:
     """The partition updates of one record.
 
-    `version` is the segment's: 6, 7 or 8. Raises MalformedError, and UnknownTableError or UnknownColumnError for
-    the first name that `schema` lacks: an update has no length, so what follows such a name cannot
-    be read. Source: Mutation$MutationSerializer.
+    `version` is the segment's: 6, 7 or 8. Raises MalformedError, and UnknownTableError or
+    UnknownColumnError for the first name that `schema` lacks: an update has no length, so what
+    follows such a name cannot be read. Source: Mutation$MutationSerializer.
     """
     cursor = Cursor(payload)
     count = cursor.uvint()

@@ -6,12 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .descriptor import read_descriptor
-from .errors import CorruptSegmentError, MalformedError, StaleSchemaError
+from .errors import CorruptSegmentError, MalformedError, StaleSchemaError, UnsupportedSegmentError
 from .model import Update
 from .mutation import UnknownColumnError, UnknownTableError, read_mutation
 from .records import read_records
 from .schema import Schema
 from .sections import read_sections
+
+VERSIONS = (6, 7, 8)
+"""Commit-log versions whose payload this package reads.
+
+6 is written by 3.0 and 3.11, 7 by 4.x and by 5.0 as configured at first, 8 by 5.0 in mode NONE.
+"""
 
 
 def read_segment(
@@ -23,12 +29,16 @@ def read_segment(
     A mutation with a table that `schema` does not know is left out as a whole, as Cassandra's own
     reader does; `skipped` counts such records and other things passed over, by reason.
 
-    Raises CorruptSegmentError, UnsupportedSegmentError or StaleSchemaError at the first byte that cannot be read.
-    The updates given until then are right; nothing behind the last chained marker is ever read.
+    Raises CorruptSegmentError, UnsupportedSegmentError or StaleSchemaError at the first place that
+    cannot be read. The updates given until then are right; nothing behind the last chained marker
+    is ever read.
     """
     data = source if isinstance(source, bytes) else read_bytes(source)
     tally = Counter[str]() if skipped is None else skipped
     descriptor = read_descriptor(data, name)
+    if descriptor.version not in VERSIONS:
+        what = f"commit-log version {descriptor.version}, known are {VERSIONS}"
+        raise UnsupportedSegmentError(name, 0, what)
     for section in read_sections(data, descriptor):
         for record in read_records(section, name, tally):
             try:

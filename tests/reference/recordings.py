@@ -1,0 +1,75 @@
+"""Where recorded segments lie, and which of them belong together.
+
+A scenario is a folder with segments, their schema and what Cassandra's own reader says of them.
+The project's own recordings are under `tests/fixtures`; a further collection is used as well where
+it exists, beside the repository or where the environment variable CDC_SHARED points.
+"""
+
+import gzip
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .descriptor import read_descriptor
+from .dump import in_order
+from .errors import UnsupportedSegmentError
+from .line import to_line
+from .schema_text import parse_schema
+from .sections import DECOMPRESSORS
+from .segment import read_bytes, read_segment
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+OWN = REPOSITORY / "tests" / "fixtures"
+SHARED = Path(os.environ.get("CDC_SHARED") or REPOSITORY.parent / "shared")
+GOLDEN = SHARED / "golden" / "apache-legacy-commitlog"
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A folder of recorded segments with their schema and dump."""
+
+    root: Path
+    folder: Path
+
+    def __str__(self) -> str:
+        return f"{self.root.parent.name}/{self.folder.relative_to(self.root)}"
+
+    def segments(self) -> list[tuple[Path, str]]:
+        """Files and names, by segment id."""
+        return in_order([*self.folder.glob("CommitLog-*.log.gz"), *self.folder.glob("*.log")])
+
+    def readable(self) -> bool:
+        """Whether every segment is plain or compressed with something that is known here."""
+        for path, name in self.segments():
+            try:
+                descriptor = read_descriptor(read_bytes(path), name)
+            except UnsupportedSegmentError:
+                return False
+            if descriptor.compression not in (None, *DECOMPRESSORS):
+                return False
+        return True
+
+    def expected(self) -> list[dict[str, Any]]:
+        """What Cassandra's own reader says."""
+        with gzip.open(self.folder / "dump.ndjson.gz", "rt", encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+    def read(self, skipped: Counter[str] | None = None) -> Iterator[dict[str, Any]]:
+        """What this package says, in the same form."""
+        schema = parse_schema((self.folder / "schema.cql").read_text(encoding="utf-8"))
+        for path, name in self.segments():
+            for update in read_segment(path, name, schema, skipped):
+                yield to_line(update)
+
+
+def scenarios() -> list[Scenario]:
+    """All scenarios that are there, own ones first."""
+    found = []
+    for root in (OWN, SHARED / "fixtures"):
+        for dump in sorted(root.rglob("dump.ndjson.gz")):
+            found.append(Scenario(root, dump.parent))
+    return found

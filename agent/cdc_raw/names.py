@@ -1,0 +1,51 @@
+"""Names of the files in `cdc_raw` (format notes §1.1)."""
+
+import re
+from dataclasses import dataclass
+
+_LOG = re.compile(r"CommitLog-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)\.log")
+_IDX = re.compile(r"CommitLog-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)_cdc\.idx")
+_MAX_VERSION = (1 << 31) - 1
+_MAX_ID = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SegmentName:
+    """A segment. Ordered by its id, in which the node counts; the version comes second."""
+
+    id: int
+    version: int
+
+    @property
+    def log(self) -> str:
+        """File name of the segment."""
+        return f"CommitLog-{self.version}-{self.id}.log"
+
+    @property
+    def idx(self) -> str:
+        """File name of its CDC index."""
+        return f"CommitLog-{self.version}-{self.id}_cdc.idx"
+
+    def __str__(self) -> str:
+        return self.log
+
+
+def parse_log_name(file_name: str) -> SegmentName | None:
+    """The segment whose `.log` this is; None for every other name, the legacy form without a
+    version among them."""
+    return _parsed(_LOG, file_name)
+
+
+def parse_idx_name(file_name: str) -> SegmentName | None:
+    """The segment whose `_cdc.idx` this is, or None."""
+    return _parsed(_IDX, file_name)
+
+
+def _parsed(pattern: re.Pattern[str], file_name: str) -> SegmentName | None:
+    found = pattern.fullmatch(file_name)
+    if found is None:
+        return None
+    version, segment_id = int(found[1]), int(found[2])
+    if version > _MAX_VERSION or segment_id > _MAX_ID:
+        return None
+    return SegmentName(id=segment_id, version=version)

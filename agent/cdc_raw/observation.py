@@ -1,0 +1,113 @@
+"""One look at `cdc_raw`, as a frozen value.
+
+Files come and go while one looks, so a file that is listed and then gone is simply not seen. What a
+look promises: where an index of segment *n* is seen, the indexes of all older segments are read
+after it. The node syncs its segments in order, so an older segment that has no news then holds
+nothing that could still come before *n*.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.cdc_raw.idx import MAX_IDX_BYTES, NO_NEWS, Idx, newest, parse_idx
+from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLog:
+    """A `.log` file as `stat` shows it."""
+
+    size_bytes: int
+    link_count: int
+    """1: only `cdc_raw` links it, so the node is done with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenSegment:
+    """A segment of which at least one file was there."""
+
+    name: SegmentName
+    log: SeenLog | None
+    idx: Idx
+    has_idx: bool
+    """True where the file exists, with news or without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The whole directory, oldest segment first."""
+
+    segments: tuple[SeenSegment, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Files that are no segment and no index: legacy names, foreign files."""
+    size_bytes: int = 0
+    """Of all segments, as the node counts them against `cdc_total_space`."""
+
+    @property
+    def newest_log(self) -> SegmentName | None:
+        """The newest segment whose `.log` is there."""
+        return max((seen.name for seen in self.segments if seen.log is not None), default=None)
+
+    @property
+    def newest_news(self) -> SegmentName | None:
+        """The newest segment whose index has news."""
+        return max((seen.name for seen in self.segments if seen.idx.has_news), default=None)
+
+
+def observe(directory: Path) -> Observation:
+    """Looks once. Raises OSError when the directory itself cannot be listed."""
+    names: set[SegmentName] = set()
+    refused: list[str] = []
+    for file_name in (entry.name for entry in directory.iterdir()):
+        name = parse_log_name(file_name) or parse_idx_name(file_name)
+        if name is not None:
+            names.add(name)
+        else:
+            refused.append(file_name)
+    looked = [_look(directory, name) for name in sorted(names)]
+    segments = tuple(seen for seen in _looked_again(directory, looked) if seen is not None)
+    return Observation(
+        segments=segments,
+        refused=tuple(sorted(refused)),
+        size_bytes=sum(seen.log.size_bytes for seen in segments if seen.log is not None),
+    )
+
+
+def _look(directory: Path, name: SegmentName) -> SeenSegment | None:
+    log = _stat(directory / name.log)
+    idx = _read_idx(directory / name.idx)
+    if log is None and idx is None:
+        return None
+    return SeenSegment(name=name, log=log, idx=idx or NO_NEWS, has_idx=idx is not None)
+
+
+def _looked_again(
+    directory: Path, looked: list[SeenSegment | None]
+) -> Iterable[SeenSegment | None]:
+    """The same, with the indexes older than the newest one with news read once more."""
+    newest_news = max((s.name for s in looked if s is not None and s.idx.has_news), default=None)
+    for seen in looked:
+        if seen is None or seen.idx.completed or newest_news is None or seen.name >= newest_news:
+            yield seen
+            continue
+        again = _look(directory, seen.name)
+        yield again and replace(again, idx=newest(seen.idx, again.idx))
+
+
+def _stat(path: Path) -> SeenLog | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return SeenLog(size_bytes=found.st_size, link_count=found.st_nlink)
+
+
+def _read_idx(path: Path) -> Idx | None:
+    try:
+        with path.open("rb", buffering=0) as file:
+            return parse_idx(file.read(MAX_IDX_BYTES + 1) or b"")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return Idx(unreadable=error.strerror or str(error))

@@ -1,0 +1,61 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.cdc_raw import NO_NEWS, Idx, newest, parse_idx
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", NO_NEWS),
+        (b"100013", Idx(offset=100013)),
+        (b"0", Idx(offset=0)),
+        (b"100013\n", Idx(offset=100013)),
+        (b"1048576\nCOMPLETED", Idx(completed=True)),
+        (b"22090\nCOMPLETED\n", Idx(completed=True)),
+    ],
+)
+def test_understands_what_a_node_writes(content: bytes, expected: Idx) -> None:
+    assert parse_idx(content) == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\0\0\0\0",
+        b"12a",
+        b"-5",
+        b" 12",
+        b"12\nCOMPLE",
+        b"12\r\nCOMPLETED",
+        b"COMPLETED",
+        b"9" * 70,
+    ],
+)
+def test_garbage_is_no_news_and_is_shown(content: bytes) -> None:
+    idx = parse_idx(content)
+    assert not idx.has_news
+    assert idx.unreadable
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_taken(content: bytes) -> None:
+    idx = parse_idx(content)
+    assert idx.has_news or idx.unreadable or not content
+
+
+@given(st.lists(st.integers(0, 1 << 40)), st.booleans())
+def test_an_offset_never_moves_back(offsets: list[int], completed: bool) -> None:
+    idx = NO_NEWS
+    for offset in offsets:
+        later = newest(idx, parse_idx(str(offset).encode()))
+        assert later.offset is not None
+        assert idx.offset is None or later.offset >= idx.offset
+        idx = later
+    assert idx.offset == max(offsets, default=None)
+    if completed:
+        done = newest(idx, Idx(completed=True))
+        assert done.completed
+        assert newest(done, Idx(offset=3)).completed
+        assert newest(done, NO_NEWS).completed

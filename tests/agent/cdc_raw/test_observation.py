@@ -1,0 +1,90 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.cdc_raw import Idx, Observation, SegmentName, observe
+from agent.cdc_raw import observation as module
+
+
+def write(directory: Path, segment_id: int, idx: str | None = None, size_bytes: int = 10) -> None:
+    name = SegmentName(id=segment_id, version=7)
+    (directory / name.log).write_bytes(b"x" * size_bytes)
+    if idx is not None:
+        (directory / name.idx).write_text(idx)
+
+
+def test_sees_every_segment_oldest_first(tmp_path: Path) -> None:
+    write(tmp_path, 1000, "5")
+    write(tmp_path, 999, "1048576\nCOMPLETED", size_bytes=30)
+    write(tmp_path, 1001)
+    os.link(tmp_path / "CommitLog-7-1001.log", tmp_path / "elsewhere")
+    (tmp_path / "CommitLog-7-998_cdc.idx").write_text("7")
+    (tmp_path / "CommitLog-5.log").touch()
+    seen = observe(tmp_path)
+    assert [s.name.id for s in seen.segments] == [998, 999, 1000, 1001]
+    assert [s.idx for s in seen.segments] == [
+        Idx(offset=7),
+        Idx(completed=True),
+        Idx(offset=5),
+        Idx(),
+    ]
+    assert [s.has_idx for s in seen.segments] == [True, True, True, False]
+    assert [s.log and s.log.link_count for s in seen.segments] == [None, 1, 1, 2]
+    assert seen.size_bytes == 50
+    assert seen.refused == ("CommitLog-5.log", "elsewhere")
+    assert seen.newest_log == SegmentName(id=1001, version=7)
+    assert seen.newest_news == SegmentName(id=1000, version=7)
+
+
+def test_an_empty_directory_is_an_empty_observation(tmp_path: Path) -> None:
+    assert observe(tmp_path) == Observation()
+
+
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        observe(tmp_path / "away")
+
+
+def test_files_that_vanish_in_between_are_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 1, "5")
+    write(tmp_path, 2)
+    listed = list(tmp_path.iterdir())
+    (tmp_path / "CommitLog-7-1.log").unlink()
+    (tmp_path / "CommitLog-7-1_cdc.idx").unlink()
+    monkeypatch.setattr(Path, "iterdir", lambda _: iter(listed))
+    assert [s.name.id for s in observe(tmp_path).segments] == [2]
+
+
+def test_older_indexes_are_read_after_a_newer_one_with_news(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The node writes the older index between our look at it and our look at the newer one."""
+    write(tmp_path, 1, "5")
+    write(tmp_path, 2)
+    write(tmp_path, 3, "9")
+    read = module._read_idx
+
+    def read_late(path: Path) -> Idx | None:
+        if path.name == "CommitLog-7-3_cdc.idx":
+            (tmp_path / "CommitLog-7-1_cdc.idx").write_text("7\nCOMPLETED")
+            (tmp_path / "CommitLog-7-2_cdc.idx").write_text("8\nCOMPLETED")
+        return read(path)
+
+    monkeypatch.setattr(module, "_read_idx", read_late)
+    seen = observe(tmp_path)
+    assert [s.idx for s in seen.segments] == [
+        Idx(completed=True),
+        Idx(completed=True),
+        Idx(offset=9),
+    ]
+
+
+def test_an_idx_that_cannot_be_read_is_no_news(tmp_path: Path) -> None:
+    write(tmp_path, 1)
+    (tmp_path / "CommitLog-7-1_cdc.idx").mkdir()
+    (seen,) = observe(tmp_path).segments
+    assert not seen.idx.has_news
+    assert seen.idx.unreadable

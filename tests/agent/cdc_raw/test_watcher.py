@@ -1,0 +1,144 @@
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.cdc_raw import Watcher
+from agent.cdc_raw import watcher as module
+
+DEADLINE_S = 120
+
+
+class Bell:
+    """Counts wake-ups and lets a test wait for the next one."""
+
+    def __init__(self) -> None:
+        self._rung = threading.Event()
+
+    def ring(self) -> None:
+        self._rung.set()
+
+    def quiet(self) -> None:
+        self._rung.clear()
+
+    def wait(self) -> bool:
+        return self._rung.wait(DEADLINE_S)
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    (tmp_path / "cdc_raw").mkdir()
+    return tmp_path / "cdc_raw"
+
+
+@pytest.fixture
+def bell() -> Bell:
+    return Bell()
+
+
+@pytest.fixture
+def watcher(raw: Path, bell: Bell) -> Iterator[Watcher]:
+    watcher = Watcher(raw, bell.ring)
+    yield watcher
+    watcher.stop()
+
+
+def test_rings_when_an_index_is_written_a_link_made_and_a_file_removed(
+    raw: Path, bell: Bell, watcher: Watcher, tmp_path: Path
+) -> None:
+    watcher.ensure()
+    assert bell.wait(), "a look is due once the watch stands"
+    assert watcher.is_active()
+    assert watcher.trouble == ""
+
+    bell.quiet()
+    (tmp_path / "segment").write_bytes(b"x")
+    os.link(tmp_path / "segment", raw / "CommitLog-7-1.log")
+    assert bell.wait()
+
+    bell.quiet()
+    (raw / "CommitLog-7-1_cdc.idx").write_text("5")
+    assert bell.wait()
+
+    bell.quiet()
+    (raw / "CommitLog-7-1.log").unlink()
+    assert bell.wait()
+
+    bell.quiet()
+    (tmp_path / "segment").rename(raw / "CommitLog-6-2.log")
+    assert bell.wait()
+
+
+def test_looking_does_not_ring(raw: Path, bell: Bell, watcher: Watcher) -> None:
+    (raw / "CommitLog-7-1_cdc.idx").write_text("5")
+    watcher.ensure()
+    assert bell.wait()
+    bell.quiet()
+    (raw / "CommitLog-7-1_cdc.idx").read_text()
+    (raw / "unrelated").write_text("x")
+    # Events come in order, so the next one that rings shows that those before it did not.
+    assert not bell._rung.is_set()
+    (raw / "CommitLog-7-2_cdc.idx").write_text("5")
+    assert bell.wait()
+
+
+def test_a_directory_that_comes_late_or_again_is_watched(tmp_path: Path, bell: Bell) -> None:
+    raw = tmp_path / "late"
+    watcher = Watcher(raw, bell.ring)
+    try:
+        watcher.ensure()
+        assert not watcher.is_active()
+        assert str(raw) in watcher.trouble
+        for attempt in range(2):
+            raw.mkdir()
+            bell.quiet()
+            watcher.ensure()
+            assert bell.wait()
+            assert watcher.is_active()
+            bell.quiet()
+            (raw / "CommitLog-7-1_cdc.idx").write_text("5")
+            assert bell.wait()
+            raw.rename(tmp_path / f"moved-{attempt}")
+            assert not watcher.is_active()
+    finally:
+        watcher.stop()
+
+
+def test_a_symbolic_link_to_the_directory_is_followed(
+    raw: Path, tmp_path: Path, bell: Bell
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(raw)
+    watcher = Watcher(link, bell.ring)
+    try:
+        watcher.ensure()
+        assert bell.wait()
+        bell.quiet()
+        (raw / "CommitLog-7-1_cdc.idx").write_text("5")
+        assert bell.wait()
+    finally:
+        watcher.stop()
+
+
+def test_without_inotify_it_says_so_once_and_goes_on(
+    raw: Path,
+    bell: Bell,
+    watcher: Watcher,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("inotify watch limit reached")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_started", refuse)
+        watcher.ensure()
+        watcher.ensure()
+        assert not watcher.is_active()
+        assert "inotify watch limit reached" in watcher.trouble
+        assert caplog.text.count("only by looking periodically") == 1
+    watcher.ensure()
+    assert watcher.is_active()
+    assert bell.wait()

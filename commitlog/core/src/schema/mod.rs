@@ -5,8 +5,14 @@
 //! which keeps every table and column that was ever seen, because a segment may be older than
 //! any schema change.
 
+mod column_history;
 mod ddl;
+mod marshal_class;
+mod marshal_name;
 mod system_rows;
+mod token;
+mod token_cursor;
+mod type_expression;
 mod type_name;
 
 use std::sync::Arc;
@@ -16,6 +22,7 @@ use rustc_hash::FxHashMap;
 use crate::cql_type::CqlType;
 
 pub use ddl::parse_cql;
+pub use marshal_name::marshal_name;
 pub use system_rows::parse_system_rows;
 pub use type_name::{UserTypes, parse_type};
 
@@ -183,9 +190,7 @@ impl Schema {
     /// Tables in the order of keyspace, name and id.
     pub fn tables(&self) -> Vec<&Arc<Table>> {
         let mut tables: Vec<_> = self.tables.values().collect();
-        tables.sort_by(|a, b| {
-            (&a.keyspace, &a.name, a.id.0).cmp(&(&b.keyspace, &b.name, b.id.0))
-        });
+        tables.sort_by(|a, b| (&a.keyspace, &a.name, a.id.0).cmp(&(&b.keyspace, &b.name, b.id.0)));
         tables
     }
 

@@ -1,0 +1,112 @@
+//! ALTER TABLE: DESCRIBE shows dropped columns as columns that are dropped afterwards.
+
+use super::DdlReader;
+use super::create_table::{column, names};
+use super::declaration::{ColumnDeclaration, TableDeclaration};
+use crate::schema::SchemaError;
+use crate::schema::token::TokenKind;
+use crate::schema::token_cursor::TokenCursor;
+
+/// The drop time of a column dropped without USING TIMESTAMP: unknown, so that no cell is older.
+const UNKNOWN_DROP_TIME_US: i64 = i64::MIN;
+
+impl DdlReader {
+    /// Reads `name ADD …`, `name DROP …` or `name WITH …`; the table is the latest one of that name.
+    pub(super) fn alter_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+        let (keyspace, name) = self.qualified_name(tokens, "the name of a table")?;
+        let mut tables = self.tables.iter_mut().rev();
+        let Some(table) = tables.find(|table| table.keyspace == keyspace && table.name == name)
+        else {
+            return Err(tokens.error(format!("table {keyspace}.{name} is not declared before")));
+        };
+        if tokens.at_word("with") {
+            return table.options.parse(tokens);
+        }
+        if tokens.take_word("add") {
+            tokens.take_words(&["if", "not", "exists"]);
+            for column in added_columns(tokens)? {
+                table.add(column)?;
+            }
+        } else if tokens.at_words("drop", "compact") || !tokens.take_word("drop") {
+            return Err(tokens.expected("ADD, WITH or DROP of columns"));
+        } else {
+            tokens.take_words(&["if", "exists"]);
+            let line = tokens.line();
+            let dropped = if tokens.take_symbol('(') {
+                let dropped = names(tokens)?;
+                tokens.expect_symbol(')')?;
+                dropped
+            } else {
+                names(tokens)?
+            };
+            let dropped_at_us = drop_time_us(tokens)?;
+            for name in dropped {
+                table.drop(&name, dropped_at_us, line)?;
+            }
+        }
+        if tokens.at_end() {
+            Ok(())
+        } else {
+            Err(tokens.expected("the end of the statement"))
+        }
+    }
+}
+
+/// `column type, …`, in brackets or without.
+fn added_columns(tokens: &mut TokenCursor<'_>) -> Result<Vec<ColumnDeclaration>, SchemaError> {
+    let in_brackets = tokens.take_symbol('(');
+    let mut columns = Vec::new();
+    loop {
+        columns.push(column(tokens)?.0);
+        if !tokens.take_symbol(',') {
+            break;
+        }
+    }
+    if in_brackets {
+        tokens.expect_symbol(')')?;
+    }
+    Ok(columns)
+}
+
+/// `[USING TIMESTAMP microseconds]`.
+fn drop_time_us(tokens: &mut TokenCursor<'_>) -> Result<i64, SchemaError> {
+    if !tokens.take_words(&["using", "timestamp"]) {
+        return Ok(UNKNOWN_DROP_TIME_US);
+    }
+    let sign = if tokens.take_symbol('-') { "-" } else { "" };
+    let time = match tokens.peek() {
+        Some(TokenKind::Word(word)) => format!("{sign}{word}").parse().ok(),
+        _ => None,
+    };
+    let time = time.ok_or_else(|| tokens.expected("a timestamp in microseconds"))?;
+    tokens.advance();
+    Ok(time)
+}
+
+impl TableDeclaration {
+    fn add(&mut self, column: ColumnDeclaration) -> Result<(), SchemaError> {
+        if self.live_column(&column.name).is_some() {
+            return Err(self.alter_error(column.line, &column.name, "exists already"));
+        }
+        self.columns.push(column);
+        Ok(())
+    }
+
+    fn drop(&mut self, name: &str, dropped_at_us: i64, line: usize) -> Result<(), SchemaError> {
+        let place = self.live_column(name);
+        match place.and_then(|place| self.columns.get_mut(place)) {
+            Some(column) => {
+                column.dropped_at_us = Some(dropped_at_us);
+                Ok(())
+            }
+            None => Err(self.alter_error(line, name, "is not one of its columns")),
+        }
+    }
+
+    fn alter_error(&self, line: usize, column: &str, what: &str) -> SchemaError {
+        SchemaError::Syntax {
+            line,
+            what: format!("table {}.{}: {column} {what}", self.keyspace, self.name),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The columns of COMPACT STORAGE tables that CQL does not show.
+
+use crate::cql_type::CqlType;
+use crate::schema::{Column, ColumnKind, Table};
+
+/// Turns a COMPACT STORAGE table as declared into the one that the mutations are written with
+/// (`CreateTableStatement#fixupCompactTable`).
+///
+/// Without clustering columns its columns are static ones, and a clustering column `column1` and a
+/// regular column `value` are added, which CQL never fills. With clustering columns but no other
+/// column it gets a regular column `value` without content. A name that is taken gets the next free
+/// number behind it.
+pub(super) fn add_hidden_columns(table: &mut Table) {
+    if table.clustering.is_empty() {
+        let counter = (table.columns.iter()).any(|column| column.cql_type == CqlType::Counter);
+        for column in &mut table.columns {
+            column.kind = ColumnKind::Static;
+        }
+        let clustering = free_name(table, |n| format!("column{}", n + 1));
+        let value = value_name(table);
+        let value_type = if counter {
+            CqlType::Counter
+        } else {
+            CqlType::Blob
+        };
+        table
+            .clustering
+            .push(hidden(clustering, ColumnKind::Clustering, CqlType::Text));
+        table
+            .columns
+            .push(hidden(value, ColumnKind::Regular, value_type));
+    } else if table
+        .columns
+        .iter()
+        .all(|column| column.dropped_at_us.is_some())
+    {
+        let value = value_name(table);
+        table
+            .columns
+            .push(hidden(value, ColumnKind::Regular, CqlType::Empty));
+    }
+}
+
+fn value_name(table: &Table) -> String {
+    free_name(table, |n| match n {
+        0 => "value".to_owned(),
+        _ => format!("value{n}"),
+    })
+}
+
+/// The first name of the series that no live column has.
+fn free_name(table: &Table, name: impl Fn(usize) -> String) -> String {
+    let taken = |name: &String| {
+        (table.partition_key.iter())
+            .chain(&table.clustering)
+            .chain(&table.columns)
+            .any(|column| column.dropped_at_us.is_none() && column.name == *name)
+    };
+    let mut number = 0;
+    loop {
+        let candidate = name(number);
+        if !taken(&candidate) {
+            return candidate;
+        }
+        number += 1;
+    }
+}
+
+fn hidden(name: String, kind: ColumnKind, cql_type: CqlType) -> Column {
+    Column {
+        name,
+        kind,
+        cql_type,
+        multi_cell: false,
+        reversed: false,
+        dropped_at_us: None,
+    }
+}

@@ -1,0 +1,133 @@
+//! CREATE TABLE.
+
+use super::DdlReader;
+use super::declaration::{ColumnDeclaration, Keys, TableDeclaration};
+use super::options::Options;
+use crate::schema::SchemaError;
+use crate::schema::token_cursor::TokenCursor;
+use crate::schema::type_expression::TypeExpression;
+
+impl DdlReader {
+    /// Reads `name (columns…) WITH …`.
+    pub(super) fn create_table(&mut self, tokens: &mut TokenCursor<'_>) -> Result<(), SchemaError> {
+        let line = tokens.line();
+        let (keyspace, name) = self.qualified_name(tokens, "the name of a table")?;
+        let named = |what: &str| SchemaError::Syntax {
+            line,
+            what: format!("table {keyspace}.{name}: {what}"),
+        };
+        let (columns, keys) = column_list(tokens)?;
+        if keys.partition.is_empty() {
+            return Err(named("expected a PRIMARY KEY"));
+        }
+        let mut options = Options::default();
+        options.parse(tokens)?;
+        let id = options.id.ok_or_else(|| {
+            named("expected WITH ID = …; describe the schema WITH INTERNALS to get the ids")
+        })?;
+        for (index, column) in columns.iter().enumerate() {
+            if (columns.iter().take(index)).any(|other| other.name == column.name) {
+                return Err(SchemaError::Syntax {
+                    line: column.line,
+                    what: format!(
+                        "table {keyspace}.{name}: column {} stands there twice",
+                        column.name
+                    ),
+                });
+            }
+        }
+        self.tables.push(TableDeclaration {
+            keyspace,
+            name,
+            line,
+            id,
+            options,
+            columns,
+            keys,
+        });
+        Ok(())
+    }
+}
+
+/// `(column type …, …, PRIMARY KEY (…))`.
+fn column_list(
+    tokens: &mut TokenCursor<'_>,
+) -> Result<(Vec<ColumnDeclaration>, Keys), SchemaError> {
+    let mut columns = Vec::new();
+    let mut keys = Keys::default();
+    tokens.expect_symbol('(')?;
+    while !tokens.at_symbol(')') {
+        if tokens.take_words(&["primary", "key"]) {
+            keys = primary_key(tokens)?;
+        } else {
+            let (column, is_primary_key) = column(tokens)?;
+            if is_primary_key {
+                keys.partition.push(column.name.clone());
+            }
+            columns.push(column);
+        }
+        if !tokens.take_symbol(',') {
+            break;
+        }
+    }
+    tokens.expect_symbol(')')?;
+    Ok((columns, keys))
+}
+
+/// `name type [STATIC] [PRIMARY KEY]`; true when PRIMARY KEY stands there. Other attributes, such
+/// as masks, are left out.
+pub(super) fn column(
+    tokens: &mut TokenCursor<'_>,
+) -> Result<(ColumnDeclaration, bool), SchemaError> {
+    let line = tokens.line();
+    let name = tokens.expect_name("the name of a column")?;
+    let expression = TypeExpression::parse(tokens)?;
+    let is_static = tokens.take_word("static");
+    let attribute_end = |tokens: &TokenCursor<'_>| {
+        tokens.at_symbol(',') || tokens.at_symbol(')') || tokens.at_words("primary", "key")
+    };
+    if !tokens.at_end() && !attribute_end(tokens) {
+        if !tokens.at_any_word() {
+            return Err(tokens.expected("`,` or `)` after the column"));
+        }
+        tokens.skip_until(attribute_end);
+    }
+    let is_primary_key = tokens.take_words(&["primary", "key"]);
+    let column = ColumnDeclaration {
+        name,
+        line,
+        expression,
+        is_static,
+        dropped_at_us: None,
+    };
+    Ok((column, is_primary_key))
+}
+
+/// `(partition key, clustering…)` or `((partition key, …), clustering…)`.
+pub(super) fn primary_key(tokens: &mut TokenCursor<'_>) -> Result<Keys, SchemaError> {
+    let mut keys = Keys::default();
+    tokens.expect_symbol('(')?;
+    if tokens.take_symbol('(') {
+        keys.partition = names(tokens)?;
+        tokens.expect_symbol(')')?;
+    } else {
+        keys.partition
+            .push(tokens.expect_name("the name of a column")?);
+    }
+    if tokens.take_symbol(',') {
+        keys.clustering = names(tokens)?;
+    }
+    tokens.expect_symbol(')')?;
+    Ok(keys)
+}
+
+/// `name, name, …`.
+pub(super) fn names(tokens: &mut TokenCursor<'_>) -> Result<Vec<String>, SchemaError> {
+    let mut names = Vec::new();
+    loop {
+        names.push(tokens.expect_name("the name of a column")?);
+        if !tokens.take_symbol(',') {
+            return Ok(names);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Tables and views as the statements declare them, and what becomes of them.
+
+use super::compact;
+use super::options::Options;
+use crate::cql_type::CqlType;
+use crate::schema::column_history::keep_latest;
+use crate::schema::type_expression::TypeExpression;
+use crate::schema::type_name::UserTypes;
+use crate::schema::{Column, ColumnKind, SchemaError, Table, TableId, TableKind};
+
+/// A table after its CREATE and ALTER statements, the types of its columns not yet resolved.
+pub(super) struct TableDeclaration {
+    pub keyspace: String,
+    pub name: String,
+    pub line: usize,
+    pub id: TableId,
+    pub options: Options,
+    pub columns: Vec<ColumnDeclaration>,
+    pub keys: Keys,
+}
+
+/// The names in a PRIMARY KEY clause, in key order.
+#[derive(Default)]
+pub(super) struct Keys {
+    pub partition: Vec<String>,
+    pub clustering: Vec<String>,
+}
+
+pub(super) struct ColumnDeclaration {
+    pub name: String,
+    pub line: usize,
+    pub expression: TypeExpression,
+    pub is_static: bool,
+    pub dropped_at_us: Option<i64>,
+}
+
+/// A materialized view.
+pub(super) struct ViewDeclaration {
+    pub keyspace: String,
+    pub name: String,
+    pub line: usize,
+    pub id: TableId,
+    pub options: Options,
+    /// Keyspace and name.
+    pub base: (String, String),
+    /// How many tables the text declares before the view.
+    pub tables_before: usize,
+    /// `None` for `SELECT *`.
+    pub selected: Option<Vec<String>>,
+    pub keys: Keys,
+}
+
+impl TableDeclaration {
+    /// The place of the live column of this name.
+    pub fn live_column(&self, name: &str) -> Option<usize> {
+        let mut columns = self.columns.iter();
+        columns.position(|column| column.dropped_at_us.is_none() && column.name == name)
+    }
+
+    pub fn resolve(&self, types: &UserTypes) -> Result<Table, SchemaError> {
+        let key = |name: &String, kind| -> Result<Column, SchemaError> {
+            let place = self.live_column(name);
+            let Some(column) = place.and_then(|place| self.columns.get(place)) else {
+                return Err(self.error(&format!("PRIMARY KEY names {name}, which is no column")));
+            };
+            let mut resolved = self.resolve_column(column, kind, types)?;
+            resolved.multi_cell = false;
+            resolved.reversed = self.options.is_descending(name);
+            Ok(resolved)
+        };
+        let partition_key = self
+            .keys
+            .partition
+            .iter()
+            .map(|name| key(name, ColumnKind::PartitionKey))
+            .collect::<Result<Vec<_>, _>>()?;
+        // The schema.cql of a 3.11 snapshot lists the hidden clustering column of a compact table
+        // in PRIMARY KEY and nowhere else.
+        let clustering = self
+            .keys
+            .clustering
+            .iter()
+            .filter(|name| !self.options.compact_storage || self.live_column(name).is_some())
+            .map(|name| key(name, ColumnKind::Clustering))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut table = Table {
+            id: self.id,
+            keyspace: self.keyspace.clone(),
+            name: self.name.clone(),
+            kind: TableKind::Table,
+            cdc: self.options.cdc,
+            counter: false,
+            partition_key,
+            clustering,
+            columns: self.resolve_columns(types)?,
+        };
+        if self.options.compact_storage {
+            compact::add_hidden_columns(&mut table);
+        }
+        table.counter = (table.columns.iter()).any(|column| column.cql_type == CqlType::Counter);
+        keep_latest(&mut table.columns);
+        table.sort_columns();
+        Ok(table)
+    }
+
+    /// The columns outside of the primary key, dropped ones too.
+    fn resolve_columns(&self, types: &UserTypes) -> Result<Vec<Column>, SchemaError> {
+        let is_key = |column: &ColumnDeclaration| {
+            let keys = self.keys.partition.iter().chain(&self.keys.clustering);
+            column.dropped_at_us.is_none() && keys.into_iter().any(|name| *name == column.name)
+        };
+        (self.columns.iter())
+            .filter(|column| !is_key(column))
+            .map(|column| {
+                let kind = if column.is_static {
+                    ColumnKind::Static
+                } else {
+                    ColumnKind::Regular
+                };
+                self.resolve_column(column, kind, types)
+            })
+            .collect()
+    }
+
+    fn resolve_column(
+        &self,
+        column: &ColumnDeclaration,
+        kind: ColumnKind,
+        types: &UserTypes,
+    ) -> Result<Column, SchemaError> {
+        let (cql_type, multi_cell) = types.resolve(&column.expression, &self.keyspace)?;
+        Ok(Column {
+            name: column.name.clone(),
+            kind,
+            cql_type,
+            multi_cell,
+            reversed: false,
+            dropped_at_us: column.dropped_at_us,
+        })
+    }
+
+    fn error(&self, what: &str) -> SchemaError {
+        SchemaError::Syntax {
+            line: self.line,
+            what: format!("table {}.{}: {what}", self.keyspace, self.name),
+        }
+    }
+}
+
+impl ViewDeclaration {
+    /// The view with the types of its base table: `tables[i]` belongs to `declarations[i]`.
+    pub fn resolve(
+        &self,
+        declarations: &[TableDeclaration],
+        tables: &[Table],
+    ) -> Result<Table, SchemaError> {
+        let is_base = |table: &TableDeclaration| {
+            (&table.keyspace, &table.name) == (&self.base.0, &self.base.1)
+        };
+        let before = declarations.iter().take(self.tables_before);
+        let place = (before.rev().position(is_base))
+            .map(|behind| self.tables_before - 1 - behind)
+            .or_else(|| declarations.iter().position(is_base));
+        let Some(base) = place.and_then(|place| tables.get(place)) else {
+            let (keyspace, name) = &self.base;
+            return Err(self.error(&format!("its base table {keyspace}.{name} is not declared")));
+        };
+        let of_kind = |names: &[String], kind| {
+            (names.iter())
+                .map(|name| self.column(base, name, kind))
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let partition_key = of_kind(&self.keys.partition, ColumnKind::PartitionKey)?;
+        let clustering = of_kind(&self.keys.clustering, ColumnKind::Clustering)?;
+        let mut names: Vec<String> = match &self.selected {
+            Some(names) => names.clone(),
+            None => live_columns(base)
+                .filter(|column| column.kind != ColumnKind::Static)
+                .map(|column| column.name.clone())
+                .collect(),
+        };
+        names.retain(|name| {
+            let mut keys = partition_key.iter().chain(&clustering);
+            keys.all(|key| key.name != *name)
+        });
+        let columns = of_kind(&names, ColumnKind::Regular)?;
+        let mut view = Table {
+            id: self.id,
+            keyspace: self.keyspace.clone(),
+            name: self.name.clone(),
+            kind: TableKind::View,
+            cdc: self.options.cdc,
+            counter: false,
+            partition_key,
+            clustering,
+            columns,
+        };
+        view.sort_columns();
+        Ok(view)
+    }
+
+    fn column(&self, base: &Table, name: &str, kind: ColumnKind) -> Result<Column, SchemaError> {
+        let Some(column) = live_columns(base).find(|column| column.name == name) else {
+            return Err(self.error(&format!(
+                "its base table {}.{} has no column {name}",
+                base.keyspace, base.name
+            )));
+        };
+        Ok(Column {
+            kind,
+            reversed: kind == ColumnKind::Clustering && self.options.is_descending(name),
+            ..column.clone()
+        })
+    }
+
+    fn error(&self, what: &str) -> SchemaError {
+        SchemaError::Syntax {
+            line: self.line,
+            what: format!("materialized view {}.{}: {what}", self.keyspace, self.name),
+        }
+    }
+}
+
+fn live_columns(table: &Table) -> impl Iterator<Item = &Column> {
+    (table.partition_key.iter())
+        .chain(&table.clustering)
+        .chain(&table.columns)
+        .filter(|column| column.dropped_at_us.is_none())
+}

@@ -1,0 +1,252 @@
+//! Cassandra's Java class names as types, the way `TypeParser` reads them.
+
+use std::sync::Arc;
+
+use super::SchemaError;
+use super::type_expression::NESTING_LIMIT;
+use crate::cql_type::{CqlType, UserType, UserTypeField};
+
+/// The package of Cassandra's own types; a class name without a package belongs to it.
+pub(super) const PACKAGE: &str = "org.apache.cassandra.db.marshal.";
+
+/// Reads a class name with its parameters; gives the type and whether it is stored cell by cell
+/// when it is the type of a column.
+///
+/// A class that has no CQL type becomes [`CqlType::Custom`] with its full text. `DateType`, an
+/// old form of timestamp, becomes one; `LexicalUUIDType` becomes a uuid: their bytes are the same.
+pub(super) fn parse(text: &str, line: usize) -> Result<(CqlType, bool), SchemaError> {
+    let mut reader = ClassReader {
+        text,
+        rest: text,
+        line,
+    };
+    let parsed = reader.class(0)?;
+    if reader.rest.trim_start().is_empty() {
+        Ok(parsed)
+    } else {
+        Err(reader.expected("the end of the class name"))
+    }
+}
+
+/// Whether a bare text is a class name rather than a CQL type.
+pub(super) fn is_class_name(text: &str) -> bool {
+    text.starts_with("org.apache.cassandra.")
+}
+
+struct ClassReader<'a> {
+    text: &'a str,
+    rest: &'a str,
+    line: usize,
+}
+
+impl<'a> ClassReader<'a> {
+    fn class(&mut self, depth: usize) -> Result<(CqlType, bool), SchemaError> {
+        if depth > NESTING_LIMIT {
+            return Err(self.expected("at most 64 levels of nested types"));
+        }
+        self.skip_blank();
+        let start = self.rest;
+        let class = self.identifier("a class name")?;
+        let short = class.strip_prefix(PACKAGE).unwrap_or(class);
+        if let Some(cql_type) = simple(short) {
+            return Ok((cql_type, false));
+        }
+        Ok(match short {
+            "ReversedType" => self.only(depth)?,
+            "FrozenType" => (self.only(depth)?.0, false),
+            "ListType" => (CqlType::List(Box::new(self.only(depth)?.0)), true),
+            "SetType" => (CqlType::Set(Box::new(self.only(depth)?.0)), true),
+            "MapType" => {
+                self.expect('(')?;
+                let key = self.class(depth + 1)?.0;
+                self.expect(',')?;
+                let value = self.class(depth + 1)?.0;
+                self.expect(')')?;
+                (CqlType::Map(Box::new(key), Box::new(value)), true)
+            }
+            "TupleType" => {
+                self.expect('(')?;
+                let mut elements = vec![self.class(depth + 1)?.0];
+                while self.take(',') {
+                    elements.push(self.class(depth + 1)?.0);
+                }
+                self.expect(')')?;
+                (CqlType::Tuple(elements), false)
+            }
+            "VectorType" => {
+                self.expect('(')?;
+                let element = self.class(depth + 1)?.0;
+                self.expect(',')?;
+                let dimension = self.dimension()?;
+                self.expect(')')?;
+                (CqlType::Vector(Box::new(element), dimension), false)
+            }
+            "UserType" => (CqlType::Udt(Arc::new(self.user_type(depth)?)), true),
+            _ => {
+                self.skip_parameters()?;
+                let length = start.len() - self.rest.len();
+                let written = start.get(..length).unwrap_or_default().trim_end();
+                let package = if class.contains('.') { "" } else { PACKAGE };
+                (CqlType::Custom(format!("{package}{written}")), false)
+            }
+        })
+    }
+
+    /// `(type)`.
+    fn only(&mut self, depth: usize) -> Result<(CqlType, bool), SchemaError> {
+        self.expect('(')?;
+        let parsed = self.class(depth + 1)?;
+        self.expect(')')?;
+        Ok(parsed)
+    }
+
+    /// `(keyspace,hex of the name,hex of a field:type,…)`.
+    fn user_type(&mut self, depth: usize) -> Result<UserType, SchemaError> {
+        self.expect('(')?;
+        let keyspace = self.identifier("a keyspace")?.to_owned();
+        self.expect(',')?;
+        let name = self.hex_name()?;
+        let mut fields = Vec::new();
+        while self.take(',') {
+            let name = self.hex_name()?;
+            self.expect(':')?;
+            let cql_type = self.class(depth + 1)?.0;
+            fields.push(UserTypeField { name, cql_type });
+        }
+        self.expect(')')?;
+        Ok(UserType {
+            keyspace,
+            name,
+            fields,
+        })
+    }
+
+    fn hex_name(&mut self) -> Result<String, SchemaError> {
+        let wanted = "a name as hexadecimal UTF-8";
+        self.skip_blank();
+        let before = self.rest;
+        let hex = self.identifier(wanted)?;
+        decode_hex(hex)
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .ok_or_else(|| {
+                self.rest = before;
+                self.expected(wanted)
+            })
+    }
+
+    fn dimension(&mut self) -> Result<u32, SchemaError> {
+        let wanted = "the dimension of the vector";
+        self.skip_blank();
+        let before = self.rest;
+        let digits = self.identifier(wanted)?;
+        digits.parse().ok().filter(|n| *n > 0).ok_or_else(|| {
+            self.rest = before;
+            self.expected(wanted)
+        })
+    }
+
+    /// Leaves out the balanced parameters of a class that is not looked into.
+    fn skip_parameters(&mut self) -> Result<(), SchemaError> {
+        if !self.rest.trim_start().starts_with('(') {
+            return Ok(());
+        }
+        let mut depth = 0_usize;
+        for (position, c) in self.rest.char_indices() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => continue,
+            }
+            if depth == 0 {
+                self.rest = self.rest.get(position + 1..).unwrap_or_default();
+                return Ok(());
+            }
+        }
+        self.rest = "";
+        Err(self.expected("`)`"))
+    }
+
+    /// `TypeParser` counts letters, digits and `-+._&` as parts of an identifier.
+    fn identifier(&mut self, what: &str) -> Result<&'a str, SchemaError> {
+        self.skip_blank();
+        let rest = self.rest;
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || "-+._&".contains(c)))
+            .unwrap_or(rest.len());
+        let (identifier, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        if identifier.is_empty() {
+            return Err(self.expected(what));
+        }
+        self.rest = after;
+        Ok(identifier)
+    }
+
+    fn take(&mut self, symbol: char) -> bool {
+        self.skip_blank();
+        let after = self.rest.strip_prefix(symbol);
+        self.rest = after.unwrap_or(self.rest);
+        after.is_some()
+    }
+
+    fn expect(&mut self, symbol: char) -> Result<(), SchemaError> {
+        if self.take(symbol) {
+            Ok(())
+        } else {
+            Err(self.expected(&format!("`{symbol}`")))
+        }
+    }
+
+    fn skip_blank(&mut self) {
+        self.rest = self.rest.trim_start();
+    }
+
+    fn expected(&self, what: &str) -> SchemaError {
+        let position = self.text.len() - self.rest.len();
+        SchemaError::Syntax {
+            line: self.line,
+            what: format!(
+                "type class '{}': expected {what} at byte {position}",
+                self.text
+            ),
+        }
+    }
+}
+
+fn decode_hex(hex: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = hex.as_bytes().chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A class without parameters that CQL has a name for.
+fn simple(short: &str) -> Option<CqlType> {
+    Some(match short {
+        "AsciiType" => CqlType::Ascii,
+        "BooleanType" => CqlType::Boolean,
+        "ByteType" => CqlType::TinyInt,
+        "BytesType" => CqlType::Blob,
+        "CounterColumnType" => CqlType::Counter,
+        "DateType" | "TimestampType" => CqlType::Timestamp,
+        "DecimalType" => CqlType::Decimal,
+        "DoubleType" => CqlType::Double,
+        "DurationType" => CqlType::Duration,
+        "EmptyType" => CqlType::Empty,
+        "FloatType" => CqlType::Float,
+        "InetAddressType" => CqlType::Inet,
+        "Int32Type" => CqlType::Int,
+        "IntegerType" => CqlType::VarInt,
+        "LexicalUUIDType" | "UUIDType" => CqlType::Uuid,
+        "LongType" => CqlType::BigInt,
+        "ShortType" => CqlType::SmallInt,
+        "SimpleDateType" => CqlType::Date,
+        "TimeType" => CqlType::Time,
+        "TimeUUIDType" => CqlType::TimeUuid,
+        "UTF8Type" => CqlType::Text,
+        _ => return None,
+    })
+}

@@ -1,0 +1,298 @@
+//! The schema out of the rows of `system_schema`.
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use super::column_history::keep_latest;
+use super::type_name::{UserTypeDeclaration, UserTypes, expression};
+use super::{Column, ColumnKind, Schema, SchemaError, Table, TableId, TableKind};
+
+/// Reads the rows of `system_schema.*` as they come over CQL, in one JSON object:
+///
+/// ```json
+/// {
+///   "tables": [{"keyspace_name": "ks", "table_name": "t", "cdc": true, "flags": ["compound"],
+///               "id": "5a1c395e-b41f-11e5-9f22-ba0be0483c18"}],
+///   "views": [{"keyspace_name": "ks", "view_name": "v", "base_table_name": "t",
+///              "id": "5a1c395e-b41f-11e5-9f22-ba0be0483c19"}],
+///   "columns": [{"keyspace_name": "ks", "table_name": "t", "column_name": "k", "type": "int",
+///                "kind": "partition_key", "position": 0, "clustering_order": "none"}],
+///   "dropped_columns": [{"keyspace_name": "ks", "table_name": "t", "column_name": "d",
+///                        "type": "text", "kind": "regular", "dropped_time": 1700000000000}],
+///   "types": [{"keyspace_name": "ks", "type_name": "u", "field_names": ["a"],
+///              "field_types": ["frozen<list<int>>"]}]
+/// }
+/// ```
+///
+/// Shown are the columns that are read; others may be there and are left out, and a list without
+/// rows may be absent. `kind` is one of `partition_key`, `clustering`, `static` and `regular`;
+/// `clustering_order` is `asc`, `desc` or `none`; `dropped_time` is in milliseconds since 1970;
+/// `flags` and `cdc` may be null or absent, and so may the `kind` of a dropped column (3.0), which
+/// is then regular. The columns of a view are rows of `columns` with its name as `table_name`. Rows
+/// of `columns` and `dropped_columns` whose table is not among the tables are left out: the lists
+/// are not read at one instant.
+///
+/// COMPACT STORAGE tables are there as they are stored, with their hidden columns.
+///
+/// # Errors
+/// [`SchemaError::Syntax`] for a text that is not this JSON; [`SchemaError::Table`] for a table or
+/// user type whose rows do not fit together (such as a table without partition key, which can be
+/// read when it is dropped at that moment: read again then).
+pub fn parse_system_rows(json: &[u8]) -> Result<Schema, SchemaError> {
+    let rows: Rows = serde_json::from_slice(json).map_err(|error| SchemaError::Syntax {
+        line: error.line(),
+        what: error.to_string(),
+    })?;
+    let types = user_types(rows.types)?;
+    let mut columns = by_table(rows.columns, |row| (&row.keyspace_name, &row.table_name));
+    let mut dropped = by_table(rows.dropped_columns, |row| {
+        (&row.keyspace_name, &row.table_name)
+    });
+    let tables = rows.tables.into_iter().map(|row| TableRow {
+        is_view: false,
+        ..row
+    });
+    let views = rows.views.into_iter().map(|row| TableRow {
+        is_view: true,
+        ..row
+    });
+    let mut read = Vec::new();
+    for row in tables.chain(views) {
+        let key = (row.keyspace_name.clone(), row.name.clone());
+        let columns = columns.remove(&key).unwrap_or_default();
+        let dropped = dropped.remove(&key).unwrap_or_default();
+        read.push(table(&row, columns, dropped, &types)?);
+    }
+    Ok(Schema::new(read))
+}
+
+#[derive(Deserialize)]
+struct Rows {
+    #[serde(default)]
+    tables: Vec<TableRow>,
+    #[serde(default)]
+    views: Vec<TableRow>,
+    #[serde(default)]
+    columns: Vec<ColumnRow>,
+    #[serde(default)]
+    dropped_columns: Vec<DroppedColumnRow>,
+    #[serde(default)]
+    types: Vec<TypeRow>,
+}
+
+/// A row of `tables` or `views`.
+#[derive(Deserialize)]
+struct TableRow {
+    keyspace_name: String,
+    #[serde(rename = "table_name", alias = "view_name")]
+    name: String,
+    id: String,
+    cdc: Option<bool>,
+    flags: Option<Vec<String>>,
+    #[serde(skip)]
+    is_view: bool,
+}
+
+#[derive(Deserialize)]
+struct ColumnRow {
+    keyspace_name: String,
+    table_name: String,
+    column_name: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    kind: Kind,
+    position: i32,
+    clustering_order: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct DroppedColumnRow {
+    keyspace_name: String,
+    table_name: String,
+    column_name: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    kind: Option<Kind>,
+    /// Milliseconds.
+    dropped_time: i64,
+}
+
+#[derive(Deserialize)]
+struct TypeRow {
+    keyspace_name: String,
+    type_name: String,
+    field_names: Vec<String>,
+    field_types: Vec<String>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    PartitionKey,
+    Clustering,
+    Static,
+    Regular,
+}
+
+impl From<Kind> for ColumnKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::PartitionKey => Self::PartitionKey,
+            Kind::Clustering => Self::Clustering,
+            Kind::Static => Self::Static,
+            Kind::Regular => Self::Regular,
+        }
+    }
+}
+
+type ByTable<T> = FxHashMap<(String, String), Vec<T>>;
+
+fn by_table<T>(rows: Vec<T>, key: impl Fn(&T) -> (&String, &String)) -> ByTable<T> {
+    let mut tables = ByTable::default();
+    for row in rows {
+        let (keyspace, table) = key(&row);
+        let key = (keyspace.clone(), table.clone());
+        tables.entry(key).or_default().push(row);
+    }
+    tables
+}
+
+fn user_types(rows: Vec<TypeRow>) -> Result<UserTypes, SchemaError> {
+    let mut declarations = Vec::with_capacity(rows.len());
+    for row in rows {
+        let error = |what: String| table_error(&row.keyspace_name, &row.type_name, &what);
+        if row.field_names.len() != row.field_types.len() {
+            return Err(error(format!(
+                "the type has {} field names and {} field types",
+                row.field_names.len(),
+                row.field_types.len()
+            )));
+        }
+        let mut fields = Vec::with_capacity(row.field_names.len());
+        for (name, type_name) in row.field_names.iter().zip(&row.field_types) {
+            let expression = expression(type_name).map_err(|reason| {
+                error(format!(
+                    "field {name}: type {type_name}: {}",
+                    what_of(&reason)
+                ))
+            })?;
+            fields.push((name.clone(), expression));
+        }
+        declarations.push(UserTypeDeclaration {
+            keyspace: row.keyspace_name,
+            name: row.type_name,
+            fields,
+        });
+    }
+    UserTypes::resolve_all(declarations)
+        .map_err(|failure| table_error(&failure.keyspace, &failure.name, what_of(&failure.error)))
+}
+
+fn table(
+    row: &TableRow,
+    columns: Vec<ColumnRow>,
+    dropped: Vec<DroppedColumnRow>,
+    types: &UserTypes,
+) -> Result<Table, SchemaError> {
+    let error = |what: &str| table_error(&row.keyspace_name, &row.name, what);
+    let column = |name: String, type_name: &str, kind: Kind| -> Result<Column, SchemaError> {
+        let (cql_type, multi_cell) = expression(type_name)
+            .and_then(|expression| types.resolve(&expression, &row.keyspace_name))
+            .map_err(|reason| {
+                error(&format!(
+                    "column {name}: type {type_name}: {}",
+                    what_of(&reason)
+                ))
+            })?;
+        let is_key = matches!(kind, Kind::PartitionKey | Kind::Clustering);
+        Ok(Column {
+            name,
+            kind: kind.into(),
+            cql_type,
+            multi_cell: multi_cell && !is_key,
+            reversed: false,
+            dropped_at_us: None,
+        })
+    };
+    let mut partition_key = Vec::new();
+    let mut clustering = Vec::new();
+    let mut others = Vec::new();
+    for row in columns {
+        let reversed = row
+            .clustering_order
+            .is_some_and(|order| order.eq_ignore_ascii_case("desc"));
+        let column = Column {
+            reversed,
+            ..column(row.column_name, &row.type_name, row.kind)?
+        };
+        match row.kind {
+            Kind::PartitionKey => partition_key.push((row.position, column)),
+            Kind::Clustering => clustering.push((row.position, column)),
+            Kind::Static | Kind::Regular => others.push(column),
+        }
+    }
+    for row in dropped {
+        let kind = row.kind.unwrap_or(Kind::Regular);
+        let dropped_at_us = row.dropped_time.checked_mul(1000);
+        let dropped_at_us = dropped_at_us.ok_or_else(|| {
+            error(&format!(
+                "column {}: dropped_time is out of range",
+                row.column_name
+            ))
+        })?;
+        others.push(Column {
+            dropped_at_us: Some(dropped_at_us),
+            ..column(row.column_name, &row.type_name, kind)?
+        });
+    }
+    keep_latest(&mut others);
+    let is_counter_flag = |flag: &String| flag.eq_ignore_ascii_case("counter");
+    let counter = (row.flags.as_ref()).is_some_and(|flags| flags.iter().any(is_counter_flag));
+    let mut table = Table {
+        id: TableId::parse(&row.id).ok_or_else(|| error("its id is not a UUID"))?,
+        keyspace: row.keyspace_name.clone(),
+        name: row.name.clone(),
+        kind: if row.is_view {
+            TableKind::View
+        } else {
+            TableKind::Table
+        },
+        cdc: row.cdc.unwrap_or(false),
+        counter,
+        partition_key: in_position(partition_key)
+            .ok_or_else(|| error("a partition key column is missing"))?,
+        clustering: in_position(clustering)
+            .ok_or_else(|| error("a clustering column is missing"))?,
+        columns: others,
+    };
+    if table.partition_key.is_empty() {
+        return Err(error("it has no partition key"));
+    }
+    table.sort_columns();
+    Ok(table)
+}
+
+/// Key columns by position, which must go from 0 up without a gap.
+fn in_position(mut columns: Vec<(i32, Column)>) -> Option<Vec<Column>> {
+    columns.sort_by_key(|(position, _)| *position);
+    let mut expected = 0..;
+    columns
+        .into_iter()
+        .map(|(position, column)| (expected.next() == Some(position)).then_some(column))
+        .collect()
+}
+
+fn table_error(keyspace: &str, table: &str, what: &str) -> SchemaError {
+    SchemaError::Table {
+        keyspace: keyspace.to_owned(),
+        table: table.to_owned(),
+        what: what.to_owned(),
+    }
+}
+
+/// The reason without the line, which rows do not have.
+fn what_of(error: &SchemaError) -> &str {
+    match error {
+        SchemaError::Syntax { what, .. } | SchemaError::Table { what, .. } => what,
+    }
+}

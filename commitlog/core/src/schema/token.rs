@@ -1,0 +1,183 @@
+//! CQL text as tokens, each with its line.
+
+use super::SchemaError;
+
+/// `DESCRIBE` puts a table made through the legacy API (all COMPACT STORAGE tables among them)
+/// into a comment, behind this line. Its updates are in the commit log like all others, so the
+/// statement is read all the same (`CompactTableMetadata#appendCqlTo`).
+const REFERENCE_STRUCTURE: &str = "(this should not be used to reproduce this schema)";
+
+/// What a token is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TokenKind<'a> {
+    /// A bare word or number; CQL folds its case.
+    Word(&'a str),
+    /// A UUID without quotes.
+    Uuid(&'a str),
+    /// A name in double quotes, unescaped.
+    QuotedName(String),
+    /// A string literal in single quotes or between `$$`, unescaped.
+    Literal(String),
+    Symbol(char),
+}
+
+/// A token and the 1-based line it begins on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub kind: TokenKind<'a>,
+    pub line: usize,
+}
+
+impl std::fmt::Display for TokenKind<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Word(text) | Self::Uuid(text) => write!(f, "`{text}`"),
+            Self::QuotedName(name) => write!(f, "`\"{name}\"`"),
+            Self::Literal(text) => {
+                let start: String = text.chars().take(40).collect();
+                write!(f, "the string '{start}'")
+            }
+            Self::Symbol(symbol) => write!(f, "`{symbol}`"),
+        }
+    }
+}
+
+/// Splits CQL text into tokens; comments vanish.
+///
+/// # Errors
+/// [`SchemaError::Syntax`] for a string, a quoted name or a comment without an end, with the
+/// line it begins on.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, SchemaError> {
+    let mut lexer = Lexer {
+        rest: text,
+        line: 1,
+        in_reference_structure: false,
+    };
+    let mut tokens = Vec::new();
+    while let Some(token) = lexer.token()? {
+        tokens.push(token);
+    }
+    Ok(tokens)
+}
+
+struct Lexer<'a> {
+    rest: &'a str,
+    line: usize,
+    in_reference_structure: bool,
+}
+
+impl<'a> Lexer<'a> {
+    /// The next token, or `None` at the end of the text.
+    fn token(&mut self) -> Result<Option<Token<'a>>, SchemaError> {
+        while self.skip_blank_or_comment()? {}
+        let line = self.line;
+        let Some(first) = self.rest.chars().next() else {
+            return Ok(None);
+        };
+        let kind = match first {
+            '"' => TokenKind::QuotedName(self.quoted('"', "name in double quotes")?),
+            '\'' => TokenKind::Literal(self.quoted('\'', "string in single quotes")?),
+            '$' if self.rest.starts_with("$$") => TokenKind::Literal(self.between_dollars()?),
+            _ if is_word_char(first) => self.word_or_uuid(),
+            _ => {
+                self.advance(first.len_utf8());
+                TokenKind::Symbol(first)
+            }
+        };
+        Ok(Some(Token { kind, line }))
+    }
+
+    /// Skips one stretch of white space or one comment; false when there is neither.
+    fn skip_blank_or_comment(&mut self) -> Result<bool, SchemaError> {
+        let blank = self.rest.len() - self.rest.trim_start().len();
+        if blank > 0 {
+            self.advance(blank);
+        } else if self.rest.starts_with('\u{feff}') {
+            self.advance('\u{feff}'.len_utf8());
+        } else if self.rest.starts_with("--") || self.rest.starts_with("//") {
+            self.advance(self.rest.find('\n').unwrap_or(self.rest.len()));
+        } else if self.in_reference_structure && self.rest.starts_with("*/") {
+            self.in_reference_structure = false;
+            self.advance(2);
+        } else if self.rest.starts_with("/*") {
+            let Some(length) = self.rest.find("*/") else {
+                return Err(self.unterminated("comment"));
+            };
+            let comment = self.rest.get(..length).unwrap_or_default();
+            match comment.find(REFERENCE_STRUCTURE) {
+                Some(position) => {
+                    self.in_reference_structure = true;
+                    self.advance(position + REFERENCE_STRUCTURE.len());
+                }
+                None => self.advance(length + 2),
+            }
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// What stands between two quotes; a doubled quote inside stands for one.
+    fn quoted(&mut self, quote: char, what: &str) -> Result<String, SchemaError> {
+        let mut unescaped = String::new();
+        let mut chars = self.rest.char_indices().skip(1).peekable();
+        while let Some((position, c)) = chars.next() {
+            if c != quote {
+                unescaped.push(c);
+            } else if chars.next_if(|(_, next)| *next == quote).is_some() {
+                unescaped.push(quote);
+            } else {
+                self.advance(position + quote.len_utf8());
+                return Ok(unescaped);
+            }
+        }
+        Err(self.unterminated(what))
+    }
+
+    fn between_dollars(&mut self) -> Result<String, SchemaError> {
+        let body = self.rest.get(2..).unwrap_or_default();
+        let Some(length) = body.find("$$") else {
+            return Err(self.unterminated("string between $$"));
+        };
+        let literal = body.get(..length).unwrap_or_default().to_owned();
+        self.advance(length + 4);
+        Ok(literal)
+    }
+
+    fn word_or_uuid(&mut self) -> TokenKind<'a> {
+        let text = self.rest;
+        let word_length = text.find(|c| !is_word_char(c)).unwrap_or(text.len());
+        let uuid = text.get(..36).filter(|uuid| is_uuid(uuid));
+        if let Some(uuid) = uuid {
+            self.advance(uuid.len());
+            TokenKind::Uuid(uuid)
+        } else {
+            self.advance(word_length);
+            TokenKind::Word(text.get(..word_length).unwrap_or_default())
+        }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        let (passed, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
+        self.line += passed.bytes().filter(|byte| *byte == b'\n').count();
+        self.rest = rest;
+    }
+
+    fn unterminated(&self, what: &str) -> SchemaError {
+        SchemaError::Syntax {
+            line: self.line,
+            what: format!("the {what} that begins here has no end"),
+        }
+    }
+}
+
+fn is_word_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_uuid(text: &str) -> bool {
+    text.char_indices().all(|(position, c)| match position {
+        8 | 13 | 18 | 23 => c == '-',
+        _ => c.is_ascii_hexdigit(),
+    })
+}

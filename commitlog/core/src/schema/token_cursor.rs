@@ -1,0 +1,167 @@
+//! A place in a list of tokens, and what a statement reader asks of it.
+
+use super::SchemaError;
+use super::token::{Token, TokenKind};
+
+/// Walks over tokens; every `expect_…` names what it wanted and what stands there instead.
+pub(super) struct TokenCursor<'a> {
+    tokens: &'a [Token<'a>],
+    position: usize,
+}
+
+impl<'a> TokenCursor<'a> {
+    pub fn new(tokens: &'a [Token<'a>]) -> Self {
+        Self {
+            tokens,
+            position: 0,
+        }
+    }
+
+    pub fn peek(&self) -> Option<&'a TokenKind<'a>> {
+        self.tokens.get(self.position).map(|token| &token.kind)
+    }
+
+    fn peek_second(&self) -> Option<&'a TokenKind<'a>> {
+        self.tokens.get(self.position + 1).map(|token| &token.kind)
+    }
+
+    /// Takes one token.
+    pub fn advance(&mut self) -> Option<&'a TokenKind<'a>> {
+        let token = self.peek()?;
+        self.position += 1;
+        Some(token)
+    }
+
+    pub fn at_end(&self) -> bool {
+        self.position >= self.tokens.len()
+    }
+
+    /// Line of the current token, or of the last one at the end; 0 without tokens.
+    pub fn line(&self) -> usize {
+        self.tokens
+            .get(self.position)
+            .or(self.tokens.last())
+            .map_or(0, |token| token.line)
+    }
+
+    /// The error "expected … , found …" at the current token.
+    pub fn expected(&self, what: &str) -> SchemaError {
+        let found = match self.peek() {
+            Some(token) => token.to_string(),
+            None => "the end of the statement".to_owned(),
+        };
+        self.error(format!("expected {what}, found {found}"))
+    }
+
+    pub fn error(&self, what: String) -> SchemaError {
+        SchemaError::Syntax {
+            line: self.line(),
+            what,
+        }
+    }
+
+    /// Whether the current token is this bare word; case does not matter.
+    pub fn at_word(&self, word: &str) -> bool {
+        is_word(self.peek(), word)
+    }
+
+    /// Whether these two bare words come next.
+    pub fn at_words(&self, first: &str, second: &str) -> bool {
+        self.at_word(first) && is_word(self.peek_second(), second)
+    }
+
+    pub fn at_any_word(&self) -> bool {
+        matches!(self.peek(), Some(TokenKind::Word(_)))
+    }
+
+    pub fn at_symbol(&self, symbol: char) -> bool {
+        self.peek() == Some(&TokenKind::Symbol(symbol))
+    }
+
+    /// Whether a bare word comes next and this symbol after it.
+    pub fn at_word_before(&self, symbol: char) -> bool {
+        matches!(self.peek(), Some(TokenKind::Word(_)))
+            && self.peek_second() == Some(&TokenKind::Symbol(symbol))
+    }
+
+    /// Takes the bare word if it comes next.
+    pub fn take_word(&mut self, word: &str) -> bool {
+        let found = self.at_word(word);
+        self.position += usize::from(found);
+        found
+    }
+
+    /// Takes these bare words if they all come next, none otherwise.
+    pub fn take_words(&mut self, words: &[&str]) -> bool {
+        let found = words.iter().enumerate().all(|(offset, word)| {
+            let token = self.tokens.get(self.position + offset);
+            is_word(token.map(|token| &token.kind), word)
+        });
+        self.position += if found { words.len() } else { 0 };
+        found
+    }
+
+    pub fn take_symbol(&mut self, symbol: char) -> bool {
+        let found = self.at_symbol(symbol);
+        self.position += usize::from(found);
+        found
+    }
+
+    pub fn expect_word(&mut self, word: &str) -> Result<(), SchemaError> {
+        if self.take_word(word) {
+            Ok(())
+        } else {
+            Err(self.expected(&word.to_uppercase()))
+        }
+    }
+
+    pub fn expect_symbol(&mut self, symbol: char) -> Result<(), SchemaError> {
+        if self.take_symbol(symbol) {
+            Ok(())
+        } else {
+            Err(self.expected(&format!("`{symbol}`")))
+        }
+    }
+
+    /// A name: bare words are folded to lower case, quoted names stay as they are.
+    pub fn expect_name(&mut self, what: &str) -> Result<String, SchemaError> {
+        let name = match self.peek() {
+            Some(TokenKind::Word(word)) => word.to_lowercase(),
+            Some(TokenKind::QuotedName(name)) => name.clone(),
+            _ => return Err(self.expected(what)),
+        };
+        self.position += 1;
+        Ok(name)
+    }
+
+    /// Goes on to the first token outside of all brackets for which `stop` holds, or to the end.
+    pub fn skip_until(&mut self, stop: impl Fn(&Self) -> bool) {
+        let mut depth = 0_usize;
+        while let Some(token) = self.peek() {
+            if depth == 0 && stop(self) {
+                return;
+            }
+            match token {
+                TokenKind::Symbol('(' | '[' | '{') => depth += 1,
+                TokenKind::Symbol(')' | ']' | '}') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.position += 1;
+        }
+    }
+
+    /// The tokens up to the next `;` as a statement of its own; the `;` is taken too.
+    pub fn statement(&mut self) -> TokenCursor<'a> {
+        let rest = self.tokens.get(self.position..).unwrap_or_default();
+        let end = rest
+            .iter()
+            .position(|token| token.kind == TokenKind::Symbol(';'));
+        let length = end.unwrap_or(rest.len());
+        self.position += length + usize::from(end.is_some());
+        TokenCursor::new(rest.get(..length).unwrap_or_default())
+    }
+}
+
+fn is_word(token: Option<&TokenKind<'_>>, word: &str) -> bool {
+    matches!(token, Some(TokenKind::Word(found)) if found.eq_ignore_ascii_case(word))
+}

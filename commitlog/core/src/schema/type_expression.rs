@@ -1,0 +1,149 @@
+//! CQL types as they are written, before the user types in them are known.
+
+use super::token::TokenKind;
+use super::token_cursor::TokenCursor;
+use super::{SchemaError, marshal_class};
+use crate::cql_type::CqlType;
+
+/// Nested types deeper than this are refused, so that no text can exhaust the stack.
+pub(super) const NESTING_LIMIT: usize = 64;
+
+/// A type as written; names are resolved by [`super::UserTypes`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TypeExpression {
+    /// A type that needs no other: a native one, or a Java class.
+    Known {
+        cql_type: CqlType,
+        multi_cell: bool,
+    },
+    /// A user type, perhaps with its keyspace.
+    User {
+        keyspace: Option<String>,
+        name: String,
+        line: usize,
+    },
+    Frozen(Box<TypeExpression>),
+    List(Box<TypeExpression>),
+    Set(Box<TypeExpression>),
+    Map(Box<TypeExpression>, Box<TypeExpression>),
+    Tuple(Vec<TypeExpression>),
+    Vector(Box<TypeExpression>, u32),
+}
+
+impl TypeExpression {
+    /// Reads a type from tokens and leaves the cursor behind it.
+    pub fn parse(tokens: &mut TokenCursor<'_>) -> Result<Self, SchemaError> {
+        Self::parse_nested(tokens, 0)
+    }
+
+    fn parse_nested(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self, SchemaError> {
+        if depth > NESTING_LIMIT {
+            return Err(tokens.error(format!(
+                "types are nested more than {NESTING_LIMIT} levels deep"
+            )));
+        }
+        if let Some(TokenKind::Literal(class)) = tokens.peek() {
+            let (cql_type, multi_cell) = marshal_class::parse(class, tokens.line())?;
+            tokens.advance();
+            return Ok(Self::Known {
+                cql_type,
+                multi_cell,
+            });
+        }
+        if tokens.at_word_before('<') {
+            return Self::parse_parametrised(tokens, depth);
+        }
+        let bare = matches!(tokens.peek(), Some(TokenKind::Word(_)));
+        let line = tokens.line();
+        let name = tokens.expect_name("a type")?;
+        if tokens.take_symbol('.') {
+            return Ok(Self::User {
+                keyspace: Some(name),
+                name: tokens.expect_name("the name of a user type")?,
+                line,
+            });
+        }
+        Ok(match native(&name) {
+            Some(cql_type) if bare => Self::Known {
+                cql_type,
+                multi_cell: false,
+            },
+            _ => Self::User {
+                keyspace: None,
+                name,
+                line,
+            },
+        })
+    }
+
+    /// Reads `word<…>`.
+    fn parse_parametrised(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self, SchemaError> {
+        const KINDS: [&str; 6] = ["frozen", "list", "set", "map", "tuple", "vector"];
+        if !KINDS.iter().any(|kind| tokens.at_word(kind)) {
+            return Err(tokens.expected("frozen, list, set, map, tuple or vector before `<`"));
+        }
+        let kind = tokens.expect_name("a type")?;
+        tokens.expect_symbol('<')?;
+        let first = Box::new(Self::parse_nested(tokens, depth + 1)?);
+        let parsed = match kind.as_str() {
+            "frozen" => Self::Frozen(first),
+            "list" => Self::List(first),
+            "set" => Self::Set(first),
+            "map" => {
+                tokens.expect_symbol(',')?;
+                Self::Map(first, Box::new(Self::parse_nested(tokens, depth + 1)?))
+            }
+            "tuple" => {
+                let mut elements = vec![*first];
+                while tokens.take_symbol(',') {
+                    elements.push(Self::parse_nested(tokens, depth + 1)?);
+                }
+                Self::Tuple(elements)
+            }
+            _ => {
+                tokens.expect_symbol(',')?;
+                Self::Vector(first, dimension(tokens)?)
+            }
+        };
+        tokens.expect_symbol('>')?;
+        Ok(parsed)
+    }
+}
+
+fn dimension(tokens: &mut TokenCursor<'_>) -> Result<u32, SchemaError> {
+    let dimension = match tokens.peek() {
+        Some(TokenKind::Word(word)) => word.parse().ok().filter(|n| *n > 0),
+        _ => None,
+    };
+    let dimension = dimension.ok_or_else(|| tokens.expected("the dimension of the vector"))?;
+    tokens.advance();
+    Ok(dimension)
+}
+
+/// The native type of this lower-case name (`CQL3Type.Native`).
+fn native(name: &str) -> Option<CqlType> {
+    Some(match name {
+        "ascii" => CqlType::Ascii,
+        "bigint" => CqlType::BigInt,
+        "blob" => CqlType::Blob,
+        "boolean" => CqlType::Boolean,
+        "counter" => CqlType::Counter,
+        "date" => CqlType::Date,
+        "decimal" => CqlType::Decimal,
+        "double" => CqlType::Double,
+        "duration" => CqlType::Duration,
+        "empty" => CqlType::Empty,
+        "float" => CqlType::Float,
+        "inet" => CqlType::Inet,
+        "int" => CqlType::Int,
+        "smallint" => CqlType::SmallInt,
+        "text" | "varchar" => CqlType::Text,
+        "time" => CqlType::Time,
+        "timestamp" => CqlType::Timestamp,
+        "timeuuid" => CqlType::TimeUuid,
+        "tinyint" => CqlType::TinyInt,
+        "uuid" => CqlType::Uuid,
+        "varint" => CqlType::VarInt,
+        _ => return None,
+    })
+}

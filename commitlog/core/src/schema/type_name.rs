@@ -1,0 +1,289 @@
+//! Type names of columns, and the user types that they may refer to.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::token::tokens;
+use super::token_cursor::TokenCursor;
+use super::type_expression::{NESTING_LIMIT, TypeExpression};
+use super::{SchemaError, marshal_class};
+use crate::cql_type::{CqlType, UserType, UserTypeField};
+
+/// User types by keyspace and name.
+#[derive(Debug, Clone, Default)]
+pub struct UserTypes {
+    types: FxHashMap<(String, String), Resolved<Arc<UserType>>>,
+}
+
+/// A user type as declared, before the types of its fields are known.
+pub(super) struct UserTypeDeclaration {
+    pub keyspace: String,
+    pub name: String,
+    pub fields: Vec<(String, TypeExpression)>,
+}
+
+/// A declared user type that cannot be resolved, and why.
+pub(super) struct TypeFailure {
+    pub keyspace: String,
+    pub name: String,
+    pub error: SchemaError,
+}
+
+/// Something with the number of levels of types inside it.
+#[derive(Debug, Clone)]
+struct Resolved<T> {
+    value: T,
+    depth: usize,
+}
+
+/// Why a type cannot be resolved.
+enum Unresolved {
+    Unknown {
+        keyspace: String,
+        name: String,
+        line: usize,
+    },
+    TooDeep {
+        line: usize,
+    },
+}
+
+impl From<Unresolved> for SchemaError {
+    fn from(reason: Unresolved) -> Self {
+        match reason {
+            Unresolved::Unknown {
+                keyspace,
+                name,
+                line,
+            } => Self::Syntax {
+                line,
+                what: format!("there is no type {keyspace}.{name}"),
+            },
+            Unresolved::TooDeep { line } => Self::Syntax {
+                line,
+                what: format!("types are nested more than {NESTING_LIMIT} levels deep"),
+            },
+        }
+    }
+}
+
+/// Reads a type as `system_schema` and `DESCRIBE` write it, or as a Java class name.
+///
+/// `keyspace` is where user types without a keyspace of their own are looked up. The flag is true
+/// for a list, set, map or user type that is not frozen: as the type of a column it is stored cell
+/// by cell. A class unknown to CQL becomes [`CqlType::Custom`].
+///
+/// # Errors
+/// [`SchemaError::Syntax`] (with line 1 for a text of one line) for a text that is no type or that
+/// names a user type that `types` does not have.
+pub fn parse_type(
+    text: &str,
+    keyspace: &str,
+    types: &UserTypes,
+) -> Result<(CqlType, bool), SchemaError> {
+    types.resolve(&expression(text)?, keyspace)
+}
+
+/// Reads a type from a text that holds nothing else.
+pub(super) fn expression(text: &str) -> Result<TypeExpression, SchemaError> {
+    if marshal_class::is_class_name(text.trim_start()) {
+        let (cql_type, multi_cell) = marshal_class::parse(text, 1)?;
+        return Ok(TypeExpression::Known {
+            cql_type,
+            multi_cell,
+        });
+    }
+    let tokens = tokens(text)?;
+    let mut cursor = TokenCursor::new(&tokens);
+    let expression = TypeExpression::parse(&mut cursor)?;
+    if cursor.at_end() {
+        Ok(expression)
+    } else {
+        Err(cursor.expected("the end of the type"))
+    }
+}
+
+impl UserTypes {
+    /// The user type of this name, if there is one.
+    pub fn get(&self, keyspace: &str, name: &str) -> Option<&Arc<UserType>> {
+        Some(&self.entry(keyspace, name)?.value)
+    }
+
+    fn entry(&self, keyspace: &str, name: &str) -> Option<&Resolved<Arc<UserType>>> {
+        self.types.get(&(keyspace.to_owned(), name.to_owned()))
+    }
+
+    /// Resolves declarations that may refer to each other in any order.
+    ///
+    /// # Errors
+    /// The declaration that cannot be resolved and the reason: a name that nobody declares, one
+    /// that leads back to the type itself, or too deep a nesting.
+    pub(super) fn resolve_all(declarations: Vec<UserTypeDeclaration>) -> Result<Self, TypeFailure> {
+        let mut types = Self::default();
+        let mut waiting = declarations;
+        loop {
+            let before = waiting.len();
+            let mut failed = Vec::new();
+            for declaration in waiting {
+                match types.resolve_declaration(&declaration) {
+                    Ok(user_type) => {
+                        let key = (declaration.keyspace, declaration.name);
+                        types.types.insert(key, user_type);
+                    }
+                    Err(reason) => failed.push((declaration, reason)),
+                }
+            }
+            if failed.is_empty() {
+                return Ok(types);
+            }
+            if failed.len() == before {
+                return to_blame(failed).map_or(Ok(types), Err);
+            }
+            waiting = failed.into_iter().map(|(waiting, _)| waiting).collect();
+        }
+    }
+
+    fn resolve_declaration(
+        &self,
+        declaration: &UserTypeDeclaration,
+    ) -> Result<Resolved<Arc<UserType>>, Unresolved> {
+        let mut depth = 0;
+        let mut fields = Vec::with_capacity(declaration.fields.len());
+        for (name, expression) in &declaration.fields {
+            let field = self.nested(expression, &declaration.keyspace)?;
+            depth = depth.max(field.depth);
+            fields.push(UserTypeField {
+                name: name.clone(),
+                cql_type: field.value,
+            });
+        }
+        let value = Arc::new(UserType {
+            keyspace: declaration.keyspace.clone(),
+            name: declaration.name.clone(),
+            fields,
+        });
+        Ok(Resolved { value, depth })
+    }
+
+    /// The type behind an expression, and whether it is stored cell by cell as a column's type.
+    pub(super) fn resolve(
+        &self,
+        expression: &TypeExpression,
+        keyspace: &str,
+    ) -> Result<(CqlType, bool), SchemaError> {
+        let cql_type = self.nested(expression, keyspace)?.value;
+        let multi_cell = match expression {
+            TypeExpression::Frozen(_) => false,
+            TypeExpression::Known { multi_cell, .. } => *multi_cell,
+            _ => cql_type.can_be_multi_cell(),
+        };
+        Ok((cql_type, multi_cell))
+    }
+
+    fn nested(
+        &self,
+        expression: &TypeExpression,
+        keyspace: &str,
+    ) -> Result<Resolved<CqlType>, Unresolved> {
+        let one = |inner: &TypeExpression, wrap: fn(Box<CqlType>) -> CqlType| {
+            let inner = self.nested(inner, keyspace)?;
+            Ok(Resolved {
+                value: wrap(Box::new(inner.value)),
+                depth: inner.depth + 1,
+            })
+        };
+        match expression {
+            TypeExpression::Known { cql_type, .. } => Ok(Resolved {
+                value: cql_type.clone(),
+                depth: 0,
+            }),
+            TypeExpression::User {
+                keyspace: own,
+                name,
+                line,
+            } => self.user(own.as_deref().unwrap_or(keyspace), name, *line),
+            TypeExpression::Frozen(inner) => self.nested(inner, keyspace),
+            TypeExpression::List(element) => one(element, CqlType::List),
+            TypeExpression::Set(element) => one(element, CqlType::Set),
+            TypeExpression::Map(key, value) => {
+                let key = self.nested(key, keyspace)?;
+                let value = self.nested(value, keyspace)?;
+                Ok(Resolved {
+                    value: CqlType::Map(Box::new(key.value), Box::new(value.value)),
+                    depth: key.depth.max(value.depth) + 1,
+                })
+            }
+            TypeExpression::Tuple(elements) => {
+                let mut depth = 0;
+                let mut resolved = Vec::with_capacity(elements.len());
+                for element in elements {
+                    let element = self.nested(element, keyspace)?;
+                    depth = depth.max(element.depth);
+                    resolved.push(element.value);
+                }
+                Ok(Resolved {
+                    value: CqlType::Tuple(resolved),
+                    depth: depth + 1,
+                })
+            }
+            TypeExpression::Vector(element, dimension) => {
+                let element = self.nested(element, keyspace)?;
+                Ok(Resolved {
+                    value: CqlType::Vector(Box::new(element.value), *dimension),
+                    depth: element.depth + 1,
+                })
+            }
+        }
+    }
+
+    fn user(
+        &self,
+        keyspace: &str,
+        name: &str,
+        line: usize,
+    ) -> Result<Resolved<CqlType>, Unresolved> {
+        let Some(found) = self.entry(keyspace, name) else {
+            return Err(Unresolved::Unknown {
+                keyspace: keyspace.to_owned(),
+                name: name.to_owned(),
+                line,
+            });
+        };
+        if found.depth > NESTING_LIMIT {
+            return Err(Unresolved::TooDeep { line });
+        }
+        Ok(Resolved {
+            value: CqlType::Udt(Arc::clone(&found.value)),
+            depth: found.depth + 1,
+        })
+    }
+}
+
+/// Of declarations that wait for each other, the one that is to blame: it needs a type that nobody
+/// declares, or it is too deep; otherwise they form a circle.
+fn to_blame(failed: Vec<(UserTypeDeclaration, Unresolved)>) -> Option<TypeFailure> {
+    let blamed = failed.iter().position(|(_, reason)| match reason {
+        Unresolved::Unknown { keyspace, name, .. } => failed
+            .iter()
+            .all(|(declared, _)| (&declared.keyspace, &declared.name) != (keyspace, name)),
+        Unresolved::TooDeep { .. } => true,
+    });
+    let (declaration, reason) = failed.into_iter().nth(blamed.unwrap_or(0))?;
+    let error = match reason {
+        Unresolved::Unknown {
+            keyspace,
+            name,
+            line,
+        } if blamed.is_none() => SchemaError::Syntax {
+            line,
+            what: format!("type {keyspace}.{name} needs itself"),
+        },
+        other => other.into(),
+    };
+    Some(TypeFailure {
+        keyspace: declaration.keyspace,
+        name: declaration.name,
+        error,
+    })
+}

@@ -1,4 +1,32 @@
 //! Reads Apache Cassandra commit-log segments: bytes to mutations.
+//!
+//! ```text
+//! segment   header | marker | records … | marker | records … |        (segment, descriptor, marker)
+//! record    size | CRC | payload | CRC                                (record)
+//! payload   count | partition update …                                (mutation)
+//! update    table id | key | flags | times | column names             (mutation, columns)
+//!           | partition deletion | static row | rows and markers | 01 (unfiltered, row)
+//! row       flags | clustering | liveness | deletion | cells          (unfiltered)
+//! ```
+//!
+//! [`segment::SegmentReader`] gives the records of a file, [`mutation::Decoder`] reads their
+//! payloads against a [`schema::Schema`], and [`dump`] prints them in the canonical form that
+//! Cassandra's own reader is compared in. Nothing here knows of events or of Python.
+//!
+//! The section numbers in comments are those of `docs/commitlog-format.md`.
 
+mod columns;
 pub mod cql_type;
+mod cursor;
+pub mod descriptor;
+pub mod dump;
+pub mod error;
+mod framing;
+mod marker;
+pub mod mutation;
+pub mod record;
+pub mod row;
 pub mod schema;
+pub mod segment;
+mod times;
+mod unfiltered;

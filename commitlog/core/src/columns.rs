@@ -1,0 +1,177 @@
+//! The column lists of a partition update, resolved against a table
+//! (`Columns.Serializer`, format notes §4.3 and §4.9).
+//!
+//! Consecutive updates of one statement carry byte-identical lists, so a resolved list is kept
+//! with its bytes and found again by comparing them.
+
+use std::sync::Arc;
+
+use crate::cursor::Cursor;
+use crate::error::{DecodeError, Result, UnknownColumn};
+use crate::schema::{ColumnKind, Table};
+
+/// Lists kept for each table and kind; tables rarely see more shapes of statements at a time.
+const KEPT_LISTS: usize = 16;
+/// From this many columns on, a subset is a list of indexes.
+const LARGE_SUBSET: usize = 64;
+
+/// How the value of a simple cell ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueLength {
+    Fixed(usize),
+    Prefixed,
+}
+
+impl ValueLength {
+    pub fn of(fixed: Option<usize>) -> Self {
+        fixed.map_or(Self::Prefixed, Self::Fixed)
+    }
+}
+
+/// One column of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedColumn {
+    /// Index into [`Table::columns`].
+    pub index: u32,
+    pub multi_cell: bool,
+    pub value_length: ValueLength,
+}
+
+/// A resolved column list.
+#[derive(Debug)]
+pub struct ColumnList {
+    raw: Box<[u8]>,
+    pub columns: Vec<ListedColumn>,
+}
+
+/// The lists of one table and kind that were met last.
+#[derive(Debug, Default)]
+pub struct ColumnLists {
+    lists: Vec<Arc<ColumnList>>,
+    next_replaced: usize,
+}
+
+impl ColumnLists {
+    /// Reads a list.
+    #[inline]
+    pub fn read(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        table: &Table,
+        kind: ColumnKind,
+    ) -> Result<Arc<ColumnList>> {
+        for list in &self.lists {
+            if cursor.skip_prefix(&list.raw) {
+                return Ok(Arc::clone(list));
+            }
+        }
+        self.resolve(cursor, table, kind)
+    }
+
+    #[cold]
+    fn resolve(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        table: &Table,
+        kind: ColumnKind,
+    ) -> Result<Arc<ColumnList>> {
+        let start = *cursor;
+        let count = cursor.length()?;
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            let name = cursor.vbytes()?;
+            let column = table
+                .column_index(name, kind)
+                .and_then(|index| Some((index, table.columns.get(index)?)));
+            let Some((index, column)) = column else {
+                return Err(DecodeError::UnknownColumn(Box::new(UnknownColumn {
+                    id: table.id,
+                    keyspace: table.keyspace.clone(),
+                    table: table.name.clone(),
+                    kind: if kind == ColumnKind::Static { "static" } else { "regular" },
+                    column: String::from_utf8_lossy(name).into_owned(),
+                })));
+            };
+            columns.push(ListedColumn {
+                index: index as u32,
+                multi_cell: column.multi_cell,
+                value_length: ValueLength::of(column.cql_type.fixed_length()),
+            });
+        }
+        let list = Arc::new(ColumnList {
+            raw: cursor.since(&start).into(),
+            columns,
+        });
+        if self.lists.len() < KEPT_LISTS {
+            self.lists.push(Arc::clone(&list));
+        } else if let Some(slot) = self.lists.get_mut(self.next_replaced) {
+            *slot = Arc::clone(&list);
+            self.next_replaced = (self.next_replaced + 1) % KEPT_LISTS;
+        }
+        Ok(list)
+    }
+}
+
+/// Which columns of a list a row has.
+#[derive(Debug, Default)]
+pub struct Subset {
+    /// Indexes into the list, ascending.
+    present: Vec<u32>,
+}
+
+impl Subset {
+    pub fn present(&self) -> &[u32] {
+        &self.present
+    }
+
+    /// Reads a subset of a list of `count` columns (`Columns.Serializer#deserializeSubset`).
+    pub fn read(&mut self, cursor: &mut Cursor<'_>, count: usize) -> Result<()> {
+        self.present.clear();
+        let encoded = cursor.uvint()?;
+        if encoded == 0 {
+            self.present.extend(0..count as u32);
+        } else if count < LARGE_SUBSET {
+            if encoded >> count != 0 {
+                return Err(DecodeError::OutOfRange {
+                    what: "bitmap of missing columns",
+                    value: encoded,
+                });
+            }
+            self.present
+                .extend((0..count as u32).filter(|index| encoded >> index & 1 == 0));
+        } else {
+            self.read_large(cursor, count, encoded)?;
+        }
+        Ok(())
+    }
+
+    fn read_large(&mut self, cursor: &mut Cursor<'_>, count: usize, missing: u64) -> Result<()> {
+        let out_of_range = |what, value| DecodeError::OutOfRange { what, value };
+        let missing_count = usize::try_from(missing)
+            .ok()
+            .filter(|missing| *missing <= count)
+            .ok_or(out_of_range("number of missing columns", missing))?;
+        let present_count = count - missing_count;
+        // The shorter list is written; the indexes are absolute and ascending.
+        let lists_present = present_count < count / 2;
+        let listed = if lists_present { present_count } else { missing_count };
+        let mut next = 0_u32;
+        for _ in 0..listed {
+            let index = cursor.uvint()?;
+            let index = u32::try_from(index)
+                .ok()
+                .filter(|index| *index >= next && (*index as usize) < count)
+                .ok_or(out_of_range("column index", index))?;
+            if lists_present {
+                self.present.push(index);
+            } else {
+                self.present.extend(next..index);
+            }
+            next = index + 1;
+        }
+        if !lists_present {
+            self.present.extend(next..count as u32);
+        }
+        Ok(())
+    }
+}

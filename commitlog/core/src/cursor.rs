@@ -1,0 +1,192 @@
+//! The one reader of bytes: every access to a payload goes through here and is bounds-checked.
+
+use crate::error::{DecodeError, Result};
+
+/// A position in a payload; reading moves it forward.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor<'p> {
+    rest: &'p [u8],
+}
+
+impl<'p> Cursor<'p> {
+    pub fn new(bytes: &'p [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// What is not read yet.
+    pub fn rest(&self) -> &'p [u8] {
+        self.rest
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn truncated<T>(&self, wanted: usize) -> Result<T> {
+        Err(DecodeError::Truncated {
+            wanted,
+            left: self.rest.len(),
+        })
+    }
+
+    #[inline]
+    pub fn u8(&mut self) -> Result<u8> {
+        match self.rest.split_first() {
+            Some((&byte, rest)) => {
+                self.rest = rest;
+                Ok(byte)
+            }
+            None => self.truncated(1),
+        }
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.rest.split_first_chunk::<N>() {
+            Some((array, rest)) => {
+                self.rest = rest;
+                Ok(*array)
+            }
+            None => self.truncated(N),
+        }
+    }
+
+    #[inline]
+    pub fn u16(&mut self) -> Result<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    #[inline]
+    pub fn uuid(&mut self) -> Result<[u8; 16]> {
+        self.array()
+    }
+
+    #[inline]
+    pub fn bytes(&mut self, length: usize) -> Result<&'p [u8]> {
+        match self.rest.split_at_checked(length) {
+            Some((bytes, rest)) => {
+                self.rest = rest;
+                Ok(bytes)
+            }
+            None => self.truncated(length),
+        }
+    }
+
+    /// Passes over `prefix` if it comes next.
+    #[inline]
+    pub fn skip_prefix(&mut self, prefix: &[u8]) -> bool {
+        match self.rest.strip_prefix(prefix) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Unsigned vint (`VIntCoding`, format notes §5.1): as many leading one bits in the first
+    /// byte as bytes follow.
+    #[inline]
+    pub fn uvint(&mut self) -> Result<u64> {
+        let first = self.u8()?;
+        if first < 0x80 {
+            return Ok(u64::from(first));
+        }
+        self.long_uvint(first)
+    }
+
+    #[inline]
+    fn long_uvint(&mut self, first: u8) -> Result<u64> {
+        let extra = first.leading_ones() as usize;
+        let tail = self.bytes(extra)?;
+        let head = if extra >= 7 {
+            0
+        } else {
+            u64::from(first) & (0xff >> (extra + 1))
+        };
+        Ok(tail
+            .iter()
+            .fold(head, |value, &byte| value << 8 | u64::from(byte)))
+    }
+
+    /// A vint length as `usize`; it may still be larger than what is left.
+    #[inline]
+    pub fn length(&mut self) -> Result<usize> {
+        let value = self.uvint()?;
+        usize::try_from(value).map_err(|_| DecodeError::OutOfRange {
+            what: "length",
+            value,
+        })
+    }
+
+    /// Vint length, then that many bytes.
+    #[inline]
+    pub fn vbytes(&mut self) -> Result<&'p [u8]> {
+        let length = self.length()?;
+        self.bytes(length)
+    }
+
+    /// What was read since `earlier`, an older state of this cursor.
+    pub fn since(&self, earlier: &Self) -> &'p [u8] {
+        let length = earlier.rest.len().saturating_sub(self.rest.len());
+        earlier.rest.get(..length).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// `VIntCoding#writeUnsignedVInt` written plainly.
+    fn encode_uvint(value: u64) -> Vec<u8> {
+        let bits = 64 - value.leading_zeros().min(63) as usize;
+        let extra = if bits > 56 { 8 } else { (bits - 1) / 7 };
+        let mut bytes = value.to_be_bytes()[8 - extra..].to_vec();
+        let head = if extra >= 7 { 0 } else { (value >> (8 * extra)) as u8 };
+        let ones = if extra == 8 { 0xff } else { !(0xff_u8 >> extra) };
+        bytes.insert(0, ones | head);
+        bytes
+    }
+
+    #[test]
+    fn reads_the_published_vints() {
+        for (value, bytes) in [
+            (0, "00"),
+            (127, "7f"),
+            (128, "8080"),
+            (300, "812c"),
+            (16_383, "bfff"),
+            (16_384, "c04000"),
+            (2_097_151, "dfffff"),
+            (2_097_152, "e0200000"),
+            (1 << 28, "f010000000"),
+            (1 << 35, "f80800000000"),
+            (1 << 49, "fe02000000000000"),
+            ((1 << 56) - 1, "feffffffffffffff"),
+            (1 << 56, "ff0100000000000000"),
+            (u64::MAX, "ffffffffffffffffff"),
+        ] {
+            let encoded: Vec<u8> = (0..bytes.len())
+                .step_by(2)
+                .map(|i| u8::from_str_radix(&bytes[i..i + 2], 16).unwrap())
+                .collect();
+            assert_eq!(encode_uvint(value), encoded);
+            let mut cursor = Cursor::new(&encoded);
+            assert_eq!(cursor.uvint(), Ok(value));
+            assert!(cursor.rest().is_empty());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn vints_round_trip(value: u64, shift in 0_u32..64) {
+            let value = value >> shift;
+            let bytes = encode_uvint(value);
+            let mut cursor = Cursor::new(&bytes);
+            prop_assert_eq!(cursor.uvint(), Ok(value));
+            prop_assert!(cursor.rest().is_empty());
+            for cut in 0..bytes.len() {
+                prop_assert!(Cursor::new(&bytes[..cut]).uvint().is_err());
+            }
+        }
+    }
+}

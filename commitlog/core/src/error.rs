@@ -1,0 +1,58 @@
+//! What can be wrong with bytes.
+
+use crate::schema::TableId;
+
+/// A payload that does not follow the format, or that needs a schema which is not there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    #[error("{wanted} more bytes expected, {left} left")]
+    Truncated { wanted: usize, left: usize },
+    #[error("{what}: {value} is out of range")]
+    OutOfRange { what: &'static str, value: u64 },
+    #[error("{left} bytes left after the last partition update")]
+    TrailingBytes { left: usize },
+    #[error("table {0} is not in the schema")]
+    UnknownTable(TableId),
+    #[error("{0}")]
+    UnknownColumn(Box<UnknownColumn>),
+}
+
+/// A column name on the wire that the table's schema does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("table {keyspace}.{table} ({id}) has no {kind} column \"{column}\"")]
+pub struct UnknownColumn {
+    pub id: TableId,
+    pub keyspace: String,
+    pub table: String,
+    pub kind: &'static str,
+    pub column: String,
+}
+
+impl DecodeError {
+    /// Whether another schema may make the payload readable.
+    ///
+    /// A wrong type shows as any kind of nonsense, so every error may; these are the ones that
+    /// say so themselves.
+    pub fn asks_for_schema(&self) -> bool {
+        matches!(self, Self::UnknownTable(_) | Self::UnknownColumn(_))
+    }
+}
+
+/// A segment whose header cannot be used at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SegmentError {
+    #[error("{segment}: {what}")]
+    Corrupt { segment: String, what: String },
+    /// The header is not wholly there yet: normal for a segment that was just made.
+    #[error("{segment}: the header is incomplete ({length} bytes)")]
+    Incomplete { segment: String, length: u64 },
+    #[error("{segment}: {what}")]
+    Unsupported { segment: String, what: String },
+    #[error("{segment}: {error}")]
+    Io {
+        segment: String,
+        error: std::io::Error,
+    },
+}
+
+pub type Result<T> = std::result::Result<T, DecodeError>;

@@ -1,0 +1,38 @@
+//! `LZ4Compressor`: the length once more, little-endian, then one raw LZ4 block.
+
+use super::BlockDecoder;
+
+const LENGTH_BYTES: usize = 4;
+/// An LZ4 sequence cannot give more bytes than this for each stored one.
+const MAX_RATIO: usize = 255;
+
+pub struct Lz4;
+
+impl BlockDecoder for Lz4 {
+    fn max_length(&self, stored: usize) -> usize {
+        stored.saturating_mul(MAX_RATIO)
+    }
+
+    fn decode(&self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
+        let Some((length, block)) = block.split_first_chunk::<LENGTH_BYTES>() else {
+            return Err("the LZ4 block is cut short".to_owned());
+        };
+        let length = u32::from_le_bytes(*length) as usize;
+        if length != records.len() {
+            return Err(format!(
+                "the LZ4 block says {length} bytes, its section {}",
+                records.len()
+            ));
+        }
+        let written = lz4_flex::block::decompress_into(block, records)
+            .map_err(|error| format!("the LZ4 block is damaged: {error}"))?;
+        if written == records.len() {
+            Ok(())
+        } else {
+            Err(format!(
+                "the LZ4 block gives {written} bytes of {}",
+                records.len()
+            ))
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Mutations: one or more partition updates of one partition key
+//! (`Mutation.MutationSerializer`, `PartitionUpdate.PartitionUpdateSerializer`,
+//! `UnfilteredSerializer`; format notes §4).
+//!
+//! [`Decoder`] holds what is resolved against a schema; [`MutationReader`] pulls the updates and
+//! their rows out of one payload. An update has no length of its own: the next one is found only
+//! by reading this one to its end.
+
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::columns::{ColumnList, ColumnLists, Subset, ValueLength};
+use crate::cursor::Cursor;
+use crate::descriptor::Version;
+use crate::error::{DecodeError, Result};
+use crate::row::{Deletion, Row, Unfiltered};
+use crate::schema::{ColumnKind, Schema, Table, TableId};
+use crate::times::Times;
+use crate::unfiltered::{self, row_flag};
+
+mod update_flag {
+    pub const IS_EMPTY: u8 = 0x01;
+    pub const HAS_PARTITION_DELETION: u8 = 0x04;
+    pub const HAS_STATIC_ROW: u8 = 0x08;
+    pub const HAS_ROW_ESTIMATE: u8 = 0x10;
+    /// `IS_REVERSED` (0x02) is never written to a commit log.
+    pub const KNOWN: u8 = 0x1d;
+}
+
+/// Resolves payloads against one schema.
+pub struct Decoder {
+    schema: Arc<Schema>,
+    plans: FxHashMap<TableId, TablePlan>,
+}
+
+/// What decoding needs of a table.
+struct TablePlan {
+    table: Arc<Table>,
+    clustering: Arc<[ValueLength]>,
+    static_lists: ColumnLists,
+    regular_lists: ColumnLists,
+}
+
+impl TablePlan {
+    fn of(table: &Arc<Table>) -> Self {
+        Self {
+            clustering: table
+                .clustering
+                .iter()
+                .map(|column| ValueLength::of(column.cql_type.fixed_length()))
+                .collect(),
+            table: Arc::clone(table),
+            static_lists: ColumnLists::default(),
+            regular_lists: ColumnLists::default(),
+        }
+    }
+}
+
+/// The first bytes of a payload: enough to pass over what nobody wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preview {
+    pub updates: u64,
+    pub first_table: TableId,
+}
+
+/// The part of a partition update in front of its rows.
+#[derive(Debug, Clone)]
+pub struct Update<'p> {
+    pub table: Arc<Table>,
+    /// Place in the mutation, and the number of updates there.
+    pub index: u64,
+    pub updates: u64,
+    /// As on the wire: composite keys with their framing (§6.3).
+    pub key: &'p [u8],
+    pub deletion: Option<Deletion>,
+}
+
+impl Decoder {
+    pub fn new(schema: Arc<Schema>) -> Self {
+        Self {
+            schema,
+            plans: FxHashMap::default(),
+        }
+    }
+
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    #[inline]
+    fn plan(&mut self, id: TableId) -> Result<&mut TablePlan> {
+        match self.plans.entry(id) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => {
+                let table = self.schema.table(id).ok_or(DecodeError::UnknownTable(id))?;
+                Ok(entry.insert(TablePlan::of(table)))
+            }
+        }
+    }
+
+    /// Opens a payload.
+    pub fn mutation<'d, 'p>(
+        &'d mut self,
+        payload: &'p [u8],
+        version: Version,
+    ) -> Result<MutationReader<'d, 'p>> {
+        let mut cursor = Cursor::new(payload);
+        let updates = read_update_count(&mut cursor)?;
+        Ok(MutationReader {
+            decoder: self,
+            version,
+            cursor,
+            updates,
+            next_update: 0,
+            open: None,
+            subset: Subset::default(),
+        })
+    }
+}
+
+fn read_update_count(cursor: &mut Cursor<'_>) -> Result<u64> {
+    let updates = cursor.uvint()?;
+    if updates == 0 {
+        return Err(DecodeError::OutOfRange {
+            what: "number of partition updates",
+            value: updates,
+        });
+    }
+    Ok(updates)
+}
+
+/// Reads only the start of a payload.
+pub fn preview(payload: &[u8]) -> Result<Preview> {
+    let mut cursor = Cursor::new(payload);
+    Ok(Preview {
+        updates: read_update_count(&mut cursor)?,
+        first_table: TableId(cursor.uuid()?),
+    })
+}
+
+/// The update whose rows are being read.
+#[derive(Clone)]
+struct OpenUpdate {
+    times: Times,
+    clustering: Arc<[ValueLength]>,
+    static_columns: Option<Arc<ColumnList>>,
+    regular_columns: Arc<ColumnList>,
+    static_row_is_next: bool,
+    row_estimate_is_next: bool,
+}
+
+/// Pulls partition updates and their rows out of one payload.
+pub struct MutationReader<'d, 'p> {
+    decoder: &'d mut Decoder,
+    version: Version,
+    cursor: Cursor<'p>,
+    updates: u64,
+    next_update: u64,
+    open: Option<OpenUpdate>,
+    subset: Subset,
+}
+
+impl<'p> MutationReader<'_, 'p> {
+    /// The next partition update; what is left of the current one is read over. At the end the
+    /// payload must be used up.
+    pub fn next_update(&mut self) -> Result<Option<Update<'p>>> {
+        if self.open.is_some() {
+            let mut row = Row::default();
+            while self.next_unfiltered(&mut row)?.is_some() {}
+        }
+        if self.next_update == self.updates {
+            let left = self.cursor.rest().len();
+            return if left == 0 {
+                Ok(None)
+            } else {
+                Err(DecodeError::TrailingBytes { left })
+            };
+        }
+        let index = self.next_update;
+        self.next_update += 1;
+
+        let cursor = &mut self.cursor;
+        let table_id = TableId(cursor.uuid()?);
+        let plan = self.decoder.plan(table_id)?;
+        let key = cursor.vbytes()?;
+        let flags = cursor.u8()?;
+        let mut update = Update {
+            table: Arc::clone(&plan.table),
+            index,
+            updates: self.updates,
+            key,
+            deletion: None,
+        };
+        if flags & update_flag::IS_EMPTY != 0 {
+            return Ok(Some(update));
+        }
+        if flags & !update_flag::KNOWN != 0 {
+            return Err(DecodeError::OutOfRange {
+                what: "flags of a partition update",
+                value: u64::from(flags),
+            });
+        }
+        let static_row_is_next = flags & update_flag::HAS_STATIC_ROW != 0;
+        let times = Times::read(cursor, self.version)?;
+        let static_columns = if static_row_is_next {
+            let lists = &mut plan.static_lists;
+            Some(lists.read(cursor, &plan.table, ColumnKind::Static)?)
+        } else {
+            None
+        };
+        let lists = &mut plan.regular_lists;
+        let regular_columns = lists.read(cursor, &plan.table, ColumnKind::Regular)?;
+        if flags & update_flag::HAS_PARTITION_DELETION != 0 {
+            update.deletion = Some(times.deletion(cursor)?);
+        }
+        self.open = Some(OpenUpdate {
+            times,
+            clustering: Arc::clone(&plan.clustering),
+            static_columns,
+            regular_columns,
+            static_row_is_next,
+            row_estimate_is_next: flags & update_flag::HAS_ROW_ESTIMATE != 0,
+        });
+        Ok(Some(update))
+    }
+
+    /// The next item of the current update, the static row first; `None` behind the last one.
+    pub fn next_unfiltered(&mut self, row: &mut Row<'p>) -> Result<Option<Unfiltered<'p>>> {
+        let Some(open) = &mut self.open else {
+            return Ok(None);
+        };
+        let cursor = &mut self.cursor;
+        let mut reader = unfiltered::Reader {
+            times: &open.times,
+            clustering: &open.clustering,
+            subset: &mut self.subset,
+        };
+        if open.static_row_is_next {
+            open.static_row_is_next = false;
+            if let Some(columns) = &open.static_columns {
+                reader.static_row(cursor, &columns.columns, row)?;
+                return Ok(Some(Unfiltered::Row));
+            }
+        }
+        if open.row_estimate_is_next {
+            open.row_estimate_is_next = false;
+            cursor.uvint()?;
+        }
+        let flags = cursor.u8()?;
+        if flags & row_flag::END_OF_PARTITION != 0 {
+            self.open = None;
+            return Ok(None);
+        }
+        if flags & row_flag::IS_MARKER != 0 {
+            return reader.marker(cursor).map(Unfiltered::Marker).map(Some);
+        }
+        reader.row(cursor, flags, &open.regular_columns.columns, row)?;
+        Ok(Some(Unfiltered::Row))
+    }
+
+    /// The next range-tombstone marker of the current update, without moving: rows in between
+    /// are read over. `None` when there is none before the end.
+    pub fn peek_marker(&mut self) -> Result<Option<crate::row::Marker<'p>>> {
+        let cursor = self.cursor;
+        let open = self.open.clone();
+        let mut row = Row::default();
+        let found = loop {
+            match self.next_unfiltered(&mut row) {
+                Ok(Some(Unfiltered::Row)) => {}
+                Ok(Some(Unfiltered::Marker(marker))) => break Ok(Some(marker)),
+                Ok(None) => break Ok(None),
+                Err(error) => break Err(error),
+            }
+        };
+        self.cursor = cursor;
+        self.open = open;
+        found
+    }
+}

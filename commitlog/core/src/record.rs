@@ -1,0 +1,115 @@
+//! Records inside a section (`CommitLogReader#readSection`, format notes §3).
+//!
+//! ```text
+//! | size: 4 | CRC of size: 4 | payload: size bytes | CRC of size and payload: 4 |
+//! ```
+
+/// Bytes of a record besides its payload.
+pub const OVERHEAD: usize = 12;
+const HEADER: usize = 8;
+/// Java refuses smaller records; no mutation is that short.
+const MIN_PAYLOAD: usize = 10;
+
+/// One whole record with good checksums.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'b> {
+    /// Logical position behind the record: what Cassandra calls its position.
+    pub end: u64,
+    /// A serialised mutation.
+    pub payload: &'b [u8],
+}
+
+/// What stands at a place of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found<'b> {
+    Record(&'b [u8]),
+    /// This many bytes are needed to say more; the section has them.
+    NeedsBytes(usize),
+    SectionEnd,
+    /// A size of zero: an allocation that was never written.
+    Zero,
+    BadSize(u32),
+    BadSizeCrc(u32),
+    /// The size is good, so what follows can be found.
+    BadPayloadCrc(&'b [u8]),
+}
+
+/// Looks at the start of `bytes`, of a section that has `left` more bytes in all.
+#[inline]
+pub fn inspect(bytes: &[u8], left: u64) -> Found<'_> {
+    let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else {
+        return match left {
+            0 => Found::SectionEnd,
+            // Too short for any record: Java stops at fewer than four bytes.
+            1..8 if bytes.iter().all(|byte| *byte == 0) => Found::SectionEnd,
+            1..8 => Found::BadSize(0),
+            _ => Found::NeedsBytes(HEADER),
+        };
+    };
+    let [s0, s1, s2, s3, c0, c1, c2, c3] = *header;
+    let size_bytes = [s0, s1, s2, s3];
+    let size = u32::from_be_bytes(size_bytes);
+    if size == 0 {
+        return Found::Zero;
+    }
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&size_bytes);
+    if crc.clone().finalize() != u32::from_be_bytes([c0, c1, c2, c3]) {
+        return Found::BadSizeCrc(size);
+    }
+    let length = size as usize;
+    if length < MIN_PAYLOAD || u64::from(size) + OVERHEAD as u64 > left {
+        return Found::BadSize(size);
+    }
+    let Some((payload, rest)) = rest.split_at_checked(length) else {
+        return Found::NeedsBytes(length + OVERHEAD);
+    };
+    let Some((stored, _)) = rest.split_first_chunk::<4>() else {
+        return Found::NeedsBytes(length + OVERHEAD);
+    };
+    crc.update(payload);
+    if crc.finalize() == u32::from_be_bytes(*stored) {
+        Found::Record(payload)
+    } else {
+        Found::BadPayloadCrc(payload)
+    }
+}
+
+/// The whole records at the start of a chunk; ends at the first place that is anything else.
+#[derive(Debug, Clone)]
+pub struct Records<'b> {
+    bytes: &'b [u8],
+    position: u64,
+    left: u64,
+}
+
+impl<'b> Records<'b> {
+    /// `position` is logical and that of the first byte; `left` is what the section has from
+    /// there on, in or behind `bytes`.
+    pub fn new(bytes: &'b [u8], position: u64, left: u64) -> Self {
+        Self {
+            bytes,
+            position,
+            left,
+        }
+    }
+}
+
+impl<'b> Iterator for Records<'b> {
+    type Item = Record<'b>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Record<'b>> {
+        let Found::Record(payload) = inspect(self.bytes, self.left) else {
+            return None;
+        };
+        let length = payload.len() + OVERHEAD;
+        self.bytes = self.bytes.get(length..)?;
+        self.position += length as u64;
+        self.left -= length as u64;
+        Some(Record {
+            end: self.position,
+            payload,
+        })
+    }
+}

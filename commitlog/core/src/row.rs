@@ -1,0 +1,164 @@
+//! What a partition update consists of, as slices of its payload (format notes §4.5 to §4.10).
+
+/// A deletion time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deletion {
+    /// Microseconds; everything with a timestamp up to this is deleted.
+    pub timestamp_us: i64,
+    pub local_deletion_time: LocalDeletionTime,
+}
+
+impl Deletion {
+    /// A deletion that deletes nothing; only the timestamp tells (§4.5).
+    pub fn is_live(&self) -> bool {
+        self.timestamp_us == i64::MIN
+    }
+}
+
+/// Seconds since the epoch by a coordinator's clock: the second of a deletion, or the expiry of
+/// an expiring cell. Versions 6 and 7 store it signed, later ones unsigned; an invalid one keeps
+/// the number that the version's own reader gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalDeletionTime(pub i64);
+
+/// Row liveness: what an INSERT leaves and an UPDATE does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Liveness {
+    pub timestamp_us: i64,
+    /// Seconds to live and the expiry, when the row expires.
+    pub expiry: Option<Expiry>,
+}
+
+/// When and after how long data expires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expiry {
+    pub ttl_s: i32,
+    pub local_deletion_time: LocalDeletionTime,
+}
+
+/// What a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellState {
+    Live,
+    Expiring(Expiry),
+    Tombstone(LocalDeletionTime),
+}
+
+/// One cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell<'p> {
+    /// Index into [`crate::schema::Table::columns`].
+    pub column: u32,
+    pub state: CellState,
+    pub timestamp_us: i64,
+    /// The element of a multi-cell column (§4.8.3).
+    pub path: Option<&'p [u8]>,
+    /// Empty for tombstones.
+    pub value: &'p [u8],
+}
+
+/// A row or the static row. Its vectors are reused from row to row.
+#[derive(Debug, Default)]
+pub struct Row<'p> {
+    pub is_static: bool,
+    /// One for each clustering column; `None` only in compact tables.
+    pub clustering: Vec<Option<&'p [u8]>>,
+    pub liveness: Option<Liveness>,
+    pub deletion: Option<Deletion>,
+    /// Deprecated kind of row deletion, seen in views of old releases.
+    pub deletion_is_shadowable: bool,
+    /// Column index and deletion, in the order of the columns; live ones are left out.
+    pub complex_deletions: Vec<(u32, Deletion)>,
+    /// In storage order: by column, in multi-cell columns by path.
+    pub cells: Vec<Cell<'p>>,
+}
+
+impl Row<'_> {
+    pub(crate) fn clear(&mut self) {
+        self.is_static = false;
+        self.clustering.clear();
+        self.liveness = None;
+        self.deletion = None;
+        self.deletion_is_shadowable = false;
+        self.complex_deletions.clear();
+        self.cells.clear();
+    }
+}
+
+/// Kind of a range-tombstone marker (`ClusteringPrefix.Kind`). Start and end are in storage
+/// order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundKind {
+    ExclusiveEnd,
+    InclusiveStart,
+    InclusiveEnd,
+    ExclusiveStart,
+    /// Ends a range exclusively and starts one inclusively at the same place.
+    ExclusiveEndInclusiveStart,
+    /// Ends a range inclusively and starts one exclusively at the same place.
+    InclusiveEndExclusiveStart,
+}
+
+impl BoundKind {
+    pub(crate) fn from_ordinal(ordinal: u8) -> Option<Self> {
+        match ordinal {
+            0 => Some(Self::ExclusiveEnd),
+            1 => Some(Self::InclusiveStart),
+            2 => Some(Self::ExclusiveEndInclusiveStart),
+            5 => Some(Self::InclusiveEndExclusiveStart),
+            6 => Some(Self::InclusiveEnd),
+            7 => Some(Self::ExclusiveStart),
+            _ => None,
+        }
+    }
+
+    /// Cassandra's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ExclusiveEnd => "EXCL_END_BOUND",
+            Self::InclusiveStart => "INCL_START_BOUND",
+            Self::InclusiveEnd => "INCL_END_BOUND",
+            Self::ExclusiveStart => "EXCL_START_BOUND",
+            Self::ExclusiveEndInclusiveStart => "EXCL_END_INCL_START_BOUNDARY",
+            Self::InclusiveEndExclusiveStart => "INCL_END_EXCL_START_BOUNDARY",
+        }
+    }
+
+    /// The bound that ends a range, for ends and boundaries.
+    pub fn closing(self) -> Option<Self> {
+        match self {
+            Self::ExclusiveEnd | Self::ExclusiveEndInclusiveStart => Some(Self::ExclusiveEnd),
+            Self::InclusiveEnd | Self::InclusiveEndExclusiveStart => Some(Self::InclusiveEnd),
+            Self::InclusiveStart | Self::ExclusiveStart => None,
+        }
+    }
+
+    /// The bound that starts a range, for starts and boundaries.
+    pub fn opening(self) -> Option<Self> {
+        match self {
+            Self::InclusiveStart | Self::ExclusiveEndInclusiveStart => Some(Self::InclusiveStart),
+            Self::ExclusiveStart | Self::InclusiveEndExclusiveStart => Some(Self::ExclusiveStart),
+            Self::ExclusiveEnd | Self::InclusiveEnd => None,
+        }
+    }
+}
+
+/// A range-tombstone marker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marker<'p> {
+    pub kind: BoundKind,
+    /// A prefix of the clustering, maybe empty.
+    pub clustering: Vec<Option<&'p [u8]>>,
+    /// Deletion of the range that ends here.
+    pub close: Option<Deletion>,
+    /// Deletion of the range that starts here.
+    pub open: Option<Deletion>,
+}
+
+/// An item of a partition update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfiltered<'p> {
+    /// The row is in the buffer that the caller gave.
+    Row,
+    Marker(Marker<'p>),
+}

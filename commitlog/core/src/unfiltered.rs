@@ -1,0 +1,285 @@
+//! Rows, cells and range-tombstone markers (`UnfilteredSerializer`, `Cell.Serializer`,
+//! `ClusteringPrefix.Serializer`; format notes §4.6 to §4.10).
+
+use crate::columns::{ListedColumn, Subset, ValueLength};
+use crate::cursor::Cursor;
+use crate::error::{DecodeError, Result};
+use crate::row::{BoundKind, Cell, CellState, Expiry, Liveness, Marker, Row};
+use crate::times::Times;
+
+/// Values of a clustering come in batches, each behind a header of two bits a value.
+const CLUSTERING_BATCH: usize = 32;
+
+pub(crate) mod row_flag {
+    pub const END_OF_PARTITION: u8 = 0x01;
+    pub const IS_MARKER: u8 = 0x02;
+    pub const HAS_TIMESTAMP: u8 = 0x04;
+    pub const HAS_TTL: u8 = 0x08;
+    pub const HAS_DELETION: u8 = 0x10;
+    pub const HAS_ALL_COLUMNS: u8 = 0x20;
+    pub const HAS_COMPLEX_DELETION: u8 = 0x40;
+    pub const EXTENSION: u8 = 0x80;
+    pub const EXTENDED_IS_STATIC: u8 = 0x01;
+    pub const EXTENDED_HAS_SHADOWABLE_DELETION: u8 = 0x02;
+}
+
+mod cell_flag {
+    pub const IS_DELETED: u8 = 0x01;
+    pub const IS_EXPIRING: u8 = 0x02;
+    pub const HAS_EMPTY_VALUE: u8 = 0x04;
+    pub const USE_ROW_TIMESTAMP: u8 = 0x08;
+    pub const USE_ROW_TTL: u8 = 0x10;
+    pub const KNOWN: u8 = 0x1f;
+}
+
+#[cold]
+#[inline(never)]
+fn out_of_range<T>(what: &'static str, value: u8) -> Result<T> {
+    Err(DecodeError::OutOfRange {
+        what,
+        value: u64::from(value),
+    })
+}
+
+/// Reads the items of one partition update.
+pub(crate) struct Reader<'a> {
+    pub times: &'a Times,
+    /// Value lengths of the clustering columns.
+    pub clustering: &'a [ValueLength],
+    /// Reused from row to row.
+    pub subset: &'a mut Subset,
+}
+
+impl Reader<'_> {
+    /// The static row, its flags included.
+    pub fn static_row<'p>(
+        &mut self,
+        cursor: &mut Cursor<'p>,
+        columns: &[ListedColumn],
+        row: &mut Row<'p>,
+    ) -> Result<()> {
+        let flags = cursor.u8()?;
+        if flags & row_flag::EXTENSION == 0 {
+            return out_of_range("flags of a static row", flags);
+        }
+        row.clear();
+        row.is_static = true;
+        let extended = cursor.u8()?;
+        if extended & row_flag::EXTENDED_IS_STATIC == 0 {
+            return out_of_range("extended flags of a static row", extended);
+        }
+        self.row_body(cursor, flags, extended, columns, row)
+    }
+
+    /// A row behind its first flags byte.
+    #[inline]
+    pub fn row<'p>(
+        &mut self,
+        cursor: &mut Cursor<'p>,
+        flags: u8,
+        columns: &[ListedColumn],
+        row: &mut Row<'p>,
+    ) -> Result<()> {
+        row.clear();
+        let extended = if flags & row_flag::EXTENSION == 0 {
+            0
+        } else {
+            cursor.u8()?
+        };
+        if extended & !row_flag::EXTENDED_HAS_SHADOWABLE_DELETION != 0 {
+            return out_of_range("extended flags of a row", extended);
+        }
+        read_clustering(cursor, self.clustering, &mut row.clustering)?;
+        self.row_body(cursor, flags, extended, columns, row)
+    }
+
+    #[inline]
+    fn row_body<'p>(
+        &mut self,
+        cursor: &mut Cursor<'p>,
+        flags: u8,
+        extended: u8,
+        columns: &[ListedColumn],
+        row: &mut Row<'p>,
+    ) -> Result<()> {
+        if flags & row_flag::HAS_TIMESTAMP != 0 {
+            let timestamp_us = self.times.timestamp(cursor)?;
+            let expiry = if flags & row_flag::HAS_TTL == 0 {
+                None
+            } else {
+                Some(Expiry {
+                    ttl_s: self.times.ttl(cursor)?,
+                    local_deletion_time: self.times.local_deletion_time(cursor)?,
+                })
+            };
+            row.liveness = Some(Liveness {
+                timestamp_us,
+                expiry,
+            });
+        } else if flags & row_flag::HAS_TTL != 0 {
+            return out_of_range("flags of a row (TTL without timestamp)", flags);
+        }
+        if flags & row_flag::HAS_DELETION != 0 {
+            row.deletion = Some(self.times.deletion(cursor)?);
+            row.deletion_is_shadowable =
+                extended & row_flag::EXTENDED_HAS_SHADOWABLE_DELETION != 0;
+        }
+        let has_complex_deletion = flags & row_flag::HAS_COMPLEX_DELETION != 0;
+        if flags & row_flag::HAS_ALL_COLUMNS != 0 {
+            for column in columns {
+                self.column(cursor, column, has_complex_deletion, row)?;
+            }
+        } else {
+            self.subset.read(cursor, columns.len())?;
+            for index in self.subset.present() {
+                if let Some(column) = columns.get(*index as usize) {
+                    self.column(cursor, column, has_complex_deletion, row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn column<'p>(
+        &self,
+        cursor: &mut Cursor<'p>,
+        column: &ListedColumn,
+        has_complex_deletion: bool,
+        row: &mut Row<'p>,
+    ) -> Result<()> {
+        if !column.multi_cell {
+            return self.cell(cursor, column, row);
+        }
+        if has_complex_deletion {
+            let deletion = self.times.deletion(cursor)?;
+            if !deletion.is_live() {
+                row.complex_deletions.push((column.index, deletion));
+            }
+        }
+        let count = cursor.uvint()?;
+        for _ in 0..count {
+            self.cell(cursor, column, row)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn cell<'p>(
+        &self,
+        cursor: &mut Cursor<'p>,
+        column: &ListedColumn,
+        row: &mut Row<'p>,
+    ) -> Result<()> {
+        let flags = cursor.u8()?;
+        let is_deleted = flags & cell_flag::IS_DELETED != 0;
+        let is_expiring = flags & cell_flag::IS_EXPIRING != 0;
+        if flags & !cell_flag::KNOWN != 0 || is_deleted && is_expiring {
+            return out_of_range("flags of a cell", flags);
+        }
+        let timestamp_us = if flags & cell_flag::USE_ROW_TIMESTAMP == 0 {
+            self.times.timestamp(cursor)?
+        } else {
+            match row.liveness {
+                Some(liveness) => liveness.timestamp_us,
+                None => return out_of_range("flags of a cell (no row timestamp)", flags),
+            }
+        };
+        let state = if flags & cell_flag::USE_ROW_TTL != 0 {
+            match row.liveness.and_then(|liveness| liveness.expiry) {
+                Some(expiry) if is_expiring => CellState::Expiring(expiry),
+                _ => return out_of_range("flags of a cell (no row TTL)", flags),
+            }
+        } else if is_deleted {
+            CellState::Tombstone(self.times.local_deletion_time(cursor)?)
+        } else if is_expiring {
+            // The reverse order of the row's liveness.
+            let local_deletion_time = self.times.local_deletion_time(cursor)?;
+            CellState::Expiring(Expiry {
+                ttl_s: self.times.ttl(cursor)?,
+                local_deletion_time,
+            })
+        } else {
+            CellState::Live
+        };
+        let path = if column.multi_cell {
+            Some(cursor.vbytes()?)
+        } else {
+            None
+        };
+        let value = if flags & cell_flag::HAS_EMPTY_VALUE != 0 {
+            &[]
+        } else {
+            // Elements are length-prefixed whatever their type (§4.8.2).
+            match column.value_length {
+                ValueLength::Fixed(length) if !column.multi_cell => cursor.bytes(length)?,
+                _ => cursor.vbytes()?,
+            }
+        };
+        row.cells.push(Cell {
+            column: column.index,
+            state,
+            timestamp_us,
+            path,
+            value,
+        });
+        Ok(())
+    }
+
+    /// A range-tombstone marker behind its flags byte.
+    pub fn marker<'p>(&self, cursor: &mut Cursor<'p>) -> Result<Marker<'p>> {
+        let ordinal = cursor.u8()?;
+        let Some(kind) = BoundKind::from_ordinal(ordinal) else {
+            return out_of_range("kind of a range-tombstone marker", ordinal);
+        };
+        let size = cursor.u16()?;
+        let Some(columns) = self.clustering.get(..usize::from(size)) else {
+            return Err(DecodeError::OutOfRange {
+                what: "number of clustering values of a range-tombstone marker",
+                value: u64::from(size),
+            });
+        };
+        let mut clustering = Vec::with_capacity(columns.len());
+        read_clustering(cursor, columns, &mut clustering)?;
+        // A boundary has both, the range that ends first.
+        let close = match kind.closing() {
+            Some(_) => Some(self.times.deletion(cursor)?),
+            None => None,
+        };
+        let open = match kind.opening() {
+            Some(_) => Some(self.times.deletion(cursor)?),
+            None => None,
+        };
+        Ok(Marker {
+            kind,
+            clustering,
+            close,
+            open,
+        })
+    }
+}
+
+/// Clustering values, one for each of `columns` (§4.8.1).
+#[inline]
+fn read_clustering<'p>(
+    cursor: &mut Cursor<'p>,
+    columns: &[ValueLength],
+    values: &mut Vec<Option<&'p [u8]>>,
+) -> Result<()> {
+    for batch in columns.chunks(CLUSTERING_BATCH) {
+        let mut header = cursor.uvint()?;
+        for length in batch {
+            let value = match header & 0b11 {
+                0b00 => Some(match length {
+                    ValueLength::Fixed(length) => cursor.bytes(*length)?,
+                    ValueLength::Prefixed => cursor.vbytes()?,
+                }),
+                0b01 => Some(&[][..]),
+                _ => None,
+            };
+            values.push(value);
+            header >>= 2;
+        }
+    }
+    Ok(())
+}

@@ -275,7 +275,7 @@ def _table(draft: _Draft) -> Table:
 
     COMPACT STORAGE hides columns that the log has: without clustering columns all columns are
     static and rows have a clustering `column1`; with them and nothing else there is an empty
-    `value` (CompactTables; §9.1 of the format reference calls it the hidden column).
+    `value` (CompactTables; §6.1).
     """
     where = f"{draft.keyspace}.{draft.name}"
     if draft.id is None:

@@ -1,12 +1,22 @@
 """Damaged segments: what is given is right, and where it stops is said."""
 
+import gzip
+import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from . import CorruptSegmentError, SegmentError, StaleSchemaError, UnsupportedSegmentError
+from . import (
+    CorruptSegmentError,
+    SegmentError,
+    StaleSchemaError,
+    UnsupportedSegmentError,
+    dump,
+    to_line,
+)
 from .model import Row, Update
 from .schema_text import parse_schema
 from .segment import read_segment
@@ -15,10 +25,11 @@ from .segment_writer import header, insert, lz4_segment, marker, mutation, recor
 NAME = "CommitLog-7-1.log"
 TABLE_ID = UUID("240c5050-e5c9-11f1-998c-b39dc08f01bb")
 OTHER_ID = UUID("2f10e6a0-e5c9-11f1-998c-b39dc08f01bb")
-SCHEMA = parse_schema(
+SCHEMA_TEXT = (
     f"CREATE TABLE k.t (p text, c int, v text, m map<int, int>, PRIMARY KEY (p, c)) "
     f"WITH ID = {TABLE_ID}"
 )
+SCHEMA = parse_schema(SCHEMA_TEXT)
 
 INSERTS = [mutation(update(TABLE_ID, insert(number, b"value"))) for number in range(3)]
 SECTIONS = [INSERTS[:2], INSERTS[2:], []]
@@ -144,6 +155,22 @@ def test_an_unknown_column_is_an_error_of_the_schema() -> None:
 def test_what_is_wrong_is_said(name: str, data: bytes, message: str) -> None:
     with pytest.raises(CorruptSegmentError, match=message):
         list(read_segment(data, name, SCHEMA))
+
+
+def test_the_command_prints_what_is_right_and_says_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = bytearray(WHOLE)
+    damaged[TRUTH[-1].position - 1] ^= 1
+    with gzip.open(tmp_path / f"{NAME}.gz", "wb") as file:
+        file.write(damaged)
+    schema = tmp_path / "schema.cql"
+    schema.write_text(SCHEMA_TEXT, encoding="utf-8")
+    assert dump.main(["--schema", str(schema), str(tmp_path / f"{NAME}.gz")]) == 1
+    printed = capsys.readouterr()
+    lines = [json.loads(line) for line in printed.out.splitlines()]
+    assert lines == [to_line(u) for u in TRUTH[:2]]
+    assert printed.err.startswith(f"dump: {NAME}, position {TRUTH[1].position + 8}: checksum")
 
 
 @pytest.mark.parametrize(

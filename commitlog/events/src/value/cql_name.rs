@@ -1,0 +1,88 @@
+use std::fmt::Write as _;
+
+use commitlog_core::cql_type::CqlType;
+
+/// The CQL spelling of a type, for messages: `map<text, tuple<int, ks.address>>`.
+pub(super) fn cql_name(ty: &CqlType) -> String {
+    let mut name = String::new();
+    push(&mut name, ty);
+    name
+}
+
+fn push(name: &mut String, ty: &CqlType) {
+    let simple = match ty {
+        CqlType::Ascii => "ascii",
+        CqlType::BigInt => "bigint",
+        CqlType::Blob => "blob",
+        CqlType::Boolean => "boolean",
+        CqlType::Counter => "counter",
+        CqlType::Date => "date",
+        CqlType::Decimal => "decimal",
+        CqlType::Double => "double",
+        CqlType::Duration => "duration",
+        CqlType::Empty => "empty",
+        CqlType::Float => "float",
+        CqlType::Inet => "inet",
+        CqlType::Int => "int",
+        CqlType::SmallInt => "smallint",
+        CqlType::Text => "text",
+        CqlType::Time => "time",
+        CqlType::Timestamp => "timestamp",
+        CqlType::TimeUuid => "timeuuid",
+        CqlType::TinyInt => "tinyint",
+        CqlType::Uuid => "uuid",
+        CqlType::VarInt => "varint",
+        CqlType::List(element) => return push_parameters(name, "list", [&**element]),
+        CqlType::Set(element) => return push_parameters(name, "set", [&**element]),
+        CqlType::Map(key, value) => return push_parameters(name, "map", [&**key, &**value]),
+        CqlType::Tuple(fields) => return push_parameters(name, "tuple", fields),
+        CqlType::Udt(user_type) => {
+            let _ = write!(name, "{}.{}", user_type.keyspace, user_type.name);
+            return;
+        }
+        CqlType::Vector(element, dimension) => {
+            name.push_str("vector<");
+            push(name, element);
+            let _ = write!(name, ", {dimension}>");
+            return;
+        }
+        CqlType::Custom(class) => {
+            let _ = write!(name, "'{class}'");
+            return;
+        }
+    };
+    name.push_str(simple);
+}
+
+fn push_parameters<'t>(
+    name: &mut String,
+    outer: &str,
+    parameters: impl IntoIterator<Item = &'t CqlType>,
+) {
+    name.push_str(outer);
+    let mut separator = "<";
+    for parameter in parameters {
+        name.push_str(separator);
+        push(name, parameter);
+        separator = ", ";
+    }
+    name.push('>');
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spells_nested_types_as_cql_does() {
+        let ty = CqlType::Map(
+            Box::new(CqlType::Text),
+            Box::new(CqlType::Tuple(vec![
+                CqlType::Int,
+                CqlType::Vector(Box::new(CqlType::Float), 3),
+            ])),
+        );
+        assert_eq!(cql_name(&ty), "map<text, tuple<int, vector<float, 3>>>");
+    }
+}

@@ -1,0 +1,146 @@
+use commitlog_core::cql_type::CqlType;
+
+use super::super::{MAX_DIGITS, ValueError};
+
+/// An integer as shortest big-endian two's complement; at least one byte.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Integer<'a>(&'a [u8]);
+
+/// Nine decimal digits are what one step of the conversion of a long integer gives.
+const CHUNK: u64 = 1_000_000_000;
+const CHUNK_DIGITS: usize = 9;
+
+impl<'a> Integer<'a> {
+    /// Drops leading bytes that only repeat the sign; no bytes at all are zero.
+    pub(crate) fn new(mut bytes: &'a [u8]) -> Self {
+        while let [first, second, ..] = bytes {
+            let sign = if second & 0x80 == 0 { 0x00 } else { 0xff };
+            if *first != sign {
+                break;
+            }
+            bytes = bytes.get(1..).unwrap_or_default();
+        }
+        Self(if bytes.is_empty() { &[0] } else { bytes })
+    }
+
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    pub(crate) fn is_negative(self) -> bool {
+        self.0.first().is_some_and(|first| first & 0x80 != 0)
+    }
+
+    pub(crate) fn is_zero(self) -> bool {
+        self.0 == [0]
+    }
+
+    pub(crate) fn to_i128(self) -> Option<i128> {
+        if self.0.len() > 16 {
+            return None;
+        }
+        let sign = if self.is_negative() { -1 } else { 0 };
+        Some(
+            self.0
+                .iter()
+                .fold(sign, |number, byte| (number << 8) | i128::from(*byte)),
+        )
+    }
+
+    /// The low 64 bits, sign-extended when there are fewer.
+    pub(crate) fn low_i64(self) -> i64 {
+        let sign = if self.is_negative() { -1 } else { 0 };
+        self.0
+            .iter()
+            .fold(sign, |number: i64, byte| (number << 8) | i64::from(*byte))
+    }
+
+    /// Refuses what would take more than [`MAX_DIGITS`] digits to print.
+    pub(crate) fn check_digits(self, ty: &CqlType) -> Result<(), ValueError> {
+        // A lower bound, at most 3 below: log10(2) is a little above 30,102/100,000, and the
+        // first byte may have one bit only.
+        let bits = (self.0.len() as u64).saturating_sub(1).saturating_mul(8);
+        let digits = bits.saturating_mul(30_102) / 100_000;
+        if digits > MAX_DIGITS {
+            return Err(ValueError::digits(ty, digits));
+        }
+        Ok(())
+    }
+
+    /// Big-endian absolute value.
+    pub(crate) fn magnitude(self) -> Vec<u8> {
+        let mut bytes = self.0.to_vec();
+        if self.is_negative() {
+            let mut carry = true;
+            for byte in bytes.iter_mut().rev() {
+                (*byte, carry) = (!*byte).overflowing_add(u8::from(carry));
+            }
+        }
+        bytes
+    }
+
+    /// Sign and digits.
+    pub(crate) fn write_text(self, out: &mut Vec<u8>) {
+        if self.is_negative() {
+            out.push(b'-');
+        }
+        self.write_digits(out);
+    }
+
+    /// The digits of the absolute value, without leading zeros.
+    pub(crate) fn write_digits(self, out: &mut Vec<u8>) {
+        if let Some(number) = self.to_i128() {
+            let magnitude = number.unsigned_abs();
+            // Half the width is several times as fast to print.
+            match u64::try_from(magnitude) {
+                Ok(number) => {
+                    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+                }
+                Err(_) => {
+                    out.extend_from_slice(itoa::Buffer::new().format(magnitude).as_bytes());
+                }
+            }
+            return;
+        }
+        write_long(out, &self.magnitude());
+    }
+}
+
+/// Repeated division by 10^9; the work grows with the square of the length.
+pub(super) fn write_long(out: &mut Vec<u8>, magnitude: &[u8]) {
+    let mut limbs: Vec<u32> = magnitude
+        .rchunks(4)
+        .rev()
+        .map(|bytes| {
+            bytes
+                .iter()
+                .fold(0, |limb, byte| (limb << 8) | u32::from(*byte))
+        })
+        .collect();
+    let mut rest = limbs.as_mut_slice();
+    let mut chunks = Vec::new();
+    loop {
+        while let [0, tail @ ..] = rest {
+            rest = tail;
+        }
+        if rest.is_empty() {
+            break;
+        }
+        let mut remainder = 0;
+        for limb in rest.iter_mut() {
+            let dividend = (remainder << 32) | u64::from(*limb);
+            *limb = (dividend / CHUNK) as u32;
+            remainder = dividend % CHUNK;
+        }
+        chunks.push(remainder);
+    }
+    let mut chunks = chunks.into_iter().rev();
+    let mut buffer = itoa::Buffer::new();
+    out.extend_from_slice(buffer.format(chunks.next().unwrap_or(0)).as_bytes());
+    for chunk in chunks {
+        let digits = buffer.format(chunk).as_bytes();
+        let zeros = CHUNK_DIGITS.saturating_sub(digits.len());
+        out.extend(std::iter::repeat_n(b'0', zeros));
+        out.extend_from_slice(digits);
+    }
+}

@@ -1,0 +1,166 @@
+//! `decimal` and `varint`: integers of any length, with and without a scale.
+
+mod approximate;
+mod integer;
+
+use commitlog_core::cql_type::CqlType;
+
+use super::{MAX_DIGITS, ValueError};
+
+pub(crate) use integer::Integer;
+
+/// Unscaled bytes up to which [`Decimal::to_f64`] converts every digit; about 9,800 digits.
+const EXACT_BYTES: usize = 4096;
+/// Integers and powers of ten up to here are exact as doubles, so one division is too.
+const EXACT_POWER: usize = 22;
+
+const POWERS_OF_TEN: [f64; EXACT_POWER + 1] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// A `decimal`: `unscaled × 10^-scale`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decimal<'a> {
+    pub(crate) scale: i32,
+    pub(crate) unscaled: Integer<'a>,
+}
+
+impl<'a> Decimal<'a> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, ValueError> {
+        match bytes.split_first_chunk() {
+            Some((scale, unscaled)) if !unscaled.is_empty() => Ok(Self {
+                scale: i32::from_be_bytes(*scale),
+                unscaled: Integer::new(unscaled),
+            }),
+            _ => Err(ValueError::length(
+                &CqlType::Decimal,
+                "at least 5",
+                bytes.len(),
+            )),
+        }
+    }
+
+    /// The nearest double, half to even, infinite beyond the range (`BigDecimal#doubleValue`).
+    ///
+    /// The work is bounded whatever the scale. An unscaled value of more than 4,096 bytes counts
+    /// by its first 134 digits: the result can then be off by one unit in the last place, if the
+    /// value is closer than that to the middle between two doubles. `scratch` is left as it was.
+    pub(crate) fn to_f64(self, scratch: &mut Vec<u8>) -> f64 {
+        if let Some(number) = self.unscaled.to_i128() {
+            if let Some(double) = exact_quotient(number, self.scale) {
+                return double;
+            }
+        } else if self.unscaled.bytes().len() > EXACT_BYTES {
+            let magnitude = self.unscaled.magnitude();
+            let double = approximate::to_f64(&magnitude, self.scale);
+            return if self.unscaled.is_negative() {
+                -double
+            } else {
+                double
+            };
+        }
+        let start = scratch.len();
+        self.unscaled.write_text(scratch);
+        scratch.push(b'e');
+        let exponent = -i64::from(self.scale);
+        scratch.extend_from_slice(itoa::Buffer::new().format(exponent).as_bytes());
+        let double = scratch
+            .get(start..)
+            .and_then(|text| std::str::from_utf8(text).ok())
+            .and_then(|text| text.parse().ok());
+        scratch.truncate(start);
+        // Digits and an exponent always parse.
+        double.unwrap_or(f64::NAN)
+    }
+
+    /// Digits without an exponent (`BigDecimal#toPlainString`).
+    pub(crate) fn write_plain(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+        let start = out.len();
+        let written = self.try_write_plain(out);
+        if written.is_err() {
+            out.truncate(start);
+        }
+        written
+    }
+
+    fn try_write_plain(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+        let shift = u64::from(self.scale.unsigned_abs());
+        if self.scale > 0 {
+            check_digits(shift.saturating_add(1))?;
+        }
+        self.unscaled.check_digits(&CqlType::Decimal)?;
+        if self.unscaled.is_negative() {
+            out.push(b'-');
+        }
+        let start = out.len();
+        self.unscaled.write_digits(out);
+        let digits = out.len().saturating_sub(start);
+        if self.scale <= 0 {
+            if !self.unscaled.is_zero() {
+                check_digits(shift.saturating_add(digits as u64))?;
+                out.resize(out.len().saturating_add(shift as usize), b'0');
+            }
+            return Ok(());
+        }
+        let fraction = shift as usize;
+        if digits > fraction {
+            out.insert(out.len().saturating_sub(fraction), b'.');
+        } else {
+            let zeros = std::iter::repeat_n(b'0', fraction.saturating_sub(digits));
+            out.splice(start..start, [b'0', b'.'].into_iter().chain(zeros));
+        }
+        Ok(())
+    }
+
+    /// Plain digits or, where those are too many, one digit, a point, the others and an exponent
+    /// (`BigDecimal#toString`).
+    pub(crate) fn write_plain_or_scientific(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+        if self.write_plain(out).is_ok() {
+            return Ok(());
+        }
+        self.unscaled.check_digits(&CqlType::Decimal)?;
+        if self.unscaled.is_negative() {
+            out.push(b'-');
+        }
+        let start = out.len();
+        self.unscaled.write_digits(out);
+        let fraction = out.len().saturating_sub(start).saturating_sub(1);
+        if fraction > 0 {
+            out.insert(start.saturating_add(1), b'.');
+        }
+        let exponent = (fraction as i64).saturating_sub(i64::from(self.scale));
+        out.push(b'E');
+        if exponent >= 0 {
+            out.push(b'+');
+        }
+        out.extend_from_slice(itoa::Buffer::new().format(exponent).as_bytes());
+        Ok(())
+    }
+}
+
+fn check_digits(digits: u64) -> Result<(), ValueError> {
+    if digits > MAX_DIGITS {
+        return Err(ValueError::digits(&CqlType::Decimal, digits));
+    }
+    Ok(())
+}
+
+fn exact_quotient(number: i128, scale: i32) -> Option<f64> {
+    let number = i64::try_from(number).ok()?;
+    if number.unsigned_abs() > 1 << 53 {
+        return None;
+    }
+    let power = POWERS_OF_TEN.get(scale.unsigned_abs() as usize)?;
+    #[allow(clippy::cast_precision_loss)] // At most 2^53, so nothing is lost.
+    let double = number as f64;
+    Some(if scale < 0 {
+        double * power
+    } else {
+        double / power
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp)]
+mod tests;

@@ -1,0 +1,76 @@
+use commitlog_core::cql_type::CqlType;
+
+use super::{Reader, ValueError};
+
+const NANOS_PER_SECOND: i64 = 1_000_000_000;
+const NANOS_PER_DAY: i64 = 86_400 * NANOS_PER_SECOND;
+/// What the incumbent counts a month as.
+const DAYS_PER_MONTH: i64 = 30;
+
+/// A `duration`: months, days and nanoseconds, all of one sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Duration {
+    months: i32,
+    days: i32,
+    nanoseconds: i64,
+}
+
+impl Duration {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ValueError> {
+        let mut reader = Reader::new(&CqlType::Duration, bytes);
+        let months = read_i32(&mut reader)?;
+        let days = read_i32(&mut reader)?;
+        let nanoseconds = reader.read_signed_vint()?;
+        reader.finish()?;
+        Ok(Self {
+            months,
+            days,
+            nanoseconds,
+        })
+    }
+
+    /// Everything as nanoseconds, a month as 30 days; wraps around 64 bits beyond 292 years.
+    pub(super) fn total_nanoseconds(self) -> i64 {
+        i64::from(self.months)
+            .wrapping_mul(DAYS_PER_MONTH)
+            .wrapping_add(i64::from(self.days))
+            .wrapping_mul(NANOS_PER_DAY)
+            .wrapping_add(self.nanoseconds)
+    }
+
+    /// CQL's short form, `1y2mo3d4h5m6s7ms8us9ns` without the parts that are zero; a duration of
+    /// zero has no parts and no text (`Duration#toString`).
+    pub(super) fn write_text(self, out: &mut Vec<u8>) {
+        if self.months < 0 || self.days < 0 || self.nanoseconds < 0 {
+            out.push(b'-');
+        }
+        let months = u64::from(self.months.unsigned_abs());
+        write_parts(out, months, &[(12, "y"), (1, "mo")]);
+        write_parts(out, u64::from(self.days.unsigned_abs()), &[(1, "d")]);
+        let units = [
+            (3_600_000_000_000, "h"),
+            (60_000_000_000, "m"),
+            (1_000_000_000, "s"),
+            (1_000_000, "ms"),
+            (1_000, "us"),
+            (1, "ns"),
+        ];
+        write_parts(out, self.nanoseconds.unsigned_abs(), &units);
+    }
+}
+
+fn write_parts(out: &mut Vec<u8>, mut amount: u64, units: &[(u64, &str)]) {
+    for (unit, name) in units {
+        let count = amount / unit;
+        if count > 0 {
+            out.extend_from_slice(itoa::Buffer::new().format(count).as_bytes());
+            out.extend_from_slice(name.as_bytes());
+            amount %= unit;
+        }
+    }
+}
+
+fn read_i32(reader: &mut Reader<'_, '_>) -> Result<i32, ValueError> {
+    let number = reader.read_signed_vint()?;
+    i32::try_from(number).map_err(|_| ValueError::range(&CqlType::Duration, number))
+}

@@ -1,0 +1,96 @@
+use commitlog_core::cql_type::CqlType;
+
+use super::super::counter::counter_total;
+use super::super::decimal::{Decimal, Integer};
+use super::super::duration::Duration;
+use super::super::{DecimalMode, VarintMode};
+use super::ValueError;
+use super::binary::write_base64;
+
+pub(super) fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// The shortest digits that read back as this float; what is no number is a string.
+pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
+    if number.is_finite() {
+        let mut buffer = ryu::Buffer::new();
+        out.extend_from_slice(buffer.format_finite(number).as_bytes());
+    } else {
+        write_non_finite(out, number.is_nan(), number.is_sign_negative());
+    }
+}
+
+/// The shortest digits that read back as this double; what is no number is a string.
+pub(super) fn write_f64(out: &mut Vec<u8>, number: f64) {
+    if number.is_finite() {
+        let mut buffer = ryu::Buffer::new();
+        out.extend_from_slice(buffer.format_finite(number).as_bytes());
+    } else {
+        write_non_finite(out, number.is_nan(), number.is_sign_negative());
+    }
+}
+
+fn write_non_finite(out: &mut Vec<u8>, nan: bool, negative: bool) {
+    out.extend_from_slice(match (nan, negative) {
+        (true, _) => br#""NaN""#,
+        (false, false) => br#""Infinity""#,
+        (false, true) => br#""-Infinity""#,
+    });
+}
+
+pub(super) fn write_varint(
+    out: &mut Vec<u8>,
+    bytes: &[u8],
+    mode: VarintMode,
+) -> Result<(), ValueError> {
+    let integer = Integer::new(bytes);
+    match mode {
+        VarintMode::Long => write_integer(out, integer.low_i64()),
+        VarintMode::Precise => write_base64(out, integer.bytes()),
+        VarintMode::String => {
+            integer.check_digits(&CqlType::VarInt)?;
+            out.push(b'"');
+            integer.write_text(out);
+            out.push(b'"');
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn write_decimal(
+    out: &mut Vec<u8>,
+    bytes: &[u8],
+    mode: DecimalMode,
+) -> Result<(), ValueError> {
+    let decimal = Decimal::parse(bytes)?;
+    match mode {
+        DecimalMode::Double => {
+            let number = decimal.to_f64(out);
+            write_f64(out, number);
+        }
+        DecimalMode::Precise => {
+            out.extend_from_slice(br#"{"scale":"#);
+            write_integer(out, decimal.scale);
+            out.extend_from_slice(br#","value":"#);
+            write_base64(out, decimal.unscaled.bytes());
+            out.push(b'}');
+        }
+        DecimalMode::String => {
+            out.push(b'"');
+            decimal.write_plain(out)?;
+            out.push(b'"');
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn write_duration(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
+    write_integer(out, Duration::parse(bytes)?.total_nanoseconds());
+    Ok(())
+}
+
+pub(super) fn write_counter(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
+    write_integer(out, counter_total(bytes)?);
+    Ok(())
+}

@@ -1,0 +1,117 @@
+/// Bytes looked at together before a run is searched byte by byte.
+const BLOCK: usize = 32;
+
+/// Appends a JSON string of UTF-8 bytes, with the quotes.
+///
+/// Bytes that are no UTF-8 become U+FFFD: the server accepts none, and an event that cannot be
+/// parsed would be worse. The raw bytes stand in the event's `cells`.
+pub fn write_string(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.reserve(bytes.len().saturating_add(2));
+    out.push(b'"');
+    if std::str::from_utf8(bytes).is_ok() {
+        write_escaped(out, bytes);
+    } else {
+        for chunk in bytes.utf8_chunks() {
+            write_escaped(out, chunk.valid().as_bytes());
+            if !chunk.invalid().is_empty() {
+                out.extend_from_slice("\u{fffd}".as_bytes());
+            }
+        }
+    }
+    out.push(b'"');
+}
+
+fn write_escaped(out: &mut Vec<u8>, mut run: &[u8]) {
+    while let Some(at) = position_of_special(run) {
+        let Some((plain, [special, rest @ ..])) = run.split_at_checked(at) else {
+            break;
+        };
+        out.extend_from_slice(plain);
+        write_escape(out, *special);
+        run = rest;
+    }
+    out.extend_from_slice(run);
+}
+
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn position_of_special(run: &[u8]) -> Option<usize> {
+    let mut blocks = run.chunks(BLOCK);
+    // Without a branch for each byte, so that it is done for many bytes at once.
+    let plain_blocks = blocks
+        .by_ref()
+        .take_while(|block| {
+            !block
+                .iter()
+                .fold(false, |any, byte| any | is_special(*byte))
+        })
+        .count();
+    let start = plain_blocks.saturating_mul(BLOCK).min(run.len());
+    let (_, rest) = run.split_at_checked(start)?;
+    let offset = rest.iter().position(|byte| is_special(*byte))?;
+    Some(start.saturating_add(offset))
+}
+
+fn write_escape(out: &mut Vec<u8>, byte: u8) {
+    let short = match byte {
+        b'"' => br#"\""#,
+        b'\\' => br"\\",
+        b'\n' => br"\n",
+        b'\r' => br"\r",
+        b'\t' => br"\t",
+        0x08 => br"\b",
+        0x0c => br"\f",
+        _ => {
+            out.extend_from_slice(br"\u00");
+            super::super::hex::write_hex(out, &[byte]);
+            return;
+        }
+    };
+    out.extend_from_slice(short);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn string(bytes: &[u8]) -> String {
+        let mut out = Vec::new();
+        write_string(&mut out, bytes);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn escapes_what_json_demands() {
+        assert_eq!(string(b""), r#""""#);
+        assert_eq!(string("h\u{e9}llo".as_bytes()), "\"h\u{e9}llo\"");
+        assert_eq!(
+            string(b"a\"b\\c\nd\re\tf\x08g\x0ch\x00i\x1fj\x7f"),
+            "\"a\\\"b\\\\c\\nd\\re\\tf\\bg\\fh\\u0000i\\u001fj\x7f\""
+        );
+    }
+
+    #[test]
+    fn invalid_utf8_becomes_the_replacement_character() {
+        assert_eq!(string(b"a\xffb\xc3"), "\"a\u{fffd}b\u{fffd}\"");
+        assert_eq!(string(b"\xed\xa0\x80\"").matches('\u{fffd}').count(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn reads_back(text in "(?s).{0,200}") {
+            let read: String = serde_json::from_str(&string(text.as_bytes())).unwrap();
+            prop_assert_eq!(read, text);
+        }
+
+        #[test]
+        fn any_bytes_give_json(bytes: Vec<u8>) {
+            let read: String = serde_json::from_str(&string(&bytes)).unwrap();
+            prop_assert_eq!(read, String::from_utf8_lossy(&bytes));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What a CQL value looks like in an event.
+//!
+//! A value is given as its type and its value bytes (format notes §6.2): what a simple cell, a
+//! clustering column or an element of a collection holds, without a length in front. [`json`]
+//! writes it as the JSON of an event, [`text`] as the text of a range bound. Everything appends
+//! to a buffer of the caller; nothing is allocated for a scalar.
+
+mod calendar;
+mod counter;
+mod cql_name;
+pub(crate) mod decimal;
+mod duration;
+mod error;
+mod hex;
+mod inet;
+pub mod json;
+mod reader;
+pub mod text;
+
+pub use error::ValueError;
+pub(crate) use reader::{Reader, fixed};
+
+/// How `decimal` is written (`decimal.handling.mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DecimalMode {
+    /// The nearest double; digits beyond its 53 bits are lost.
+    #[default]
+    Double,
+    /// `{"scale":n,"value":"<base64 of the unscaled two's complement>"}`.
+    Precise,
+    /// A string of plain digits, without an exponent.
+    String,
+}
+
+/// How `varint` is written (`varint.handling.mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum VarintMode {
+    /// The low 64 bits as a signed number; higher bits are lost.
+    #[default]
+    Long,
+    /// Base64 of the shortest two's complement.
+    Precise,
+    /// A string of digits.
+    String,
+}
+
+/// The choices that the JSON of a value depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ValueModes {
+    pub decimal: DecimalMode,
+    pub varint: VarintMode,
+}
+
+/// Most digits, give or take three, that a `decimal` or `varint` is printed with; without a limit
+/// a few bytes of scale would ask for gigabytes of zeros.
+pub const MAX_DIGITS: u64 = 100_000;

@@ -1,0 +1,161 @@
+use commitlog_core::cql_type::CqlType;
+
+use super::ValueError;
+
+/// Walks the bytes of a composite value; every read is checked against the end.
+///
+/// `ty` is only named in errors.
+pub(crate) struct Reader<'t, 'a> {
+    ty: &'t CqlType,
+    length: usize,
+    rest: &'a [u8],
+}
+
+impl<'t, 'a> Reader<'t, 'a> {
+    pub(crate) fn new(ty: &'t CqlType, bytes: &'a [u8]) -> Self {
+        Self {
+            ty,
+            length: bytes.len(),
+            rest: bytes,
+        }
+    }
+
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(crate) fn read_bytes(&mut self, count: usize) -> Result<&'a [u8], ValueError> {
+        let Some((bytes, rest)) = self.rest.split_at_checked(count) else {
+            return Err(self.truncated());
+        };
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    pub(crate) fn read_i32(&mut self) -> Result<i32, ValueError> {
+        let Some((bytes, rest)) = self.rest.split_first_chunk() else {
+            return Err(self.truncated());
+        };
+        self.rest = rest;
+        Ok(i32::from_be_bytes(*bytes))
+    }
+
+    /// The number of elements of a collection.
+    pub(crate) fn read_count(&mut self) -> Result<i32, ValueError> {
+        let count = self.read_i32()?;
+        if count < 0 {
+            return Err(ValueError::count(self.ty, count));
+        }
+        Ok(count)
+    }
+
+    /// An element or field with its 32-bit length; `None` is a null (a negative length).
+    pub(crate) fn read_element(&mut self) -> Result<Option<&'a [u8]>, ValueError> {
+        match usize::try_from(self.read_i32()?) {
+            Ok(length) => self.read_bytes(length).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// An element of a vector of variable-length elements: an unsigned vint length, then bytes.
+    pub(crate) fn read_vbytes(&mut self) -> Result<&'a [u8], ValueError> {
+        let length = self.read_unsigned_vint()?;
+        match usize::try_from(length) {
+            Ok(length) => self.read_bytes(length),
+            Err(_) => Err(self.truncated()),
+        }
+    }
+
+    /// Format notes §5.1: the leading ones of the first byte count the bytes that follow it.
+    pub(crate) fn read_unsigned_vint(&mut self) -> Result<u64, ValueError> {
+        let Some((&first, rest)) = self.rest.split_first() else {
+            return Err(self.truncated());
+        };
+        let extra = first.leading_ones() as usize;
+        let Some((bytes, rest)) = rest.split_at_checked(extra) else {
+            return Err(self.truncated());
+        };
+        self.rest = rest;
+        let top = u64::from(first) & (0xff_u64 >> extra);
+        Ok(bytes
+            .iter()
+            .fold(top, |number, byte| (number << 8) | u64::from(*byte)))
+    }
+
+    /// Format notes §5.2: zig-zag over 64 bits.
+    pub(crate) fn read_signed_vint(&mut self) -> Result<i64, ValueError> {
+        let number = self.read_unsigned_vint()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// Nothing may be left.
+    pub(crate) fn finish(self) -> Result<(), ValueError> {
+        if self.rest.is_empty() {
+            return Ok(());
+        }
+        Err(ValueError::excess(self.ty, self.length, self.rest.len()))
+    }
+
+    #[cold]
+    fn truncated(&self) -> ValueError {
+        ValueError::truncated(
+            self.ty,
+            self.length,
+            self.length.saturating_sub(self.rest.len()),
+        )
+    }
+}
+
+/// The bytes of a type of constant size.
+pub(crate) fn fixed<const N: usize>(ty: &CqlType, bytes: &[u8]) -> Result<[u8; N], ValueError> {
+    bytes
+        .try_into()
+        .map_err(|_| ValueError::length(ty, &N, bytes.len()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp)]
+mod tests {
+    use super::*;
+
+    fn reader(bytes: &[u8]) -> Reader<'static, '_> {
+        Reader::new(&CqlType::Duration, bytes)
+    }
+
+    #[test]
+    fn reads_unsigned_vints_of_every_length() {
+        let cases: [(&[u8], u64); 8] = [
+            (&[0x00], 0),
+            (&[0x7f], 127),
+            (&[0x80, 0x80], 128),
+            (&[0x81, 0x2c], 300),
+            (&[0xc0, 0x40, 0x00], 16384),
+            (&[0xf8, 0x08, 0, 0, 0, 0], 1 << 35),
+            (
+                &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+                (1 << 56) - 1,
+            ),
+            (&[0xff; 9], u64::MAX),
+        ];
+        for (bytes, number) in cases {
+            assert_eq!(reader(bytes).read_unsigned_vint(), Ok(number));
+        }
+    }
+
+    #[test]
+    fn reads_signed_vints() {
+        let cases: [(&[u8], i64); 4] = [(&[0], 0), (&[1], -1), (&[2], 1), (&[0xff; 9], i64::MIN)];
+        for (bytes, number) in cases {
+            assert_eq!(reader(bytes).read_signed_vint(), Ok(number));
+        }
+    }
+
+    #[test]
+    fn stops_at_the_end() {
+        assert!(reader(&[0x80]).read_unsigned_vint().is_err());
+        assert!(reader(&[]).read_unsigned_vint().is_err());
+        assert!(reader(&[0, 0, 0, 2, 1]).read_element().is_err());
+        assert!(reader(&[0xff; 9]).read_vbytes().is_err());
+        assert_eq!(reader(&[0xff; 4]).read_element(), Ok(None));
+    }
+}

@@ -1,0 +1,218 @@
+"""`agent dump`: what is in segments, as events or as the canonical dump, one line of JSON each."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from agent.cli.segments import SegmentFile, find_segments
+from commitlog import CommitLogError, EventFormat, Gap, Schema, SchemaError, SegmentReader
+from sidecar.errors import ConfigError
+
+_BATCH_EVENTS = 5000
+_BATCH_BYTES = 4 << 20
+
+
+@dataclass
+class Findings:
+    """What was met on the way; any problem makes the exit code 1."""
+
+    problems: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def report(self, sentence: str) -> None:
+        self.problems += 1
+        print(sentence, file=sys.stderr)
+
+
+@click.command("dump", short_help="Print what is in segments.")
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SEGMENT…"
+)
+@click.option(
+    "--schema",
+    "schema_path",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="What DESCRIBE SCHEMA WITH INTERNALS prints.",
+)
+@click.option("--mutations", is_flag=True, help="The canonical dump instead of events.")
+@click.option("--idx-limit", is_flag=True, help="Read no further than the _cdc.idx beside it says.")
+@click.option(
+    "--table", "tables", multiple=True, help="Only keyspace.table matching this; repeatable."
+)
+@click.option("--topic-prefix", default="dump", show_default=True, help="First part of the topics.")
+@click.option("--op-style", type=click.Choice(["native", "envelope"]), default="native")
+@click.option("--cells/--no-cells", default=True, help="With or without the `cells` member.")
+def dump(
+    paths: Sequence[Path],
+    schema_path: Path,
+    mutations: bool,
+    idx_limit: bool,
+    tables: Sequence[str],
+    topic_prefix: str,
+    op_style: str,
+    cells: bool,
+) -> None:
+    """Print the content of SEGMENT… (files or folders, .log or .log.gz) as one line of JSON each.
+
+    Events of all tables, also those without cdc; with --mutations the form of docs/dump-format.md.
+    Problems go to stderr with segment and position, and make the exit code 1.
+    """
+    schema = read_schema(schema_path)
+    segments = find_segments(paths)
+    if mutations and tables:
+        raise click.UsageError("--table chooses events; the canonical dump is always whole.")
+    event_format = None
+    if not mutations:
+        event_format = EventFormat(
+            topic_prefix=topic_prefix,
+            cluster="dump",
+            node_id="dump",
+            cells=cells,
+            op_style="envelope" if op_style == "envelope" else "native",
+            include=tables,
+            all_tables=True,
+        )
+    findings = Findings()
+    output = sys.stdout.buffer
+    try:
+        with _progress(segments) as advance:
+            for segment in segments:
+                dump_segment(segment, schema, event_format, output, findings, idx_limit=idx_limit)
+                advance(segment)
+        output.flush()
+    except BrokenPipeError:
+        # The reader (`head`, say) has seen enough; nothing is to be flushed into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    if findings.skipped:
+        counted = ", ".join(
+            f"{count} {reason}" for reason, count in sorted(findings.skipped.items())
+        )
+        print(f"Partition updates without a line: {counted}.", file=sys.stderr)
+    sys.exit(1 if findings.problems else 0)
+
+
+def read_schema(path: Path) -> Schema:
+    """Raises `ConfigError` with the line."""
+    try:
+        return Schema.from_cql(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"Cannot read the schema {path}: {error.strerror}.") from error
+    except (SchemaError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def dump_segment(
+    segment: SegmentFile,
+    schema: Schema,
+    event_format: EventFormat | None,
+    output: BinaryIO,
+    findings: Findings,
+    *,
+    idx_limit: bool,
+) -> None:
+    """Writes one segment: events, or without an event format the canonical dump."""
+    limit: int | None = None
+    complete = True
+    if idx_limit:
+        idx = segment.idx()
+        if not idx.completed:
+            # Without news nothing of the segment is known to be durable.
+            limit, complete = idx.offset or 0, False
+    try:
+        with segment.unpacked() as path:
+            reader = SegmentReader(str(path), name=segment.name.log)
+            if event_format is None:
+                _write_mutations(reader, schema, limit, complete, output, findings)
+            else:
+                _write_events(reader, schema, event_format, limit, complete, output, findings)
+    except CommitLogError as error:
+        findings.report(str(error))
+
+
+def _write_mutations(
+    reader: SegmentReader,
+    schema: Schema,
+    limit: int | None,
+    complete: bool,
+    output: BinaryIO,
+    findings: Findings,
+) -> None:
+    while lines := reader.dump(schema, limit=limit, complete=complete, max_bytes=_BATCH_BYTES):
+        output.write(lines)
+    for gap in reader.gaps:
+        findings.report(gap_sentence(gap))
+    findings.skipped.update(reader.skipped)
+
+
+def _write_events(
+    reader: SegmentReader,
+    schema: Schema,
+    event_format: EventFormat,
+    limit: int | None,
+    complete: bool,
+    output: BinaryIO,
+    findings: Findings,
+) -> None:
+    while True:
+        batch = reader.read(
+            schema,
+            event_format,
+            limit=limit,
+            complete=complete,
+            max_events=_BATCH_EVENTS,
+            max_bytes=_BATCH_BYTES,
+        )
+        output.write(batch.ndjson(0, len(batch)))
+        findings.skipped.update(batch.skipped)
+        for gap in batch.gaps:
+            findings.report(gap_sentence(gap))
+        if batch.stop == "end":
+            return
+        if batch.stop == "blocked":
+            findings.report(gap_sentence(reader.skip()))
+
+
+def gap_sentence(gap: Gap) -> str:
+    """`CommitLog-7-1.log: positions 120 to 340: checksum of the record does not match`."""
+    end = "the end" if gap.end is None else str(gap.end)
+    return f"{gap.segment}: positions {gap.start} to {end} are not read: {gap.cause}"
+
+
+class _Advance:
+    """Moves the bar by one segment, or does nothing where there is no terminal."""
+
+    def __init__(self, progress: Progress | None, segments: Sequence[SegmentFile]) -> None:
+        self._progress = progress
+        self._task = progress.add_task("segments", total=len(segments)) if progress else None
+
+    def __call__(self, segment: SegmentFile) -> None:
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, advance=1, description=segment.name.log)
+
+
+@contextmanager
+def _progress(segments: Sequence[SegmentFile]) -> Iterator[_Advance]:
+    console = Console(stderr=True)
+    if not console.is_terminal or sys.stdout.isatty():
+        # On one terminal the lines themselves show that it goes on.
+        yield _Advance(None, segments)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield _Advance(progress, segments)

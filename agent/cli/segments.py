@@ -1,0 +1,76 @@
+"""The segment files that a command line names: folders, `.log` and `.log.gz`."""
+
+import gzip
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.cdc_raw import NO_NEWS, Idx, SegmentName, parse_idx, parse_log_name
+from sidecar.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class SegmentFile:
+    """One segment on disk; `name` is what the node called it."""
+
+    path: Path
+    name: SegmentName
+
+    @property
+    def is_packed(self) -> bool:
+        return self.path.suffix == ".gz"
+
+    def idx(self) -> Idx:
+        """What the index file beside it says; no news when there is none."""
+        try:
+            return parse_idx(self.path.with_name(self.name.idx).read_bytes())
+        except FileNotFoundError:
+            return NO_NEWS
+
+    @contextmanager
+    def unpacked(self) -> Iterator[Path]:
+        """A path to the plain bytes; a packed file is unpacked into a temporary one."""
+        if not self.is_packed:
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="agent-dump-") as folder:
+            target = Path(folder) / self.name.log
+            try:
+                with gzip.open(self.path) as packed, target.open("wb") as plain:
+                    shutil.copyfileobj(packed, plain)
+            except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+                raise OSError(0, f"not a whole gzip file ({error})", str(self.path)) from error
+            yield target
+
+
+def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
+    """The named files in the order given; the segments of a folder in the order of their ids.
+
+    Raises `ConfigError` for what is no segment.
+    """
+    found: list[SegmentFile] = []
+    for path in paths:
+        if path.is_dir():
+            inside = [segment for file in path.iterdir() if (segment := _segment(file)) is not None]
+            if not inside:
+                raise ConfigError(f"{path} holds no segment (CommitLog-<version>-<id>.log).")
+            found += sorted(inside, key=lambda segment: segment.name)
+            continue
+        segment = _segment(path)
+        if segment is None:
+            raise ConfigError(
+                f"{path} is not named like a segment (CommitLog-<version>-<id>.log or .log.gz)."
+            )
+        if not path.is_file():
+            raise ConfigError(f"{path} does not exist.")
+        found.append(segment)
+    return found
+
+
+def _segment(path: Path) -> SegmentFile | None:
+    name = parse_log_name(path.name.removesuffix(".gz"))
+    return SegmentFile(path, name) if name is not None else None

@@ -1,0 +1,5 @@
+"""The agent's configuration: properties, the node's `cassandra.yaml`, what follows from both."""
+
+from agent.config.loading import AgentConfig, config_problems, directory_problems, load_config
+
+__all__ = ["AgentConfig", "config_problems", "directory_problems", "load_config"]

@@ -1,0 +1,187 @@
+"""What the agent needs of a node's `cassandra.yaml`, in the spellings of 3.11 to 5.0.
+
+Sources: Cassandra's `Config`, `DatabaseDescriptor`, `DurationSpec` and `DataStorageSpec`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sidecar.errors import ConfigError
+
+_MIB = 1 << 20
+_BYTES_OF_UNIT = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_NANOSECONDS_OF_UNIT = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+    "d": 86_400_000_000_000,
+}
+_QUANTITY = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
+_WILDCARD_ADDRESSES = ("0.0.0.0", "::")
+_DEFAULT_TOTAL_BYTES = 4096 * _MIB
+
+
+@dataclass(frozen=True)
+class NodeYaml:
+    """One node's own settings; None where the file is silent and the default needs the node."""
+
+    path: Path
+    cluster_name: str
+    cdc_enabled: bool
+    cdc_raw_directory: Path | None
+    commitlog_directory: Path | None
+    cdc_total_bytes: int | None
+    cdc_block_writes: bool
+    cdc_on_repair_enabled: bool
+    commitlog_sync: str
+    commitlog_sync_period_ms: float | None
+    rpc_address: str | None
+    native_transport_port: int
+
+
+def read_cassandra_yaml(path: Path) -> NodeYaml:
+    """Raises `ConfigError` when the file cannot be read or a value is none that Cassandra takes."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(f"cassandra.config: cannot read {path}: {reason}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"cassandra.config: {path} is not UTF-8 text.") from error
+    try:
+        document = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark is not None else ""
+        raise ConfigError(f"cassandra.config: {path}{where} is not valid YAML.") from error
+    if not isinstance(document, Mapping):
+        raise ConfigError(f"cassandra.config: {path} holds no settings; is it a cassandra.yaml?")
+    return _Reader(path, document).node()
+
+
+def cdc_total_limit_bytes(configured: int | None, volume_bytes: int) -> int:
+    """How large `cdc_raw` may grow: without a setting, 4096 MiB or an eighth of its volume, the
+    smaller of them."""
+    return configured or min(_DEFAULT_TOTAL_BYTES, volume_bytes // 8)
+
+
+class _Reader:
+    def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
+        self._path = path
+        self._document = document
+
+    def node(self) -> NodeYaml:
+        sync = str(self._document.get("commitlog_sync") or "periodic").lower()
+        return NodeYaml(
+            path=self._path,
+            cluster_name=str(self._document.get("cluster_name") or "Test Cluster"),
+            cdc_enabled=self._flag("cdc_enabled", default=False),
+            cdc_raw_directory=self._directory("cdc_raw_directory"),
+            commitlog_directory=self._directory("commitlog_directory"),
+            cdc_total_bytes=self._bytes("cdc_total_space", in_mib="cdc_total_space_in_mb"),
+            cdc_block_writes=self._flag("cdc_block_writes", default=True),
+            cdc_on_repair_enabled=self._flag("cdc_on_repair_enabled", default=True),
+            commitlog_sync=sync,
+            commitlog_sync_period_ms=self._sync_period_ms(sync),
+            rpc_address=self._rpc_address(),
+            native_transport_port=self._port("native_transport_port", 9042),
+        )
+
+    def _fault(self, key: str, value: object, wanted: str) -> ConfigError:
+        return ConfigError(
+            f"cassandra.config: {self._path}: `{key}: {value}` is not understood; "
+            f"Cassandra takes {wanted}."
+        )
+
+    def _flag(self, key: str, *, default: bool) -> bool:
+        value = self._document.get(key)
+        if value is None:
+            return default
+        if isinstance(value, bool):
+            return value
+        raise self._fault(key, value, "true or false")
+
+    def _directory(self, key: str) -> Path | None:
+        value = self._document.get(key)
+        if not value:
+            return None
+        directory = Path(str(value))
+        if not directory.is_absolute():
+            raise self._fault(
+                key,
+                value,
+                "an absolute path; a relative one depends on where the "
+                "node was started, so give cdc.raw.directory instead",
+            )
+        return directory
+
+    def _port(self, key: str, default: int) -> int:
+        value = self._document.get(key)
+        if value is None:
+            return default
+        if isinstance(value, int) and 0 < value < 65536:
+            return value
+        raise self._fault(key, value, "a port number")
+
+    def _sync_period_ms(self, sync: str) -> float | None:
+        if sync == "periodic":
+            return self._milliseconds("commitlog_sync_period", "commitlog_sync_period_in_ms")
+        if sync == "group":
+            return self._milliseconds(
+                "commitlog_sync_group_window", "commitlog_sync_group_window_in_ms"
+            )
+        return 0.0
+
+    def _milliseconds(self, key: str, in_ms: str) -> float | None:
+        number = self._document.get(in_ms)
+        if number is not None:
+            if isinstance(number, (int, float)) and number >= 0:
+                return float(number)
+            raise self._fault(in_ms, number, "a number of milliseconds")
+        value = self._document.get(key)
+        if value is None:
+            return None
+        quantity = _quantity(value, _NANOSECONDS_OF_UNIT)
+        if quantity is None:
+            raise self._fault(key, value, "a duration such as 10s or 100ms")
+        return quantity / 1_000_000
+
+    def _bytes(self, key: str, *, in_mib: str) -> int | None:
+        number = self._document.get(in_mib)
+        if number is not None:
+            if isinstance(number, int) and number >= 0:
+                return number * _MIB
+            raise self._fault(in_mib, number, "a number of mebibytes")
+        value = self._document.get(key)
+        if value is None:
+            return None
+        quantity = _quantity(value, _BYTES_OF_UNIT)
+        if quantity is None:
+            raise self._fault(key, value, "a size such as 4096MiB or 4GiB")
+        return quantity
+
+    def _rpc_address(self) -> str | None:
+        for key in ("rpc_address", "broadcast_rpc_address", "listen_address"):
+            value = self._document.get(key)
+            if value and str(value) not in _WILDCARD_ADDRESSES:
+                return str(value)
+        return None
+
+
+def _quantity(value: object, units: Mapping[str, int]) -> int | None:
+    """`"10s"` in the smallest unit; a bare 0 needs no unit; None when it is neither."""
+    if value == 0 and not isinstance(value, bool):
+        return 0
+    match = _QUANTITY.fullmatch(str(value).strip())
+    if match is None or match[2] not in units:
+        return None
+    return int(match[1]) * units[match[2]]

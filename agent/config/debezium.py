@@ -1,0 +1,203 @@
+"""What Debezium's connector has and this release does not.
+
+Files that were written for Debezium are taken as they are: the default of a feature that is not
+here is accepted, a value that asks for the feature is refused with a reason, and a property that
+changes nothing is accepted with a warning.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
+
+from sidecar.properties import CommaList, LowerCase, PassThrough, Properties, pass_through, prop
+
+_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+_NUMBERS = "numbers are sent as JSON numbers in this release"
+_TOPICS = "topics are named `<topic.prefix>.<keyspace>.<table>` in this release"
+
+
+def _converter(value: str | None) -> str | None:
+    if value is None or value.strip() in (_JSON_CONVERTER, ""):
+        return value
+    raise ValueError(f"must be {_JSON_CONVERTER}: this release writes JSON alone")
+
+
+def _empty(values: tuple[str, ...]) -> tuple[str, ...]:
+    if values:
+        raise ValueError("must be empty: this release publishes all columns of a table")
+    return values
+
+
+def _topic_strategy(value: str) -> str:
+    if not value.strip().endswith(("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")):
+        raise ValueError(f"must be the default: {_TOPICS}")
+    return value
+
+
+Converter = Annotated[str | None, AfterValidator(_converter)]
+
+
+class DebeziumProperties(Properties):
+    """Features of Debezium's connector: accepted at the value that this release keeps to."""
+
+    snapshot_mode: Annotated[Literal["never", "initial", "always"], LowerCase] = prop(
+        "snapshot.mode",
+        default="never",
+        doc="This release takes no snapshots; `initial` and `always` are accepted with a warning.",
+    )
+    key_converter: Converter = prop(
+        "key.converter",
+        default=None,
+        doc=f"`{_JSON_CONVERTER}` with `key.converter.schemas.enable=false`, which is what is "
+        "written without it too.",
+    )
+    key_converter_settings: PassThrough = pass_through(
+        "key.converter.", doc="Settings of that converter."
+    )
+    value_converter: Converter = prop(
+        "value.converter",
+        default=None,
+        doc=f"`{_JSON_CONVERTER}` with `value.converter.schemas.enable=false`, which is what is "
+        "written without it too.",
+    )
+    value_converter_settings: PassThrough = pass_through(
+        "value.converter.", doc="Settings of that converter."
+    )
+    tombstones_on_delete: bool = prop(
+        "tombstones.on.delete",
+        default=False,
+        doc="Whether a null value follows each delete.",
+        refused_values={"true": "this release sends no tombstones"},
+    )
+    field_exclude_list: Annotated[CommaList, AfterValidator(_empty)] = prop(
+        "field.exclude.list",
+        aliases=["column.exclude.list", "field.blacklist"],
+        default=(),
+        doc="Columns to leave out; only the empty list.",
+    )
+    decimal_handling_mode: Annotated[Literal["double", "precise", "string"], LowerCase] = prop(
+        "decimal.handling.mode",
+        default="double",
+        doc="How decimals are sent; only `double`. `cells` carries them exactly.",
+        refused_values={"precise": _NUMBERS, "string": _NUMBERS},
+    )
+    varint_handling_mode: Annotated[Literal["long", "precise", "string"], LowerCase] = prop(
+        "varint.handling.mode",
+        default="long",
+        doc="How varints are sent; only `long`. `cells` carries them exactly.",
+        refused_values={"precise": _NUMBERS, "string": _NUMBERS},
+    )
+    topic_delimiter: str = prop(
+        "topic.delimiter",
+        default=".",
+        doc="Between the parts of a topic name; only `.`.",
+        refused_values={other: _TOPICS for other in ("_", "-", "/", ":")},
+    )
+    topic_naming_strategy: Annotated[str, AfterValidator(_topic_strategy)] = prop(
+        "topic.naming.strategy",
+        default="io.debezium.schema.SchemaTopicNamingStrategy",
+        doc="How topics are named; only the default.",
+    )
+    sanitize_field_names: bool = prop(
+        "sanitize.field.names",
+        default=False,
+        doc="Names that Avro takes; only `false`.",
+        refused_values={"true": "this release writes JSON alone, which takes every name"},
+    )
+    error_reprocessing_enabled: bool = prop(
+        "commit.log.error.reprocessing.enabled",
+        default=False,
+        doc="Whether quarantined segments are read again at start; only `false`.",
+        refused_values={"true": "quarantined segments are not read again by this release"},
+    )
+    latest_commit_log_only: bool = prop(
+        "latest.commit.log.only",
+        default=False,
+        doc="Whether all but the newest segment are left out; only `false`.",
+        refused_values={"true": "it would lose the changes in older segments"},
+    )
+    tracing_enabled: bool = prop(
+        "tracing.enabled",
+        default=False,
+        doc="OpenTelemetry traces; only `false`.",
+        refused_values={"true": "this release sends no traces"},
+    )
+    kafka_consumer: PassThrough = pass_through(
+        "kafka.consumer.", doc="Accepted and not used: the agent consumes nothing."
+    )
+    transfer_settings: PassThrough = pass_through(
+        "commit.log.transfer.", doc="Accepted and not used: no transfer here has settings."
+    )
+    heartbeat: PassThrough = pass_through(
+        "heartbeat.", doc="Accepted and not used: there are no heartbeats."
+    )
+    signal: PassThrough = pass_through(
+        "signal.", doc="Accepted and not used: there are no signals."
+    )
+    notification: PassThrough = pass_through(
+        "notification.", doc="Accepted and not used: there are no notifications."
+    )
+
+
+UNUSED_PREFIXES: Mapping[str, str] = {
+    "kafka_consumer": "kafka.consumer.",
+    "transfer_settings": "commit.log.transfer.",
+    "heartbeat": "heartbeat.",
+    "signal": "signal.",
+    "notification": "notification.",
+}
+
+_WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound what is under way"
+_WOKEN = "the agent is woken by changes and looks every `cdc.dir.poll.interval.ms`"
+_SNAPSHOTS = "this release takes no snapshots"
+_GCS = "only a transfer to a remote store would use it, and this release has none"
+_FOLLOWED = "segments are always followed while the node writes them"
+
+INERT: Mapping[str, str] = {
+    "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",
+    "connector.class": "there is no Kafka Connect here.",
+    "name": "there is no Kafka Connect here.",
+    "tasks.max": "there is no Kafka Connect here.",
+    "snapshot.consistency": f"{_SNAPSHOTS}.",
+    "snapshot.scan.interval.ms": f"{_SNAPSHOTS}.",
+    "cassandra.driver.config.file": "the driver's own file is not read; use `cassandra.hosts`, "
+    "`cassandra.port`, `cassandra.username`, `cassandra.password` and `cassandra.ssl.*`.",
+    "commit.log.relocation.dir.poll.interval.ms": "a finished segment goes at once.",
+    "commit.log.real.time.processing.enabled": f"{_FOLLOWED}.",
+    "commit.log.marked.complete.poll.interval.ms": f"{_WOKEN}.",
+    "commit.log.processor.shutdown.timeout.seconds": "use `shutdown.timeout.ms`.",
+    "remote.commit.log.relocation.dir": f"{_GCS}.",
+    "storage.credential.key.file": f"{_GCS}.",
+    "max.offset.flush.size": "`offset.flush.interval.ms` alone says when progress is written.",
+    "max.queue.size": f"{_WINDOW}.",
+    "max.queue.size.in.bytes": f"{_WINDOW}.",
+    "max.batch.size": f"{_WINDOW}.",
+    "poll.interval.ms": f"{_WOKEN}.",
+    "poll.dispatch.interval.ms": "batches are sent as soon as they are read.",
+    "num.of.change.event.queues": "one reader keeps the order of events.",
+    "event.order.guarantee.mode": "the order of a partition's events is always kept.",
+    "field.name.adjustment.mode": "JSON takes every name.",
+    "schema.name.adjustment.mode": "JSON here has no schema.",
+    "sourceinfo.struct.maker": "`source` has one form (docs/event-format.md).",
+    "skipped.operations": "use `table.exclude.list`.",
+    "converters": "there are no custom converters.",
+    "custom.metric.tags": "add labels where metrics are scraped.",
+    "custom.sanitize.pattern": "there are no custom metric tags.",
+    "errors.max.retries": "a component that is away is waited for without end.",
+    "extended.headers.enabled": "the headers are those of docs/event-format.md.",
+    "topic.cache.size": "no cache is needed.",
+    "topic.heartbeat.prefix": "there are no heartbeats.",
+    "topic.heartbeat.name": "there are no heartbeats.",
+    "topic.transaction": "there are no transactions in the log.",
+    "provide.transaction.metadata": "there are no transactions in the log.",
+}
+
+
+def unused(properties: Any) -> list[str]:
+    """A sentence for each prefix of `UNUSED_PREFIXES` under which something is set."""
+    return [
+        f"`{prefix}*` has no effect here."
+        for field_name, prefix in UNUSED_PREFIXES.items()
+        if getattr(properties, field_name)
+    ]

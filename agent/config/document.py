@@ -1,0 +1,48 @@
+"""docs/configuration.md, made from the model so that it cannot go stale."""
+
+from agent.config.debezium import INERT
+from agent.config.model import GROUPS
+from sidecar.properties import documentation_table
+
+_INTRODUCTION = """\
+# Configuration
+
+<!-- Made by `make docs` from agent/config; change it there. -->
+
+The agent takes a Java properties file: `agent --config cdc.properties`. Names are those of
+Debezium's connector for Cassandra, of its first releases and of the present ones, so its files work
+here; what only this agent has stands between them. A single property can be given on the command
+line, over the file: `--set http.port=8080`.
+
+* Unknown names are errors, with the nearest known name. Every mistake is named at once, with file
+  and line.
+* `${env:NAME}` and `${file:/path}` in a value stand for an environment variable and the content of
+  a file; `${file:/path:name}` for one property of a properties file. Secrets are never shown.
+* Sizes may carry a unit (`64MiB`, `1g`); a name that ends in `.ms` takes milliseconds.
+* `agent config check` says what is wrong, `agent config show` what is in force and where each value
+  comes from, and `agent check` looks at the node, the broker and the directories as well.
+"""
+
+_INERT = """\
+## Accepted without effect
+
+These belong to Debezium's connector or to Kafka Connect and change nothing here. Each that is set
+gives a warning at the start.
+
+| property | why |
+| --- | --- |
+"""
+
+
+def configuration_document() -> str:
+    """The whole page in Markdown."""
+    parts = [_INTRODUCTION]
+    parts += [f"## {heading}\n\n{documentation_table(model)}" for heading, model in GROUPS]
+    rows = "".join(f"| `{name}` | {_sentence(why)} |\n" for name, why in sorted(INERT.items()))
+    parts.append(_INERT + rows)
+    return "\n".join(parts)
+
+
+def _sentence(text: str) -> str:
+    text = text if text.startswith("`") else text[0].upper() + text[1:]
+    return text.replace("|", "\\|")

@@ -1,0 +1,163 @@
+"""From properties files to the configuration that the agent runs with."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.config import debezium
+from agent.config.cassandra_yaml import NodeYaml, read_cassandra_yaml
+from agent.config.model import AgentProperties
+from sidecar.errors import ConfigError
+from sidecar.properties import Loaded, command_line_settings, load
+
+_DEFAULT_HOST = "localhost"
+_DEFAULT_PORT = 9042
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """Properties, and what follows from them and the node's `cassandra.yaml`."""
+
+    loaded: Loaded[AgentProperties]
+    node_yaml: NodeYaml | None
+    cdc_raw_directory: Path
+    hosts: tuple[str, ...]
+    port: int
+    warnings: tuple[str, ...]
+
+    @property
+    def properties(self) -> AgentProperties:
+        return self.loaded.properties
+
+    @property
+    def cluster_name(self) -> str | None:
+        """What the configuration says; None: ask the node."""
+        if self.properties.cluster_name is not None:
+            return self.properties.cluster_name
+        return self.node_yaml.cluster_name if self.node_yaml is not None else None
+
+    @property
+    def is_archiving(self) -> bool:
+        """Whether finished segments are kept."""
+        properties = self.properties
+        return properties.transfer == "archive" or not properties.post_processing_enabled
+
+
+def load_config(
+    files: Iterable[Path],
+    overrides: Iterable[str] = (),
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> AgentConfig:
+    """Reads the files in order, then `name=value` overrides, then the node's `cassandra.yaml`.
+
+    Raises `ConfigError` with one sentence for each mistake. Directories are not looked at; see
+    `directory_problems`.
+    """
+    loaded = load(
+        AgentProperties,
+        files,
+        overrides=command_line_settings(overrides),
+        environment=environment,
+    )
+    properties = loaded.properties
+    problems = list(_contradictions(properties))
+    if problems:
+        raise ConfigError(*problems)
+    node_yaml = None
+    if properties.cassandra_config is not None:
+        node_yaml = read_cassandra_yaml(properties.cassandra_config)
+    return AgentConfig(
+        loaded=loaded,
+        node_yaml=node_yaml,
+        cdc_raw_directory=_cdc_raw_directory(properties, node_yaml),
+        hosts=_hosts(properties, node_yaml),
+        port=properties.cassandra_port
+        or (node_yaml.native_transport_port if node_yaml is not None else _DEFAULT_PORT),
+        warnings=(*loaded.warnings, *debezium.unused(properties), *_warnings(properties)),
+    )
+
+
+def directory_problems(config: AgentConfig) -> list[str]:
+    """A sentence for each directory that is missing or cannot be used."""
+    properties = config.properties
+    wanted = [
+        ("cdc.raw.directory", config.cdc_raw_directory),
+        ("commit.log.relocation.dir", properties.relocation_directory),
+        ("offset.backing.store.dir", properties.offset_directory),
+    ]
+    if properties.sink == "file" and properties.file_path is not None:
+        wanted.append(("file.path", properties.file_path.absolute().parent))
+    return [problem for name, path in wanted if (problem := _directory_problem(name, path))]
+
+
+def _directory_problem(name: str, path: Path) -> str | None:
+    if not path.exists():
+        return f"{name}: the directory {path} does not exist."
+    if not path.is_dir():
+        return f"{name}: {path} is no directory."
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return f"{name}: this user may not read and write the directory {path}."
+    return None
+
+
+def _contradictions(properties: AgentProperties) -> Iterator[str]:
+    """What is wrong with properties that are right one by one."""
+    if properties.cdc_raw_directory is None and properties.cassandra_config is None:
+        yield "`cassandra.config` or `cdc.raw.directory` must be set: one says where `cdc_raw` is."
+    if (properties.cassandra_username is None) != (properties.cassandra_password is None):
+        yield "`cassandra.username` and `cassandra.password` must be set together."
+    yield from _schemas_wanted("key", properties.key_converter, properties.key_converter_settings)
+    yield from _schemas_wanted(
+        "value", properties.value_converter, properties.value_converter_settings
+    )
+
+
+def _schemas_wanted(side: str, converter: str | None, settings: Mapping[str, str]) -> Iterator[str]:
+    """JsonConverter wraps each message in its schema unless it is told not to."""
+    enabled = settings.get("schemas.enable", "true" if converter else "false").strip().lower()
+    if enabled != "false":
+        yield (
+            f"`{side}.converter.schemas.enable` must be false: this release writes JSON without a "
+            "schema in every message."
+        )
+
+
+def _warnings(properties: AgentProperties) -> Iterator[str]:
+    if properties.snapshot_mode != "never":
+        yield (
+            f"`snapshot.mode={properties.snapshot_mode}`: THIS RELEASE TAKES NO SNAPSHOT. What was "
+            "written before the agent started is not published; `snapshot.mode=never` says so."
+        )
+    if properties.cassandra_ssl_enabled and not properties.cassandra_ssl_check_hostname:
+        yield (
+            "`cassandra.ssl.check.hostname=false`: any node with a trusted certificate is believed."
+        )
+
+
+def _cdc_raw_directory(properties: AgentProperties, node_yaml: NodeYaml | None) -> Path:
+    if properties.cdc_raw_directory is not None:
+        return properties.cdc_raw_directory
+    if node_yaml is not None and node_yaml.cdc_raw_directory is not None:
+        return node_yaml.cdc_raw_directory
+    raise ConfigError(
+        f"{properties.cassandra_config} has no `cdc_raw_directory`, and the default depends on how "
+        "the node is started: set `cdc.raw.directory`."
+    )
+
+
+def _hosts(properties: AgentProperties, node_yaml: NodeYaml | None) -> tuple[str, ...]:
+    if properties.cassandra_hosts:
+        return properties.cassandra_hosts
+    if node_yaml is not None and node_yaml.rpc_address is not None:
+        return (node_yaml.rpc_address,)
+    return (_DEFAULT_HOST,)
+
+
+def config_problems(files: Sequence[Path], overrides: Sequence[str] = ()) -> list[str]:
+    """All that is wrong with a configuration, directories included; empty when nothing is."""
+    try:
+        return directory_problems(load_config(files, overrides))
+    except ConfigError as error:
+        return list(error.problems)

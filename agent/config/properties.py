@@ -1,0 +1,221 @@
+"""The agent's properties, in the groups in which the manual shows them.
+
+Names are Debezium's where Debezium has the property. What exists there and not here is in
+`agent.config.debezium`.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, SecretStr
+
+from agent.config.patterns import compiled_alone
+from sidecar.properties import (
+    ByteSize,
+    CommaList,
+    LowerCase,
+    Milliseconds,
+    Properties,
+    prop,
+)
+
+_MIB = 1 << 20
+_DEBEZIUM = "io.debezium.connector.cassandra"
+
+
+def _transfer_name(value: Any) -> Any:
+    """Debezium names a class; only the last part says which."""
+    if isinstance(value, str):
+        return {
+            f"{_DEBEZIUM}.BlackHoleCommitLogTransfer": "delete",
+            "BlackHoleCommitLogTransfer": "delete",
+        }.get(value.strip(), value.strip().lower())
+    return value
+
+
+TableList = Annotated[CommaList, AfterValidator(compiled_alone)]
+
+
+class EventProperties(Properties):
+    """What is published."""
+
+    topic_prefix: str = prop(
+        "topic.prefix",
+        aliases=["kafka.topic.prefix"],
+        doc="First part of every topic name: `<topic.prefix>.<keyspace>.<table>`.",
+        min_length=1,
+    )
+    kafka_partition_by: Annotated[Literal["partition_key", "key"], LowerCase] = prop(
+        "kafka.partition.by",
+        default="partition_key",
+        doc="What chooses the Kafka partition. `partition_key` keeps the deletions of a Cassandra "
+        "partition and its rows in order; `key` hashes the whole message key, as Debezium does.",
+    )
+    event_cells: bool = prop(
+        "event.cells",
+        default=True,
+        doc="Whether values carry `cells`: every cell with its write time, TTL and raw bytes, for "
+        "an exact merge. Without it values are what Debezium sends.",
+    )
+    event_op_style: Annotated[Literal["native", "envelope"], LowerCase] = prop(
+        "event.op.style",
+        default="native",
+        doc="`native`: `i` insert, `u` update, `d` delete, `r` range, as Debezium's connector "
+        "sends them; `envelope`: `c`, `u`, `d`, `t`.",
+    )
+    table_include_list: TableList = prop(
+        "table.include.list",
+        default=(),
+        doc="Regular expressions over `keyspace.table`, matched whole; only these tables are "
+        "published. Empty: all with `cdc = true`.",
+    )
+    table_exclude_list: TableList = prop(
+        "table.exclude.list",
+        default=(),
+        doc="Regular expressions over `keyspace.table`, matched whole; these tables are not "
+        "published.",
+    )
+
+
+class NodeProperties(Properties):
+    """The node beside the agent."""
+
+    cassandra_config: Path | None = prop(
+        "cassandra.config",
+        default=None,
+        doc="The node's `cassandra.yaml`. Read: directories, `cdc_total_space`, "
+        "`commitlog_sync_period`, cluster name, address and port.",
+    )
+    cdc_raw_directory: Path | None = prop(
+        "cdc.raw.directory",
+        default=None,
+        doc="The node's `cdc_raw`, when there is no `cassandra.config` or it does not say.",
+    )
+    cassandra_hosts: CommaList = prop(
+        "cassandra.hosts",
+        default=(),
+        doc="The node's CQL address. Empty: what `cassandra.config` says, else `localhost`. With "
+        "several, the one that is this machine is asked who it is.",
+    )
+    cassandra_port: int | None = prop(
+        "cassandra.port",
+        default=None,
+        ge=1,
+        le=65535,
+        doc="The node's CQL port. Not set: what `cassandra.config` says, else 9042.",
+    )
+    cassandra_username: str | None = prop("cassandra.username", default=None, doc="CQL user.")
+    cassandra_password: SecretStr | None = prop(
+        "cassandra.password",
+        default=None,
+        secret=True,
+        doc="Password of that user; `${file:/path}` and `${env:NAME}` keep it out of this file.",
+    )
+    cassandra_ssl_enabled: bool = prop(
+        "cassandra.ssl.enabled", default=False, doc="Whether CQL is spoken over TLS."
+    )
+    cassandra_ssl_config_path: Path | None = prop(
+        "cassandra.ssl.config.path",
+        default=None,
+        doc="A properties file with `trustStore.location` and `keyStore.location`. Both must be "
+        "PEM files; the four properties below do the same.",
+    )
+    cassandra_ssl_ca_path: Path | None = prop(
+        "cassandra.ssl.ca.path",
+        default=None,
+        doc="PEM file with the authorities that the node's certificate is checked against. Not "
+        "set: those of the system.",
+    )
+    cassandra_ssl_certificate_path: Path | None = prop(
+        "cassandra.ssl.certificate.path", default=None, doc="PEM file with our own certificate."
+    )
+    cassandra_ssl_key_path: Path | None = prop(
+        "cassandra.ssl.key.path",
+        default=None,
+        doc="PEM file with its key, when that is in another file.",
+    )
+    cassandra_ssl_key_password: SecretStr | None = prop(
+        "cassandra.ssl.key.password", default=None, secret=True, doc="Password of that key."
+    )
+    cassandra_ssl_check_hostname: bool = prop(
+        "cassandra.ssl.check.hostname",
+        default=True,
+        doc="Whether the node's certificate must name the host that is connected to.",
+    )
+    schema_file: Path | None = prop(
+        "schema.file",
+        default=None,
+        doc="A file with the output of `DESCRIBE SCHEMA WITH INTERNALS`, read instead of asking "
+        "the node; read again when it changes.",
+    )
+    schema_refresh_interval_ms: Milliseconds = prop(
+        "schema.refresh.interval.ms",
+        default=10_000,
+        unit="milliseconds",
+        gt=0,
+        doc="How often the schema is read again. A table or column that is not known is looked "
+        "for at once.",
+    )
+    node_id: str | None = prop(
+        "node.id",
+        aliases=["cassandra.node.id"],
+        default=None,
+        min_length=1,
+        doc="Who says it, in the `cdc.source` header. Not set: the node's host id, or with "
+        "`schema.file` the name of this machine.",
+    )
+    cluster_name: str | None = prop(
+        "cluster.name",
+        aliases=["cassandra.cluster.name"],
+        default=None,
+        min_length=1,
+        doc="`source.cluster` of events. Not set: the name in `cassandra.config`, else the node's "
+        "answer, or with `schema.file` `Test Cluster`, which is Cassandra's default.",
+    )
+
+
+class SegmentProperties(Properties):
+    """Segments on their way, and where they end."""
+
+    relocation_directory: Path = prop(
+        "commit.log.relocation.dir",
+        doc="Holds `archive` and `quarantine`. Best on the file system of `cdc_raw`, where a move "
+        "is a rename.",
+    )
+    transfer: Annotated[Literal["delete", "archive"], BeforeValidator(_transfer_name)] = prop(
+        "commit.log.transfer.class",
+        default="delete",
+        doc="What becomes of a segment whose events are all acknowledged. "
+        "`io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` means `delete`.",
+        refused_values={
+            f"{_DEBEZIUM}.GCSCommitLogTransfer": "this release archives to a local directory only "
+            "(`archive`)"
+        },
+    )
+    post_processing_enabled: bool = prop(
+        "commit.log.post.processing.enabled",
+        default=True,
+        doc="`false` keeps finished segments: they are archived whatever "
+        "`commit.log.transfer.class` says.",
+    )
+    poll_interval_ms: Milliseconds = prop(
+        "cdc.dir.poll.interval.ms",
+        default=10_000,
+        unit="milliseconds",
+        gt=0,
+        doc="How often `cdc_raw` is looked at when nothing wakes the agent; changes wake it at "
+        "once where inotify works.",
+    )
+    hold_max_ms: Milliseconds = prop(
+        "segment.hold.max.ms",
+        default=600_000,
+        unit="milliseconds",
+        doc="How long a mutation of an unknown table or column waits for the schema before it is "
+        "given up and its segment quarantined.",
+    )
+    quarantine_max_bytes: ByteSize = prop(
+        "quarantine.max.bytes",
+        default=1024 * _MIB,
+        unit="bytes",
+        doc="How large the quarantine may grow; a segment that does not fit stays in `cdc_raw`.",
+    )

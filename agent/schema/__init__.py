@@ -1,0 +1,56 @@
+"""Which tables and columns there are: feeders (a node, a file) and the holder in front of them."""
+
+import socket
+
+from agent.config import AgentConfig
+from agent.config.tls import tls_context
+from agent.schema.connection import Credentials, NodeAddress, NodeConnection
+from agent.schema.driver import NodeSchema
+from agent.schema.file import SchemaFile
+from agent.schema.history import SchemaHistory
+from agent.schema.holder import SchemaHolder
+from agent.schema.source import NodeIdentity, SchemaFeeder
+
+__all__ = ["NodeIdentity", "SchemaHolder", "create_schema_holder", "node_connection"]
+
+_DEFAULT_CLUSTER = "Test Cluster"
+
+
+def create_schema_holder(config: AgentConfig) -> SchemaHolder:
+    """The holder for `schema.file`, else for the node; not started. Raises `ConfigError`."""
+    return SchemaHolder(
+        _feeder(config), refresh_interval_ms=config.properties.schema_refresh_interval_ms
+    )
+
+
+def node_connection(config: AgentConfig) -> NodeConnection:
+    """A connection to the node of the configuration, not yet made. Raises `ConfigError`."""
+    properties = config.properties
+    credentials = None
+    if properties.cassandra_username is not None and properties.cassandra_password is not None:
+        credentials = Credentials(
+            properties.cassandra_username, properties.cassandra_password.get_secret_value()
+        )
+    return NodeConnection(
+        NodeAddress(
+            hosts=config.hosts,
+            port=config.port,
+            credentials=credentials,
+            tls=tls_context(properties),
+        )
+    )
+
+
+def _feeder(config: AgentConfig) -> SchemaFeeder:
+    properties = config.properties
+    if properties.schema_file is not None:
+        identity = NodeIdentity(
+            properties.node_id or socket.gethostname(), config.cluster_name or _DEFAULT_CLUSTER
+        )
+        return SchemaFile(properties.schema_file, identity)
+    return NodeSchema(
+        node_connection(config),
+        SchemaHistory(properties.offset_directory),
+        node_id=properties.node_id,
+        cluster_name=config.cluster_name,
+    )

@@ -1,0 +1,201 @@
+"""One CQL connection to the node beside the agent, made when it is needed and made again when lost.
+
+cassandra-driver is untyped; everything that leaves this module has a type.
+"""
+
+import logging
+import socket
+import ssl
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cassandra import AuthenticationFailed, DriverException, OperationTimedOut, Timeout
+from cassandra.auth import PlainTextAuthProvider
+from cassandra.cluster import (
+    EXEC_PROFILE_DEFAULT,
+    Cluster,
+    ExecutionProfile,
+    NoHostAvailable,
+    Session,
+)
+from cassandra.policies import ConstantReconnectionPolicy, WhiteListRoundRobinPolicy
+from cassandra.query import dict_factory
+
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
+
+_log = logging.getLogger(__name__)
+
+_CONNECT_TIMEOUT_S = 5.0
+_REQUEST_TIMEOUT_S = 10.0
+_RECONNECT_S = 1.0
+# The node knows no verdict yet, for instance while it joins: PasswordAuthenticator's own words.
+_UNDECIDED = "Unable to perform authentication"
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """User and password of the node's PasswordAuthenticator."""
+
+    username: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class NodeAddress:
+    """Where the node serves CQL and how it is spoken to; `hosts` are tried in turn."""
+
+    hosts: Sequence[str]
+    port: int = 9042
+    credentials: Credentials | None = None
+    tls: ssl.SSLContext | None = None
+
+    def __str__(self) -> str:
+        return ", ".join(f"{host}:{self.port}" for host in self.hosts)
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """Who the node is, from `system.local`."""
+
+    host_id: str
+    cluster_name: str
+    release_version: str
+
+
+class NodeConnection:
+    """Asks one node (or the given ones) and no other. Safe for several threads.
+
+    Every method raises `UnavailableError` when the node does not answer and `RefusedError` when it
+    does not let us in. The next call connects anew.
+    """
+
+    def __init__(self, address: NodeAddress) -> None:
+        self.address = address
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+
+    def rows(self, query: str) -> list[Row]:
+        """All rows of a query without values."""
+        with self._lock:
+            session = self._session or self._connect()
+            self._session = session
+            try:
+                return list(session.execute(query, host=self._this_host(session)))
+            except Exception as error:
+                self._disconnect()
+                raise self._explained(error) from error
+
+    def facts(self) -> NodeFacts:
+        """Raises `ConfigError` when several hosts are given and none is this machine."""
+        (row,) = self.rows("SELECT host_id, cluster_name, release_version FROM system.local")
+        return NodeFacts(
+            host_id=str(row["host_id"]),
+            cluster_name=str(row["cluster_name"]),
+            release_version=str(row["release_version"]),
+        )
+
+    def close(self) -> None:
+        with self._lock:
+            self._disconnect()
+
+    def _connect(self) -> Session:
+        address = self.address
+        try:
+            policy = WhiteListRoundRobinPolicy(address.hosts)
+        except OSError as error:
+            raise UnavailableError(
+                f"The name of a Cassandra host in {address} is not known: {error.strerror}."
+            ) from error
+        profile = ExecutionProfile(
+            load_balancing_policy=policy,
+            request_timeout=_REQUEST_TIMEOUT_S,
+            row_factory=dict_factory,
+        )
+        provider = None
+        if address.credentials is not None:
+            provider = PlainTextAuthProvider(
+                address.credentials.username, address.credentials.password
+            )
+        cluster = Cluster(
+            list(address.hosts),
+            port=address.port,
+            auth_provider=provider,
+            ssl_context=address.tls,
+            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+            reconnection_policy=ConstantReconnectionPolicy(_RECONNECT_S, max_attempts=None),
+            connect_timeout=_CONNECT_TIMEOUT_S,
+            control_connection_timeout=_CONNECT_TIMEOUT_S,
+            # The schema is read as rows; the driver's own copy of it would only cost memory.
+            schema_metadata_enabled=False,
+            token_metadata_enabled=False,
+            monitor_reporting_enabled=False,
+            application_name="cdc-sidecar",
+        )
+        try:
+            return cluster.connect()
+        except Exception as error:
+            cluster.shutdown()
+            raise self._explained(error) from error
+
+    def _disconnect(self) -> None:
+        if self._session is not None:
+            self._session.cluster.shutdown()
+            self._session = None
+
+    def _this_host(self, session: Session) -> Any:
+        """The host that is this machine, since `system.local` and settings are a node's own."""
+        hosts = [pool.host for pool in session.get_pools()]
+        if len(hosts) <= 1:
+            return None
+        here = [host for host in hosts if _is_address_of_this_machine(host.address)]
+        if len(here) != 1:
+            raise ConfigError(
+                f"cassandra.hosts names {len(hosts)} nodes and {len(here)} of them are this "
+                "machine; name only the node beside the agent."
+            )
+        return here[0]
+
+    def _explained(self, error: Exception) -> Exception:
+        if isinstance(error, ConfigError):
+            return error
+        causes = [error]
+        if isinstance(error, NoHostAvailable) and isinstance(error.errors, Mapping):
+            causes = list(error.errors.values()) or [error]
+        for cause in causes:
+            if isinstance(cause, AuthenticationFailed) and _UNDECIDED not in str(cause):
+                return self._refusal(cause)
+        if isinstance(
+            error, (NoHostAvailable, DriverException, OperationTimedOut, Timeout, OSError)
+        ):
+            return UnavailableError(
+                f"Cassandra at {self.address} does not answer: {_first_line(causes[0])}"
+            )
+        return UnavailableError(f"Cassandra at {self.address}: {_first_line(error)}")
+
+    def _refusal(self, cause: Exception) -> RefusedError:
+        credentials = self.address.credentials
+        who = f"user {credentials.username!r}" if credentials else "a client without credentials"
+        return RefusedError(
+            f"Cassandra at {self.address} refuses {who}: {_first_line(cause)} "
+            "Check cassandra.username and cassandra.password."
+        )
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    text = lines[0] if lines else type(error).__name__
+    return text if text.endswith(".") else f"{text}."
+
+
+def _is_address_of_this_machine(address: str) -> bool:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,57 @@
+"""The schema from a file with the text of `DESCRIBE SCHEMA WITH INTERNALS`."""
+
+from pathlib import Path
+
+from agent.schema.source import Known, NodeIdentity
+from commitlog import Schema, SchemaError
+from sidecar.errors import ConfigError, UnavailableError
+
+_Signature = tuple[int, int, int]
+
+
+class SchemaFile:
+    """Reads `schema.file`; parses it again when it was replaced or rewritten."""
+
+    def __init__(self, path: Path, identity: NodeIdentity) -> None:
+        self._path = path
+        self._identity = identity
+        self._signature: _Signature | None = None
+        self._schema: Schema | None = None
+
+    @property
+    def description(self) -> str:
+        return f"the schema file {self._path}"
+
+    def remembered(self) -> Known | None:
+        return None
+
+    def fetch(self) -> Known:
+        """Raises `ConfigError` while there has been no good file, `UnavailableError` afterwards:
+        somebody may be about to replace it. The message names the file and the line."""
+        try:
+            return Known(self._read(), self._identity)
+        except ValueError as error:
+            if self._schema is None:
+                raise ConfigError(str(error)) from error
+            raise UnavailableError(str(error)) from error
+
+    def close(self) -> None:
+        """Holds nothing open."""
+
+    def _read(self) -> Schema:
+        try:
+            status = self._path.stat()
+            signature = (status.st_ino, status.st_size, status.st_mtime_ns)
+            if self._schema is not None and signature == self._signature:
+                return self._schema
+            text = self._path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ValueError(f"schema.file: cannot read {self._path}: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise ValueError(f"schema.file: {self._path} is not UTF-8 text.") from error
+        try:
+            schema = Schema.from_cql(text)
+        except SchemaError as error:
+            raise ValueError(f"schema.file: {self._path}: {error}") from error
+        self._signature, self._schema = signature, schema
+        return schema

@@ -1,0 +1,190 @@
+"""The schema that the pipeline reads with: merged over time, refreshed in turn and on a miss."""
+
+import logging
+import threading
+import time
+
+from agent.schema.source import Known, NodeIdentity, SchemaFeeder
+from commitlog import Schema
+from sidecar.errors import UnavailableError
+from sidecar.logs import Repeated, fields
+
+logger = logging.getLogger(__name__)
+
+_MISS_INTERVAL_S = 0.5
+_MISS_WAIT_S = 2.0
+_FIRST_RETRY_S = 1.0
+_CLOSE_S = 5.0
+
+
+class SchemaHolder:
+    """One thread fetches; any thread asks.
+
+    A fetched schema is merged into the one that is held, so a table or a column that was ever seen
+    stays known: segments outlive the schema that they were written with. An object is replaced only
+    when something changed, so callers may compare by identity.
+    """
+
+    def __init__(self, feeder: SchemaFeeder, *, refresh_interval_ms: int) -> None:
+        self._feeder = feeder
+        self._refresh_interval_s = refresh_interval_ms / 1000
+        known = feeder.remembered()
+        self._schema = known.schema if known is not None else None
+        self._identity = known.identity if known is not None else None
+        self._reported = self._schema
+        self._error: str | None = None
+        self._fatal: Exception | None = None
+        self._repeated = Repeated(logger)
+        self._changed = threading.Condition()
+        self._has_answered = False
+        self._fetches = 0
+        self._is_fetching = False
+        self._is_wanted = True
+        self._is_stopping = False
+        self._last_fetch_s: float | None = None
+        self._thread = threading.Thread(target=self._run, name="schema", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread. A fetch that hangs is left to end with the process."""
+        with self._changed:
+            self._is_stopping = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(_CLOSE_S)
+        if not self._thread.is_alive():
+            self._feeder.close()
+
+    def current(self) -> Schema | None:
+        """The schema that is known; None before the first one came."""
+        with self._changed:
+            return self._schema
+
+    @property
+    def identity(self) -> NodeIdentity | None:
+        """Whose schema it is; None before the first one came."""
+        with self._changed:
+            return self._identity
+
+    @property
+    def last_error(self) -> str | None:
+        """One sentence about the last fetch, when that failed."""
+        with self._changed:
+            return self._error
+
+    @property
+    def fatal(self) -> Exception | None:
+        """The refusal or configuration fault that ended the fetching, if one did."""
+        with self._changed:
+            return self._fatal
+
+    def refresh(self, reason: str) -> bool:
+        """Fetches out of turn, because `reason` shows that the schema is behind.
+
+        Waits for the answer for at most two seconds, and not at all when the last fetch was just
+        before. True when the schema changed since the last call.
+        """
+        with self._changed:
+            if not self._is_wanted:
+                logger.info("the schema is read out of turn", extra=fields(reason=reason))
+            self._is_wanted = True
+            self._changed.notify_all()
+            if not self._has_just_fetched():
+                target = self._fetches + (2 if self._is_fetching else 1)
+                self._changed.wait_for(
+                    lambda: self._fetches >= target or self._is_over(), timeout=_MISS_WAIT_S
+                )
+            has_changed = self._schema is not self._reported
+            self._reported = self._schema
+            return has_changed
+
+    def wait_until_known(self, timeout_s: float) -> bool:
+        """Waits for a first schema; raises what ended the fetching, if something did."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._schema is not None or self._is_over(), timeout=timeout_s
+            )
+            if self._fatal is not None:
+                raise self._fatal
+            return self._schema is not None
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._is_over() and (wait_s := self._seconds_to_next()) > 0:
+                    self._changed.wait(wait_s)
+                if self._is_over():
+                    return
+                self._is_wanted = False
+                self._is_fetching = True
+            self._fetch()
+
+    def _fetch(self) -> None:
+        fetched: Known | None = None
+        error: str | None = None
+        fatal: Exception | None = None
+        try:
+            fetched = self._feeder.fetch()
+        except UnavailableError as unavailable:
+            error = str(unavailable)
+        except Exception as refused:
+            error = str(refused)
+            # A node that has answered before and refuses us at present may let us in again.
+            fatal = None if self._has_answered else refused
+        self._log_outcome(error)
+        merged = self._merged(fetched.schema if fetched is not None else None)
+        with self._changed:
+            self._has_answered = self._has_answered or fetched is not None
+            has_changed = merged is not self._schema
+            self._schema = merged
+            if fetched is not None:
+                self._identity = fetched.identity
+            self._error, self._fatal = error, fatal
+            self._fetches += 1
+            self._is_fetching = False
+            self._last_fetch_s = time.monotonic()
+            self._changed.notify_all()
+        if has_changed and merged is not None:
+            logger.info(
+                "the schema has changed",
+                extra=fields(tables=len(merged), source=self._feeder.description),
+            )
+
+    def _merged(self, fetched: Schema | None) -> Schema | None:
+        known = self._schema
+        if fetched is None:
+            return known
+        if known is None:
+            return fetched
+        merged = known.merged(fetched)
+        return known if merged == known else merged
+
+    def _log_outcome(self, error: str | None) -> None:
+        if error is None:
+            self._repeated.over("schema", "the schema can be read again")
+        elif self._schema is None:
+            self._repeated.say("schema", "waiting for the schema", reason=error)
+        else:
+            self._repeated.say("schema", "the schema cannot be refreshed", reason=error)
+
+    def _is_over(self) -> bool:
+        return self._is_stopping or self._fatal is not None
+
+    def _has_just_fetched(self) -> bool:
+        return (
+            self._last_fetch_s is not None
+            and not self._is_fetching
+            and time.monotonic() - self._last_fetch_s < _MISS_INTERVAL_S
+        )
+
+    def _seconds_to_next(self) -> float:
+        if self._last_fetch_s is None:
+            return 0.0
+        interval_s = self._refresh_interval_s
+        if self._is_wanted:
+            interval_s = _MISS_INTERVAL_S
+        elif self._schema is None:
+            interval_s = min(interval_s, _FIRST_RETRY_S)
+        return self._last_fetch_s + interval_s - time.monotonic()

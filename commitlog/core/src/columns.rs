@@ -88,7 +88,11 @@ impl ColumnLists {
                     id: table.id,
                     keyspace: table.keyspace.clone(),
                     table: table.name.clone(),
-                    kind: if kind == ColumnKind::Static { "static" } else { "regular" },
+                    kind: if kind == ColumnKind::Static {
+                        "static"
+                    } else {
+                        "regular"
+                    },
                     column: String::from_utf8_lossy(name).into_owned(),
                 })));
             };
@@ -154,7 +158,11 @@ impl Subset {
         let present_count = count - missing_count;
         // The shorter list is written; the indexes are absolute and ascending.
         let lists_present = present_count < count / 2;
-        let listed = if lists_present { present_count } else { missing_count };
+        let listed = if lists_present {
+            present_count
+        } else {
+            missing_count
+        };
         let mut next = 0_u32;
         for _ in 0..listed {
             let index = cursor.uvint()?;

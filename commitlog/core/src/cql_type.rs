@@ -78,6 +78,9 @@ impl CqlType {
 
     /// Whether the type can be stored cell by cell when it is not frozen.
     pub fn can_be_multi_cell(&self) -> bool {
-        matches!(self, Self::List(_) | Self::Set(_) | Self::Map(..) | Self::Udt(_))
+        matches!(
+            self,
+            Self::List(_) | Self::Set(_) | Self::Map(..) | Self::Udt(_)
+        )
     }
 }

@@ -141,8 +141,16 @@ mod tests {
         let bits = 64 - value.leading_zeros().min(63) as usize;
         let extra = if bits > 56 { 8 } else { (bits - 1) / 7 };
         let mut bytes = value.to_be_bytes()[8 - extra..].to_vec();
-        let head = if extra >= 7 { 0 } else { (value >> (8 * extra)) as u8 };
-        let ones = if extra == 8 { 0xff } else { !(0xff_u8 >> extra) };
+        let head = if extra >= 7 {
+            0
+        } else {
+            (value >> (8 * extra)) as u8
+        };
+        let ones = if extra == 8 {
+            0xff
+        } else {
+            !(0xff_u8 >> extra)
+        };
         bytes.insert(0, ones | head);
         bytes
     }

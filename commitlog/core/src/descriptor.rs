@@ -124,7 +124,12 @@ impl Descriptor {
 
         let parameters: Map<String, Value> = serde_json::from_slice(json)
             .map_err(|error| corrupt(format!("the header's parameters are not JSON: {error}")))?;
-        let text = |key: &str| parameters.get(key).and_then(Value::as_str).map(str::to_owned);
+        let text = |key: &str| {
+            parameters
+                .get(key)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
         let version = Version::from_number(version).ok_or_else(|| SegmentError::Unsupported {
             segment: segment.to_owned(),
             what: format!("commit-log version {version} is not known (6, 7 and 8 are)"),
@@ -140,9 +145,9 @@ impl Descriptor {
 }
 
 fn be_i64(bytes: &[u8]) -> i64 {
-    bytes
-        .iter()
-        .fold(0, |value: i64, &byte| value.wrapping_shl(8) | i64::from(byte))
+    bytes.iter().fold(0, |value: i64, &byte| {
+        value.wrapping_shl(8) | i64::from(byte)
+    })
 }
 
 #[cfg(test)]
@@ -153,7 +158,10 @@ mod tests {
     fn names() {
         assert_eq!(
             SegmentName::parse("CommitLog-7-1699285478684.log"),
-            Some(SegmentName { version: 7, id: 1_699_285_478_684 })
+            Some(SegmentName {
+                version: 7,
+                id: 1_699_285_478_684
+            })
         );
         for other in [
             "CommitLog-1699285478684.log",
@@ -168,10 +176,10 @@ mod tests {
 
     #[test]
     fn the_published_header() {
-        // Format notes §12.1: version 7, id 1699285478684, no parameters.
+        // Version 7, id 1699285478684, no parameters.
         let bytes = [
-            0, 0, 0, 7, 0, 0, 1, 0x8b, 0xa5, 0x4e, 0xad, 0x1c, 0, 2, b'{', b'}', 0x94, 0x30,
-            0x80, 0xa5, 0xff,
+            0, 0, 0, 7, 0, 0, 1, 0x8b, 0xa5, 0x4e, 0xad, 0x1c, 0, 2, b'{', b'}', 0x94, 0x30, 0x80,
+            0xa5, 0xff,
         ];
         let descriptor = Descriptor::parse("s", &bytes).unwrap();
         assert_eq!(descriptor.version, Version::V7);

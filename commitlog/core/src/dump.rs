@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use crate::descriptor::Version;
 use crate::error::Result;
 use crate::mutation::{Decoder, MutationReader, Update};
-use crate::row::{Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime, Marker, Row, Unfiltered};
+use crate::row::{
+    Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime, Marker, Row, Unfiltered,
+};
 use crate::schema::Table;
 
 /// Appends the lines of one mutation. On an error nothing is appended: Cassandra's reader drops
@@ -73,12 +75,7 @@ impl Line<'_> {
 
     /// "None" has a number of its own in each version; here it is null.
     fn local_deletion_time(&mut self, time: LocalDeletionTime) {
-        let none = if self.version.has_unsigned_deletion_times() {
-            i64::from(u32::MAX)
-        } else {
-            i64::from(i32::MAX)
-        };
-        if time.0 == none {
+        if time.is_none(self.version) {
             self.text("null");
         } else {
             self.number(time.0);

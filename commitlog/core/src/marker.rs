@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_published_marker() {
-        // Format notes §12.1: at 20, the next one at 467.
+        // At 20, the next one at 467.
         let marker = Marker::parse(&[0, 0, 1, 0xd3, 0x1e, 0x5c, 0x81, 0xd1]);
         assert_eq!(marker.end, 467);
         let checksum = MarkerChecksum::of(1_699_285_478_684);

@@ -1,5 +1,7 @@
 //! What a partition update consists of, as slices of its payload (format notes §4.5 to §4.10).
 
+use crate::descriptor::Version;
+
 /// A deletion time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deletion {
@@ -20,6 +22,18 @@ impl Deletion {
 /// the number that the version's own reader gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocalDeletionTime(pub i64);
+
+impl LocalDeletionTime {
+    /// Whether it is the version's number for "none".
+    pub fn is_none(self, version: Version) -> bool {
+        self.0
+            == if version.has_unsigned_deletion_times() {
+                i64::from(u32::MAX)
+            } else {
+                i64::from(i32::MAX)
+            }
+    }
+}
 
 /// Row liveness: what an INSERT leaves and an UPDATE does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

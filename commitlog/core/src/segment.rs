@@ -305,11 +305,7 @@ impl<S: Source> SegmentReader<S> {
     }
 
     /// Looks at the next marker.
-    fn open_section(
-        &mut self,
-        limit: Option<u64>,
-        complete: bool,
-    ) -> Result<Opened, SegmentError> {
+    fn open_section(&mut self, limit: Option<u64>, complete: bool) -> Result<Opened, SegmentError> {
         let length = self.file_length()?;
         let at = self.marker_physical;
         if at + MARKER_LENGTH > length {
@@ -351,17 +347,17 @@ impl<S: Source> SegmentReader<S> {
                 other => other,
             });
         }
-        if matches!(self.framing, Framing::Plain) {
-            if let Some(next) = self.find_marker(at + 1, length)? {
-                self.marker_physical = next;
-                self.marker_logical = next;
-                self.position = self.position.max(next);
-                return Ok(Opened::Gap(Gap::new(
-                    at,
-                    Some(next),
-                    "a sync marker is damaged; reading goes on at the next one",
-                )));
-            }
+        if matches!(self.framing, Framing::Plain)
+            && let Some(next) = self.find_marker(at + 1, length)?
+        {
+            self.marker_physical = next;
+            self.marker_logical = next;
+            self.position = self.position.max(next);
+            return Ok(Opened::Gap(Gap::new(
+                at,
+                Some(next),
+                "a sync marker is damaged; reading goes on at the next one",
+            )));
         }
         Ok(self.give_up("a sync marker is damaged"))
     }
@@ -400,11 +396,11 @@ impl<S: Source> SegmentReader<S> {
         self.position = self.position.max(content);
         self.buffer_start = content;
         self.buffer_length = 0;
-        if let Some(length) = block {
-            if let Err(cause) = self.decode_block(physical, end, length)? {
-                self.position = logical_end;
-                return Ok(Opened::Gap(Gap::new(start, Some(logical_end), &cause)));
-            }
+        if let Some(length) = block
+            && let Err(cause) = self.decode_block(physical, end, length)?
+        {
+            self.position = logical_end;
+            return Ok(Opened::Gap(Gap::new(start, Some(logical_end), &cause)));
         }
         let is_cut = end > file_length;
         self.section = Some(Section {
@@ -415,11 +411,7 @@ impl<S: Source> SegmentReader<S> {
     }
 
     /// The decoded length of a block section; the inner error is damage.
-    fn block_length(
-        &self,
-        physical: u64,
-        end: u64,
-    ) -> Result<Result<usize, String>, SegmentError> {
+    fn block_length(&self, physical: u64, end: u64) -> Result<Result<usize, String>, SegmentError> {
         let mut header = [0; BLOCK_HEADER_LENGTH as usize];
         let stored = end.saturating_sub(physical + BLOCK_HEADER_LENGTH);
         if physical + BLOCK_HEADER_LENGTH > end

@@ -121,8 +121,7 @@ impl Reader<'_> {
         }
         if flags & row_flag::HAS_DELETION != 0 {
             row.deletion = Some(self.times.deletion(cursor)?);
-            row.deletion_is_shadowable =
-                extended & row_flag::EXTENDED_HAS_SHADOWABLE_DELETION != 0;
+            row.deletion_is_shadowable = extended & row_flag::EXTENDED_HAS_SHADOWABLE_DELETION != 0;
         }
         let has_complex_deletion = flags & row_flag::HAS_COMPLEX_DELETION != 0;
         if flags & row_flag::HAS_ALL_COLUMNS != 0 {

@@ -1,1 +1,20 @@
-//! Turns decoded mutations into change events.
+//! Turns decoded mutations into change events: key, value and headers as bytes.
+//!
+//! [`reader::EventReader`] goes through a segment and fills [`batch::EventBatch`]es; `publisher`
+//! decides what is published and in which order, `encoder` writes Debezium's envelope, `cells` the
+//! member that an exact merge needs, and `identity` the event id. What the bytes look like is in
+//! `docs/event-format.md`.
+
+pub mod batch;
+pub mod byte_comparable;
+mod cells;
+mod encoder;
+pub mod event;
+pub mod format;
+pub mod hash;
+mod identity;
+mod plan;
+mod publisher;
+pub mod reader;
+mod refusal;
+pub mod value;

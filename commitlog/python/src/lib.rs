@@ -1,1 +1,34 @@
-//! The extension module.
+//! The extension module `commitlog._commitlog`: the parser as Python sees it.
+//!
+//! Thin on purpose: it converts arguments and errors, lets go of the GIL while Rust works, and
+//! knows nothing that the two crates below it could know.
+
+// PyO3 hands arguments over by value.
+#![allow(clippy::needless_pass_by_value)]
+
+mod batch;
+mod error;
+mod format;
+mod reader;
+mod schema;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _commitlog {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::batch::{Blocked, EventBatch, Gap};
+    #[pymodule_export]
+    use crate::format::EventFormat;
+    #[pymodule_export]
+    use crate::reader::{Descriptor, SegmentReader, read_descriptor};
+    #[pymodule_export]
+    use crate::schema::{Schema, Table};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

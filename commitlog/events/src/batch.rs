@@ -1,0 +1,213 @@
+//! A batch of events: their bytes in one buffer, and what delivery needs to know of each.
+
+use commitlog_core::segment::Gap;
+
+use crate::event::{Kind, Op};
+
+/// One event's place in the buffer and its headers.
+#[derive(Debug, Clone)]
+pub struct EventEntry {
+    /// Index into [`EventBatch::topics`].
+    pub topic: u32,
+    key_start: usize,
+    value_start: usize,
+    value_end: usize,
+    pub id: [u8; 16],
+    pub kind: Kind,
+    pub op: Op,
+    /// Largest write time, in microseconds.
+    pub timestamp_us: i64,
+    /// Logical end position of the mutation.
+    pub position: u64,
+    /// Place among the events of its mutation.
+    pub index: u32,
+    pub partition_hash: u32,
+}
+
+/// A topic and the table whose events go there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topic {
+    pub name: String,
+    /// `keyspace.table`.
+    pub table: String,
+}
+
+/// The record that stopped a read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    /// Logical positions of the record.
+    pub start: u64,
+    pub end: u64,
+    /// Empty when no table is to blame.
+    pub table_id: String,
+    pub column: Option<String>,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// Why a read stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The budget of the call is used up.
+    Full,
+    /// Nothing more is readable.
+    End,
+    /// The next record needs another schema.
+    Blocked,
+}
+
+/// Events as bytes.
+#[derive(Debug)]
+pub struct EventBatch {
+    pub segment: String,
+    pub start_position: u64,
+    pub end_position: u64,
+    pub stop: Stop,
+    pub blocked: Option<Blocked>,
+    pub gaps: Vec<Gap>,
+    pub mutations: u64,
+    /// Partition updates that gave no events, by reason.
+    pub skipped: Vec<(&'static str, u64)>,
+    pub topics: Vec<Topic>,
+    pub entries: Vec<EventEntry>,
+    bytes: Vec<u8>,
+}
+
+/// Facts of an event besides its bytes.
+pub struct EventFacts {
+    pub topic: u32,
+    pub id: [u8; 16],
+    pub kind: Kind,
+    pub op: Op,
+    pub timestamp_us: i64,
+    pub position: u64,
+    pub index: u32,
+    pub partition_hash: u32,
+}
+
+impl EventBatch {
+    pub fn new(segment: &str, start_position: u64) -> Self {
+        Self {
+            segment: segment.to_owned(),
+            start_position,
+            end_position: start_position,
+            stop: Stop::End,
+            blocked: None,
+            gaps: Vec::new(),
+            mutations: 0,
+            skipped: Vec::new(),
+            topics: Vec::new(),
+            entries: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Where the bytes of the next event go: the key first, then the value.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Makes an event of what was appended to [`Self::buffer`] since `key_start`.
+    pub(crate) fn push(&mut self, key_start: usize, value_start: usize, facts: &EventFacts) {
+        self.entries.push(EventEntry {
+            topic: facts.topic,
+            key_start,
+            value_start,
+            value_end: self.bytes.len(),
+            id: facts.id,
+            kind: facts.kind,
+            op: facts.op,
+            timestamp_us: facts.timestamp_us,
+            position: facts.position,
+            index: facts.index,
+            partition_hash: facts.partition_hash,
+        });
+    }
+
+    /// Takes back the events from the `events`th on, and whatever bytes were appended.
+    pub(crate) fn truncate(&mut self, events: usize) {
+        self.entries.truncate(events);
+        let length = self.entries.last().map_or(0, |entry| entry.value_end);
+        self.bytes.truncate(length);
+    }
+
+    pub(crate) fn add_topic(&mut self, topic: Topic) -> u32 {
+        self.topics.push(topic);
+        (self.topics.len() - 1) as u32
+    }
+
+    /// Events by table and op.
+    pub fn counts(&self) -> Vec<(&str, Op, u64)> {
+        let mut counts = vec![[0_u64; Op::ALL.len()]; self.topics.len()];
+        for entry in &self.entries {
+            if let Some(count) = counts
+                .get_mut(entry.topic as usize)
+                .and_then(|ops| ops.get_mut(entry.op.index()))
+            {
+                *count += 1;
+            }
+        }
+        let by_topic = self.topics.iter().zip(&counts);
+        by_topic
+            .flat_map(|(topic, ops)| {
+                let by_op = Op::ALL.into_iter().zip(ops);
+                by_op.map(|(op, count)| (topic.table.as_str(), op, *count))
+            })
+            .filter(|(_, _, count)| *count > 0)
+            .collect()
+    }
+
+    pub(crate) fn skip(&mut self, reason: &'static str, updates: u64) {
+        match self.skipped.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, count)) => *count += updates,
+            None => self.skipped.push((reason, updates)),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Bytes of all keys and values.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn key(&self, entry: &EventEntry) -> &[u8] {
+        self.bytes
+            .get(entry.key_start..entry.value_start)
+            .unwrap_or_default()
+    }
+
+    pub fn value(&self, entry: &EventEntry) -> &[u8] {
+        self.bytes
+            .get(entry.value_start..entry.value_end)
+            .unwrap_or_default()
+    }
+
+    pub fn topic(&self, entry: &EventEntry) -> &str {
+        self.topics
+            .get(entry.topic as usize)
+            .map_or("", |topic| &topic.name)
+    }
+
+    /// The position that is reached when the first `events` events are done: the end of the last
+    /// mutation wholly among them.
+    pub fn position_after(&self, events: usize) -> u64 {
+        let Some(next) = self.entries.get(events) else {
+            return self.end_position;
+        };
+        self.entries
+            .get(..events)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .map(|entry| entry.position)
+            .find(|position| *position != next.position)
+            .unwrap_or(self.start_position)
+    }
+}

@@ -1,0 +1,121 @@
+//! One change event before it is bytes, and the letters and names that go with it.
+
+use commitlog_core::row::{BoundKind, Deletion, Row};
+
+use crate::format::OpStyle;
+
+/// What happened, as `op` tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// A row with liveness.
+    Insert,
+    /// Cells without liveness; every write to a static row.
+    Update,
+    /// A row or partition deletion.
+    Delete,
+    /// A range deletion.
+    Range,
+}
+
+impl Op {
+    /// All of them, at their [`Op::index`].
+    pub const ALL: [Self; 4] = [Self::Insert, Self::Update, Self::Delete, Self::Range];
+
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    pub fn letter(self, style: OpStyle) -> &'static str {
+        match (self, style) {
+            (Self::Insert, OpStyle::Native) => "i",
+            (Self::Insert, OpStyle::Envelope) => "c",
+            (Self::Update, _) => "u",
+            (Self::Delete, _) => "d",
+            (Self::Range, OpStyle::Native) => "r",
+            (Self::Range, OpStyle::Envelope) => "t",
+        }
+    }
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Row,
+    Static,
+    Partition,
+    Range,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::Static => "static",
+            Self::Partition => "partition",
+            Self::Range => "range",
+        }
+    }
+}
+
+/// One side of a range.
+#[derive(Debug, Clone, Copy)]
+pub struct Bound<'a, 'p> {
+    /// A start or an end, never a boundary.
+    pub kind: BoundKind,
+    /// A prefix of the clustering.
+    pub clustering: &'a [Option<&'p [u8]>],
+}
+
+/// The content of an event.
+#[derive(Debug, Clone, Copy)]
+pub enum Content<'a, 'p> {
+    PartitionDeletion(Deletion),
+    /// A deletion of the row that the clustering names.
+    RowDeletion {
+        clustering: &'a [Option<&'p [u8]>],
+        deletion: Deletion,
+    },
+    /// What a statement wrote to a row or to the static row: all of `row` but its deletion.
+    Write(&'a Row<'p>),
+    RangeDeletion {
+        start: Bound<'a, 'p>,
+        end: Bound<'a, 'p>,
+        deletion: Deletion,
+    },
+}
+
+impl Content<'_, '_> {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::PartitionDeletion(_) => Kind::Partition,
+            Self::Write(row) if row.is_static => Kind::Static,
+            Self::RowDeletion { .. } | Self::Write(_) => Kind::Row,
+            Self::RangeDeletion { .. } => Kind::Range,
+        }
+    }
+
+    pub fn op(&self) -> Op {
+        match self {
+            Self::PartitionDeletion(_) | Self::RowDeletion { .. } => Op::Delete,
+            Self::Write(row) if row.liveness.is_some() => Op::Insert,
+            Self::Write(_) => Op::Update,
+            Self::RangeDeletion { .. } => Op::Range,
+        }
+    }
+
+    /// Largest write time in the event, in microseconds. A row without anything, which an UPDATE
+    /// of nothing leaves, has none and counts as 0.
+    pub fn timestamp_us(&self) -> i64 {
+        match self {
+            Self::PartitionDeletion(deletion)
+            | Self::RowDeletion { deletion, .. }
+            | Self::RangeDeletion { deletion, .. } => deletion.timestamp_us,
+            Self::Write(row) => {
+                let liveness = row.liveness.iter().map(|liveness| liveness.timestamp_us);
+                let deletions = row.complex_deletions.iter().map(|(_, d)| d.timestamp_us);
+                let cells = row.cells.iter().map(|cell| cell.timestamp_us);
+                liveness.chain(deletions).chain(cells).max().unwrap_or(0)
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! How events look, as the configuration asks for it.
+
+use regex::Regex;
+
+use crate::value::ValueModes;
+
+/// Letters of `op`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OpStyle {
+    /// `i u d r`, as the incumbent's connector sends them.
+    #[default]
+    Native,
+    /// `c u d t`, as Debezium's other connectors have them.
+    Envelope,
+}
+
+/// What chooses the Kafka partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PartitionBy {
+    /// The raw partition key: everything of a partition stays in order.
+    #[default]
+    PartitionKey,
+    /// The whole message key, as the incumbent does.
+    Key,
+}
+
+/// Everything that shapes events besides the mutation and its schema.
+#[derive(Debug, Clone, Default)]
+pub struct EventFormat {
+    pub topic_prefix: String,
+    pub connector_version: String,
+    pub cluster: String,
+    pub node_id: String,
+    /// Whether the value has the member `cells`.
+    pub cells: bool,
+    pub op_style: OpStyle,
+    pub partition_by: PartitionBy,
+    pub value_modes: ValueModes,
+    pub tables: TableFilter,
+}
+
+/// Which tables are published.
+#[derive(Debug, Clone, Default)]
+pub struct TableFilter {
+    /// Patterns over `keyspace.table`, matched whole; empty means all.
+    include: Vec<Regex>,
+    exclude: Vec<Regex>,
+    /// Tables without `cdc = true` too.
+    pub all_tables: bool,
+}
+
+impl TableFilter {
+    /// The error names the pattern.
+    pub fn new<'a>(
+        include: impl IntoIterator<Item = &'a str>,
+        exclude: impl IntoIterator<Item = &'a str>,
+        all_tables: bool,
+    ) -> Result<Self, String> {
+        let whole = |pattern: &str| {
+            Regex::new(&format!("^(?:{pattern})$"))
+                .map_err(|error| format!("\"{pattern}\" is not a regular expression: {error}"))
+        };
+        Ok(Self {
+            include: include.into_iter().map(whole).collect::<Result<_, _>>()?,
+            exclude: exclude.into_iter().map(whole).collect::<Result<_, _>>()?,
+            all_tables,
+        })
+    }
+
+    /// Whether a table passes `include` and `exclude`.
+    pub fn admits(&self, keyspace: &str, table: &str) -> bool {
+        let name = format!("{keyspace}.{table}");
+        let matches = |patterns: &[Regex]| patterns.iter().any(|pattern| pattern.is_match(&name));
+        (self.include.is_empty() || matches(&self.include)) && !matches(&self.exclude)
+    }
+}

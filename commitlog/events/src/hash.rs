@@ -1,0 +1,114 @@
+//! The two murmurs: Kafka's for partitions of a topic, Cassandra's for tokens of the ring.
+
+/// Kafka's partition hash of some bytes (`Utils#murmur2`, `Utils#toPositive`): 31 bits; the
+/// partition is this modulo the number of partitions.
+pub fn kafka_partition_hash(bytes: &[u8]) -> u32 {
+    const SEED: u32 = 0x9747_b28c;
+    const M: u32 = 0x5bd1_e995;
+    let mut hash = SEED ^ bytes.len() as u32;
+    let (words, tail) = bytes.as_chunks::<4>();
+    for word in words {
+        let mut k = u32::from_le_bytes(*word).wrapping_mul(M);
+        k = (k ^ k >> 24).wrapping_mul(M);
+        hash = hash.wrapping_mul(M) ^ k;
+    }
+    if !tail.is_empty() {
+        for (shift, byte) in tail.iter().enumerate() {
+            hash ^= u32::from(*byte) << (8 * shift);
+        }
+        hash = hash.wrapping_mul(M);
+    }
+    hash = (hash ^ hash >> 13).wrapping_mul(M);
+    (hash ^ hash >> 15) & 0x7fff_ffff
+}
+
+/// Token of a partition key under `Murmur3Partitioner`: the first half of the 128-bit
+/// Murmur 3 hash in the variant of `MurmurHash#hash3_x64_128`, which takes tail bytes as signed.
+pub fn token(key: &[u8]) -> i64 {
+    const C1: u64 = 0x87c3_7b91_1142_53d5;
+    const C2: u64 = 0x4cf5_ad43_2745_937f;
+    let mix1 = |k: u64| k.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);
+    let mix2 = |k: u64| k.wrapping_mul(C2).rotate_left(33).wrapping_mul(C1);
+    let (mut h1, mut h2) = (0_u64, 0_u64);
+    let (blocks, tail) = key.as_chunks::<16>();
+    for block in blocks {
+        let (low, high) = block.split_at(8);
+        h1 ^= mix1(signed_le(low));
+        h1 = h1.rotate_left(27).wrapping_add(h2);
+        h1 = h1.wrapping_mul(5).wrapping_add(0x52dc_e729);
+        h2 ^= mix2(signed_le(high));
+        h2 = h2.rotate_left(31).wrapping_add(h1);
+        h2 = h2.wrapping_mul(5).wrapping_add(0x3849_5ab5);
+    }
+    let (low, high) = tail.split_at(tail.len().min(8));
+    if !high.is_empty() {
+        h2 ^= mix2(signed_tail(high));
+    }
+    if !low.is_empty() {
+        h1 ^= mix1(signed_tail(low));
+    }
+    let length = key.len() as u64;
+    h1 ^= length;
+    h2 ^= length;
+    h1 = h1.wrapping_add(h2);
+    h2 = h2.wrapping_add(h1);
+    h1 = finish(h1);
+    h2 = finish(h2);
+    let token = h1.wrapping_add(h2) as i64;
+    // The smallest token is the ring's lower bound and never a key's.
+    if token == i64::MIN { i64::MAX } else { token }
+}
+
+fn signed_le(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// Bytes of an incomplete block, sign-extended before they are shifted into place.
+fn signed_tail(bytes: &[u8]) -> u64 {
+    bytes.iter().enumerate().fold(0, |word, (index, byte)| {
+        word ^ ((i64::from(*byte as i8) as u64) << (8 * index))
+    })
+}
+
+fn finish(mut k: u64) -> u64 {
+    k ^= k >> 33;
+    k = k.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    k ^= k >> 33;
+    k = k.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    k ^ k >> 33
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kafka_hashes() {
+        // Values of Kafka's own unit test (UtilsTest#testMurmur2), made positive.
+        for (text, hash) in [
+            ("21", -973_932_308_i32),
+            ("foobar", -790_332_482),
+            ("a-little-bit-long-string", -985_981_536),
+            ("a-little-bit-longer-string", -1_486_304_829),
+            (
+                "lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8",
+                -58_897_971,
+            ),
+            ("abc", 479_470_107),
+        ] {
+            let positive = hash as u32 & 0x7fff_ffff;
+            assert_eq!(kafka_partition_hash(text.as_bytes()), positive, "{text}");
+        }
+    }
+
+    #[test]
+    fn tokens() {
+        // As `SELECT token(…)` gives them on a real node.
+        assert_eq!(token(&1_i32.to_be_bytes()), -4_069_959_284_402_364_209);
+        assert_eq!(token(&2_i32.to_be_bytes()), -3_248_873_570_005_575_792);
+        assert_eq!(token(b""), 0);
+    }
+}

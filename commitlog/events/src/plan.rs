@@ -1,0 +1,98 @@
+//! What is prepared once for each table: names as JSON, the order of columns, the topic.
+
+use std::sync::Arc;
+
+use commitlog_core::schema::{Column, Table};
+
+use crate::format::EventFormat;
+use crate::value::json::write_string;
+
+/// Prepared texts and orders of one table.
+pub struct TablePlan {
+    pub table: Arc<Table>,
+    pub topic: String,
+    /// Names of the key columns as JSON members: `"pk":`.
+    pub partition_key_members: Vec<Vec<u8>>,
+    pub clustering_members: Vec<Vec<u8>>,
+    /// The same for [`Table::columns`].
+    pub column_members: Vec<Vec<u8>>,
+    /// The part of `source` from `cluster` to in front of the file's name.
+    pub source_cluster: Vec<u8>,
+    /// The part of `source` behind `pos`.
+    pub source_table: Vec<u8>,
+    /// `"id":"…"` of the table.
+    pub id_member: Vec<u8>,
+    /// Place of each column among all in the order of their names.
+    name_ranks: Vec<u32>,
+}
+
+impl TablePlan {
+    pub fn new(table: &Arc<Table>, format: &EventFormat) -> Self {
+        let members = |columns: &[Column]| {
+            columns
+                .iter()
+                .map(|column| member(&column.name))
+                .collect::<Vec<_>>()
+        };
+        let mut by_name: Vec<usize> = (0..table.columns.len()).collect();
+        by_name.sort_by_key(|index| table.columns.get(*index).map(|c| c.name.as_bytes()));
+        let mut name_ranks = vec![0; table.columns.len()];
+        for (rank, index) in by_name.into_iter().enumerate() {
+            if let Some(slot) = name_ranks.get_mut(index) {
+                *slot = rank as u32;
+            }
+        }
+        let mut source_cluster = b",\"cluster\":".to_vec();
+        write_string(&mut source_cluster, format.cluster.as_bytes());
+        source_cluster.extend_from_slice(b",\"file\":");
+        let mut source_table = b",\"keyspace\":".to_vec();
+        write_string(&mut source_table, table.keyspace.as_bytes());
+        source_table.extend_from_slice(b",\"table\":");
+        write_string(&mut source_table, table.name.as_bytes());
+        source_table.push(b'}');
+        Self {
+            topic: topic_name(&format.topic_prefix, &table.keyspace, &table.name),
+            partition_key_members: members(&table.partition_key),
+            clustering_members: members(&table.clustering),
+            column_members: members(&table.columns),
+            source_cluster,
+            source_table,
+            id_member: format!("\"id\":\"{}\"", table.id).into_bytes(),
+            name_ranks,
+            table: Arc::clone(table),
+        }
+    }
+
+    pub fn column_name(&self, column: u32) -> &[u8] {
+        self.table
+            .columns
+            .get(column as usize)
+            .map_or(&[], |column| column.name.as_bytes())
+    }
+
+    pub fn name_rank(&self, column: u32) -> u32 {
+        self.name_ranks.get(column as usize).copied().unwrap_or(0)
+    }
+}
+
+fn member(name: &str) -> Vec<u8> {
+    let mut member = Vec::new();
+    write_string(&mut member, name.as_bytes());
+    member.push(b':');
+    member
+}
+
+/// `<prefix>.<keyspace>.<table>`; characters that Kafka does not take in a topic's name become
+/// underscores.
+fn topic_name(prefix: &str, keyspace: &str, table: &str) -> String {
+    format!("{prefix}.{keyspace}.{table}")
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,246 @@
+//! Which tables are published, and the events of their partition updates.
+
+use std::sync::Arc;
+
+use commitlog_core::mutation::{MutationReader, Update};
+use commitlog_core::row::{Marker, Row, Unfiltered};
+use commitlog_core::schema::{Schema, Table, TableId, TableKind};
+use rustc_hash::FxHashMap;
+
+use crate::batch::{EventBatch, EventFacts, Topic};
+use crate::encoder::{EventContext, EventWriter, Partition, Scratch};
+use crate::event::{Bound, Content};
+use crate::format::{EventFormat, PartitionBy};
+use crate::hash::kafka_partition_hash;
+use crate::identity::Identity;
+use crate::plan::TablePlan;
+use crate::refusal::Refusal;
+
+/// What becomes of a table's updates.
+pub(crate) enum Disposition {
+    Publish(Box<PublishedTable>),
+    /// Not published, for this reason.
+    Skip(&'static str),
+}
+
+pub(crate) struct PublishedTable {
+    plan: TablePlan,
+    /// Number of a batch, and the index of the topic in it.
+    topic: Option<(u64, u32)>,
+}
+
+/// Writes the events of partition updates into batches.
+pub(crate) struct Publisher {
+    schema: Arc<Schema>,
+    format: Arc<EventFormat>,
+    dispositions: FxHashMap<TableId, Disposition>,
+    scratch: Scratch,
+    identity: Identity,
+}
+
+/// The mutation that is being written.
+pub(crate) struct Place {
+    /// Number of the batch.
+    pub batch: u64,
+    /// Logical end of the mutation.
+    pub position: u64,
+    /// Events of this mutation so far.
+    pub events: u32,
+}
+
+impl Publisher {
+    pub fn new(schema: Arc<Schema>, format: Arc<EventFormat>) -> Self {
+        Self {
+            schema,
+            format,
+            dispositions: FxHashMap::default(),
+            scratch: Scratch::default(),
+            identity: Identity::default(),
+        }
+    }
+
+    /// `None` for a table that the schema does not have.
+    #[inline]
+    pub fn disposition(&mut self, id: TableId) -> Option<&mut Disposition> {
+        // Looked up twice because the borrow of a hit would last over the miss.
+        if !self.dispositions.contains_key(&id) {
+            let table = self.schema.table(id)?;
+            let disposition = match skip_reason(table, &self.format) {
+                Some(reason) => Disposition::Skip(reason),
+                None => Disposition::Publish(Box::new(PublishedTable {
+                    plan: TablePlan::new(table, &self.format),
+                    topic: None,
+                })),
+            };
+            self.dispositions.insert(id, disposition);
+        }
+        self.dispositions.get_mut(&id)
+    }
+
+    /// Writes the events of `update`, whose rows come from `mutation`.
+    pub fn update<'p>(
+        &mut self,
+        update: &Update<'p>,
+        mutation: &mut MutationReader<'_, 'p>,
+        row: &mut Row<'p>,
+        context: &EventContext,
+        place: &mut Place,
+        batch: &mut EventBatch,
+    ) -> Result<(), Refusal> {
+        let table = &update.table;
+        let published = match self.disposition(table.id) {
+            Some(Disposition::Publish(published)) => published,
+            Some(Disposition::Skip(reason)) => {
+                let reason = *reason;
+                batch.skip(reason, 1);
+                return Ok(());
+            }
+            None => return Ok(()),
+        };
+        let topic = match published.topic {
+            Some((number, topic)) if number == place.batch => topic,
+            _ => {
+                let topic = batch.add_topic(Topic {
+                    name: published.plan.topic.clone(),
+                    table: format!("{}.{}", table.keyspace, table.name),
+                });
+                published.topic = Some((place.batch, topic));
+                topic
+            }
+        };
+        let Some(Disposition::Publish(published)) = self.dispositions.get(&table.id) else {
+            return Ok(());
+        };
+        let partition = Partition::of(table, update.key).ok_or_else(|| Refusal::Key {
+            table: format!("{}.{}", table.keyspace, table.name),
+            length: update.key.len(),
+        })?;
+        let mut events = UpdateEvents {
+            plan: &published.plan,
+            partition: &partition,
+            partition_hash: match self.format.partition_by {
+                PartitionBy::PartitionKey => Some(kafka_partition_hash(update.key)),
+                PartitionBy::Key => None,
+            },
+            topic,
+            context,
+            place,
+            batch,
+            scratch: &mut self.scratch,
+            identity: &mut self.identity,
+        };
+        if let Some(deletion) = update.deletion {
+            events.push(&Content::PartitionDeletion(deletion))?;
+        }
+        while let Some(unfiltered) = mutation.next_unfiltered(row)? {
+            match unfiltered {
+                Unfiltered::Row => events.row(row)?,
+                Unfiltered::Marker(start) => events.range(&start, mutation)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a table is not published, if it is not.
+fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
+    if table.kind == TableKind::View {
+        Some("view")
+    } else if !table.cdc && !format.tables.all_tables {
+        Some("not_cdc")
+    } else if !format.tables.admits(&table.keyspace, &table.name) {
+        Some("filtered")
+    } else if table.counter {
+        Some("counter")
+    } else {
+        None
+    }
+}
+
+/// The events of one update.
+struct UpdateEvents<'u, 'p> {
+    plan: &'u TablePlan,
+    partition: &'u Partition<'p>,
+    partition_hash: Option<u32>,
+    topic: u32,
+    context: &'u EventContext,
+    place: &'u mut Place,
+    batch: &'u mut EventBatch,
+    scratch: &'u mut Scratch,
+    identity: &'u mut Identity,
+}
+
+impl<'p> UpdateEvents<'_, 'p> {
+    /// A row that is deleted and written in one mutation is two events.
+    fn row(&mut self, row: &Row<'p>) -> Result<(), Refusal> {
+        if let Some(deletion) = row.deletion {
+            self.push(&Content::RowDeletion {
+                clustering: &row.clustering,
+                deletion,
+            })?;
+            let is_written = row.liveness.is_some()
+                || !row.cells.is_empty()
+                || !row.complex_deletions.is_empty();
+            if !is_written {
+                return Ok(());
+            }
+        }
+        self.push(&Content::Write(row))
+    }
+
+    /// The range that starts at a marker. Its event comes here, in front of the rows inside, so
+    /// that who applies events in order never deletes a newer row; its end is looked up ahead.
+    fn range(
+        &mut self,
+        start: &Marker<'p>,
+        mutation: &mut MutationReader<'_, 'p>,
+    ) -> Result<(), Refusal> {
+        let (Some(start_kind), Some(deletion)) = (start.kind.opening(), start.open) else {
+            return Ok(());
+        };
+        let end = mutation.peek_marker()?.ok_or(Refusal::OpenRange)?;
+        let end_kind = end.kind.closing().ok_or(Refusal::OpenRange)?;
+        self.push(&Content::RangeDeletion {
+            start: Bound {
+                kind: start_kind,
+                clustering: &start.clustering,
+            },
+            end: Bound {
+                kind: end_kind,
+                clustering: &end.clustering,
+            },
+            deletion,
+        })
+    }
+
+    fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Refusal> {
+        let timestamp_us = content.timestamp_us();
+        let key_start = self.batch.buffer().len();
+        let mut writer = EventWriter {
+            out: self.batch.buffer(),
+            scratch: self.scratch,
+            context: self.context,
+            plan: self.plan,
+        };
+        writer.key(self.partition, content)?;
+        let value_start = writer.out.len();
+        writer.value(self.partition, content, timestamp_us, self.place.position)?;
+        let partition_hash = self.partition_hash.unwrap_or_else(|| {
+            let bytes = self.batch.buffer();
+            kafka_partition_hash(bytes.get(key_start..value_start).unwrap_or_default())
+        });
+        let facts = EventFacts {
+            topic: self.topic,
+            id: self.identity.of(self.plan, self.partition.key, content),
+            kind: content.kind(),
+            op: content.op(),
+            timestamp_us,
+            position: self.place.position,
+            index: self.place.events,
+            partition_hash,
+        };
+        self.batch.push(key_start, value_start, &facts);
+        self.place.events += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Why a mutation gives no events: it waits for another schema.
+
+use commitlog_core::error::DecodeError;
+
+use crate::batch::Blocked;
+use crate::value::ValueError;
+
+/// Why a mutation gives no events.
+pub(crate) enum Refusal {
+    Decode(DecodeError),
+    Value(ValueError),
+    Key {
+        table: String,
+        length: usize,
+    },
+    /// A range-tombstone marker without its counterpart.
+    OpenRange,
+}
+
+impl From<DecodeError> for Refusal {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}
+
+impl From<ValueError> for Refusal {
+    fn from(error: ValueError) -> Self {
+        Self::Value(error)
+    }
+}
+
+impl Refusal {
+    pub fn is_unknown_table(&self) -> bool {
+        matches!(self, Self::Decode(DecodeError::UnknownTable(_)))
+    }
+
+    /// The record between two logical positions as what stops a read.
+    pub fn blocked(&self, start: u64, end: u64) -> Blocked {
+        let (table_id, column, reason) = match self {
+            Self::Decode(DecodeError::UnknownTable(id)) => (
+                id.to_string(),
+                None,
+                format!("table {id} is not in the schema"),
+            ),
+            Self::Decode(DecodeError::UnknownColumn(unknown)) => (
+                unknown.id.to_string(),
+                Some(unknown.column.clone()),
+                unknown.to_string(),
+            ),
+            Self::Decode(error) => (
+                String::new(),
+                None,
+                format!("the mutation does not fit the schema: {error}"),
+            ),
+            Self::Value(error) => (
+                String::new(),
+                None,
+                format!("a value does not fit the schema: {error}"),
+            ),
+            Self::Key { table, length } => (
+                String::new(),
+                None,
+                format!("a partition key of {length} bytes does not fit table {table}"),
+            ),
+            Self::OpenRange => (
+                String::new(),
+                None,
+                "a range deletion has no end".to_owned(),
+            ),
+        };
+        Blocked {
+            start,
+            end,
+            table_id,
+            column,
+            reason,
+        }
+    }
+}

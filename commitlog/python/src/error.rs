@@ -1,0 +1,30 @@
+//! The one place where Rust errors become Python exceptions.
+
+use commitlog_core::error::SegmentError;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+pyo3::import_exception!(commitlog.errors, CorruptSegmentError);
+pyo3::import_exception!(commitlog.errors, SchemaError);
+pyo3::import_exception!(commitlog.errors, UnsupportedFeatureError);
+
+/// An incomplete header is corrupt to who asked for it: a live segment is asked for only when its
+/// index file says that there is something to read.
+pub fn from_segment_error(error: SegmentError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        SegmentError::Corrupt { .. } | SegmentError::Incomplete { .. } => {
+            CorruptSegmentError::new_err(text)
+        }
+        SegmentError::Unsupported { .. } => UnsupportedFeatureError::new_err(text),
+        SegmentError::Io { segment, error } => match error.raw_os_error() {
+            // With the number Python picks the subclass (FileNotFoundError …).
+            Some(number) => PyOSError::new_err((number, error.to_string(), segment)),
+            None => PyOSError::new_err(text),
+        },
+    }
+}
+
+pub fn from_schema_error(error: &commitlog_core::schema::SchemaError) -> PyErr {
+    SchemaError::new_err(error.to_string())
+}

@@ -1,0 +1,291 @@
+//! `SegmentReader` and `Descriptor`.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use commitlog_core::descriptor;
+use commitlog_core::dump::write_mutation;
+use commitlog_core::error::{DecodeError, SegmentError};
+use commitlog_core::mutation::Decoder;
+use commitlog_core::segment::{self, Fill};
+use commitlog_events::batch;
+use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::batch::{EventBatch, Gap};
+use crate::error::from_segment_error;
+use crate::format::EventFormat;
+use crate::schema::Schema;
+
+/// The header of a segment.
+#[pyclass(frozen, get_all, module = "commitlog")]
+#[derive(Clone)]
+pub struct Descriptor {
+    segment: String,
+    version: i32,
+    segment_id: i64,
+    compression: Option<String>,
+    encrypted: bool,
+}
+
+impl Descriptor {
+    fn of(segment: &str, descriptor: &descriptor::Descriptor) -> Self {
+        Self {
+            segment: segment.to_owned(),
+            version: descriptor.version.number(),
+            segment_id: descriptor.id,
+            compression: descriptor.compression_class.clone(),
+            encrypted: descriptor.encryption.is_some(),
+        }
+    }
+}
+
+/// What changes while a segment is read.
+struct State {
+    segment: segment::SegmentReader<File>,
+    events: Option<EventReader>,
+    decoder: Option<Decoder>,
+    blocked: Option<batch::Blocked>,
+    gaps: Vec<segment::Gap>,
+    skipped: HashMap<&'static str, u64>,
+}
+
+/// Reads one segment forward.
+#[pyclass(frozen, module = "commitlog")]
+pub struct SegmentReader {
+    descriptor: Descriptor,
+    state: Mutex<State>,
+}
+
+fn segment_name(path: &Path, name: Option<String>) -> String {
+    name.unwrap_or_else(|| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    })
+}
+
+fn open(path: &Path, name: &str) -> PyResult<File> {
+    File::open(path).map_err(|error| {
+        from_segment_error(SegmentError::Io {
+            segment: name.to_owned(),
+            error,
+        })
+    })
+}
+
+fn now_ms() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_epoch.map_or(0, |elapsed| elapsed.as_millis() as i64)
+}
+
+impl State {
+    fn read(
+        &mut self,
+        schema: &Arc<commitlog_core::schema::Schema>,
+        format: &Arc<commitlog_events::format::EventFormat>,
+        request: &ReadRequest,
+    ) -> Result<batch::EventBatch, SegmentError> {
+        let is_current = self.events.as_ref().is_some_and(|events| {
+            Arc::ptr_eq(events.schema(), schema) && Arc::ptr_eq(events.format(), format)
+        });
+        if !is_current {
+            self.events = None;
+        }
+        let events = self
+            .events
+            .get_or_insert_with(|| EventReader::new(Arc::clone(schema), Arc::clone(format)));
+        let batch = events.read(&mut self.segment, request)?;
+        self.blocked.clone_from(&batch.blocked);
+        self.gaps.extend_from_slice(&batch.gaps);
+        Ok(batch)
+    }
+
+    fn dump(
+        &mut self,
+        schema: &Arc<commitlog_core::schema::Schema>,
+        limit: Option<u64>,
+        complete: bool,
+        max_bytes: usize,
+    ) -> Result<String, SegmentError> {
+        let is_current = self
+            .decoder
+            .as_ref()
+            .is_some_and(|decoder| Arc::ptr_eq(decoder.schema(), schema));
+        if !is_current {
+            self.decoder = None;
+        }
+        let decoder = self
+            .decoder
+            .get_or_insert_with(|| Decoder::new(Arc::clone(schema)));
+        let version = self.segment.descriptor().version;
+        let name = self.segment.segment().to_owned();
+        let mut out = String::new();
+        while out.len() < max_bytes {
+            match self.segment.fill(limit, complete)? {
+                Fill::End => break,
+                Fill::Gap(gap) => self.gaps.push(gap),
+                Fill::Records => {
+                    let mut end = self.segment.position();
+                    for record in self.segment.records() {
+                        let start = end;
+                        end = record.end;
+                        let payload = record.payload;
+                        match write_mutation(&mut out, decoder, &name, version, end, payload) {
+                            Ok(()) => {}
+                            Err(DecodeError::UnknownTable(_)) => {
+                                *self.skipped.entry("unknown_table").or_default() += 1;
+                            }
+                            Err(error) => self.gaps.push(segment::Gap {
+                                start,
+                                end: Some(end),
+                                cause: format!("the mutation does not fit the schema: {error}"),
+                            }),
+                        }
+                        if out.len() >= max_bytes {
+                            break;
+                        }
+                    }
+                    self.segment.consume(end);
+                }
+            }
+        }
+        Ok(out)
+    }
+}
+
+impl SegmentReader {
+    fn with_state<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut state)
+    }
+}
+
+#[pymethods]
+impl SegmentReader {
+    #[new]
+    #[pyo3(signature = (path, *, name = None, position = 0))]
+    fn new(path: PathBuf, name: Option<String>, position: u64) -> PyResult<Self> {
+        let name = segment_name(&path, name);
+        let file = open(&path, &name)?;
+        let segment =
+            segment::SegmentReader::open(&name, file, position).map_err(from_segment_error)?;
+        Ok(Self {
+            descriptor: Descriptor::of(&name, segment.descriptor()),
+            state: Mutex::new(State {
+                segment,
+                events: None,
+                decoder: None,
+                blocked: None,
+                gaps: Vec::new(),
+                skipped: HashMap::new(),
+            }),
+        })
+    }
+
+    #[getter]
+    fn descriptor(&self) -> Descriptor {
+        self.descriptor.clone()
+    }
+
+    #[getter]
+    fn position(&self) -> u64 {
+        self.with_state(|state| state.segment.position())
+    }
+
+    #[getter]
+    fn gaps(&self) -> Vec<Gap> {
+        self.with_state(|state| {
+            let gaps = state.gaps.iter();
+            gaps.map(|gap| Gap::of(&self.descriptor.segment, gap))
+                .collect()
+        })
+    }
+
+    #[getter]
+    fn skipped(&self) -> HashMap<&'static str, u64> {
+        self.with_state(|state| state.skipped.clone())
+    }
+
+    #[pyo3(signature = (schema, event_format, *, limit = None, complete = false,
+        max_events = 5000, max_bytes = 1 << 20, unknown_tables = "block"))]
+    #[allow(clippy::too_many_arguments)]
+    fn read(
+        &self,
+        py: Python<'_>,
+        schema: &Schema,
+        event_format: &EventFormat,
+        limit: Option<u64>,
+        complete: bool,
+        max_events: usize,
+        max_bytes: usize,
+        unknown_tables: &str,
+    ) -> PyResult<EventBatch> {
+        let request = ReadRequest {
+            limit,
+            complete,
+            max_events,
+            max_bytes,
+            unknown_tables: match unknown_tables {
+                "block" => UnknownTables::Block,
+                "skip" => UnknownTables::Skip,
+                other => {
+                    return Err(PyValueError::new_err(format!(
+                        "unknown_tables: \"{other}\" is not known"
+                    )));
+                }
+            },
+            now_ms: now_ms(),
+        };
+        let batch = py
+            .detach(|| self.with_state(|state| state.read(&schema.0, &event_format.0, &request)))
+            .map_err(from_segment_error)?;
+        let format = Arc::clone(&event_format.0);
+        Ok(EventBatch::new(batch, format, self.descriptor.segment_id))
+    }
+
+    fn skip(&self) -> PyResult<Gap> {
+        self.with_state(|state| {
+            let Some(blocked) = state.blocked.take() else {
+                return Err(PyRuntimeError::new_err("no record blocks this segment"));
+            };
+            state.segment.consume(blocked.end);
+            let gap = segment::Gap {
+                start: blocked.start,
+                end: Some(blocked.end),
+                cause: blocked.reason,
+            };
+            state.gaps.push(gap.clone());
+            Ok(Gap::of(&self.descriptor.segment, &gap))
+        })
+    }
+
+    #[pyo3(signature = (schema, *, limit = None, complete = true, max_bytes = 1 << 20))]
+    fn dump<'py>(
+        &self,
+        py: Python<'py>,
+        schema: &Schema,
+        limit: Option<u64>,
+        complete: bool,
+        max_bytes: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let lines = py
+            .detach(|| self.with_state(|state| state.dump(&schema.0, limit, complete, max_bytes)))
+            .map_err(from_segment_error)?;
+        Ok(PyBytes::new(py, lines.as_bytes()))
+    }
+}
+
+/// Reads only the header of a segment.
+#[pyfunction]
+#[pyo3(signature = (path, *, name = None))]
+pub fn read_descriptor(path: PathBuf, name: Option<String>) -> PyResult<Descriptor> {
+    let name = segment_name(&path, name);
+    let file = open(&path, &name)?;
+    let descriptor = segment::read_descriptor(&name, &file).map_err(from_segment_error)?;
+    Ok(Descriptor::of(&name, &descriptor))
+}

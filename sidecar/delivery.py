@@ -1,0 +1,273 @@
+"""Numbers for events, acknowledgement in any order, and the watermark below which all is done.
+
+Every event gets a number. The watermark is the largest number below which every event is
+acknowledged, so a position derived from it never runs ahead of the sink. The window is the only
+buffer between reading and acknowledgement, and it is bounded in events and in bytes:
+
+    numbers   100        104      watermark = 106         next_number = 112
+               │ batch A  │ batch B  ▼          batch C       ▼
+               ├──────────┼──────────┬────────────────────────┤
+               │ ■ ■ ■ ■  │  ■  ■    □    ■   □   □   ■   □   │     ■ acknowledged
+               └──────────┴───────────────────────────────────┘
+               progress: A at its end, B where its last whole mutation below 106 ends
+
+A batch knows its positions (`EventBatch.position_after`); this module only counts.
+"""
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+Message = tuple[str, bytes, bytes, list[tuple[str, bytes]], int]
+"""Topic, key, value, headers, partition hash (31 bits: the partition is hash % partitions)."""
+
+Source = TypeVar("Source")
+"""What a position belongs to: a segment name, a replica set."""
+Position = TypeVar("Position")
+PositionOf = TypeVar("PositionOf", covariant=True)
+
+
+class EventBatch(Protocol[PositionOf]):
+    """Immutable events 0 … len-1 of one source as bytes, with the position behind them.
+
+    A batch may be empty and still move the position: what was read gave no events.
+    """
+
+    def __len__(self) -> int: ...
+    @property
+    def size_bytes(self) -> int:
+        """Keys and values."""
+
+    def position_after(self, events: int, /) -> PositionOf:
+        """The position that is reached when the first `events` events are done.
+
+        It lies at a boundary where reading can start again, so it may be behind those events;
+        for `len(batch)` it is the end of the batch.
+        """
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        """Events first … stop-1."""
+
+    def ndjson(self, first: int, stop: int, /) -> bytes:
+        """The same events, one line of JSON each, the last one ended too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered(Generic[Source, Position]):
+    """A batch whose events have the numbers first … stop-1."""
+
+    source: Source
+    batch: EventBatch[Position]
+    first: int
+
+    @property
+    def stop(self) -> int:
+        return self.first + len(self.batch)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress(Generic[Source, Position]):
+    """`source` is delivered up to `position`."""
+
+    source: Source
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What may still be added; the window is full when either is 0."""
+
+    events: int
+    bytes: int
+
+
+class _Slot(Generic[Source, Position]):
+    """One batch in the window. `batch` is None once its events are all acknowledged."""
+
+    __slots__ = ("added_at_s", "batch", "done", "end", "first", "remaining", "size_bytes", "source")
+
+    def __init__(self, numbered: Numbered[Source, Position], added_at_s: float) -> None:
+        events = len(numbered.batch)
+        self.source = numbered.source
+        self.first = numbered.first
+        self.done = bytearray(events)
+        self.remaining = events
+        self.end = numbered.batch.position_after(events)
+        self.batch = numbered.batch if events else None
+        self.size_bytes = numbered.batch.size_bytes if events else 0
+        self.added_at_s = added_at_s
+
+
+class Window(Generic[Source, Position]):
+    """The events that are read and not yet acknowledged. For one thread.
+
+    A batch is let in as long as there is any room, so the bounds may be passed by one batch.
+    Costs about 0.15 µs an event for `acknowledge`; everything else is per batch.
+    """
+
+    def __init__(
+        self,
+        max_events: int,
+        max_bytes: int,
+        *,
+        first_number: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` gives seconds. A window that follows another one starts at its `next_number`."""
+        if max_events < 1 or max_bytes < 1:
+            raise ValueError("a window needs room for at least one event and one byte")
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._slots: list[_Slot[Source, Position]] = []
+        self._firsts: list[int] = []
+        self._next_number = first_number
+        self._watermark = first_number
+        self._held_bytes = 0
+        self._unacknowledged = 0
+        self._reported: dict[Source, Position] = {}
+        self._finished: dict[Source, Position] = {}
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next event."""
+        return self._next_number
+
+    @property
+    def watermark(self) -> int:
+        """The largest number below which every event is acknowledged."""
+        return self._watermark
+
+    @property
+    def unacknowledged(self) -> int:
+        """Events that are not acknowledged."""
+        return self._unacknowledged
+
+    @property
+    def held_bytes(self) -> int:
+        """Keys and values of the batches that are kept."""
+        return self._held_bytes
+
+    @property
+    def room(self) -> Room:
+        """Events are counted from the watermark on: that many may be repeated after a crash."""
+        return Room(
+            max(0, self._max_events - (self._next_number - self._watermark)),
+            max(0, self._max_bytes - self._held_bytes),
+        )
+
+    @property
+    def has_room(self) -> bool:
+        room = self.room
+        return room.events > 0 and room.bytes > 0
+
+    @property
+    def oldest_age_s(self) -> float | None:
+        """How long the first unacknowledged event has been in the window; None without one."""
+        return self._clock() - self._slots[0].added_at_s if self._slots else None
+
+    def pending_sources(self) -> frozenset[Source]:
+        """Sources that `progress` has not yet reported up to their end."""
+        return frozenset(slot.source for slot in self._slots) | self._finished.keys()
+
+    def add(self, source: Source, batch: EventBatch[Position]) -> Numbered[Source, Position]:
+        """Give numbers to the events of a batch that follows the source's batch before it."""
+        numbered = Numbered(source, batch, self._next_number)
+        events = len(batch)
+        last = self._slots[-1] if self._slots else None
+        if not events and last is not None and last.source == source:
+            last.end = batch.position_after(0)
+            return numbered
+        slot = _Slot(numbered, self._clock())
+        self._slots.append(slot)
+        self._firsts.append(slot.first)
+        self._next_number += events
+        self._unacknowledged += events
+        self._held_bytes += slot.size_bytes
+        self._advance()
+        return numbered
+
+    def acknowledge(self, numbers: Iterable[int]) -> None:
+        """Note that these events are delivered, or set aside; in any order, repeats are harmless.
+
+        Raises ValueError for a number that was never given.
+        """
+        first = stop = 0
+        slot: _Slot[Source, Position] | None = None
+        done = bytearray()
+        newly_done = 0
+        for number in numbers:
+            if not first <= number < stop:
+                if slot is not None:
+                    self._settle(slot, newly_done)
+                slot, newly_done = self._slot_of(number), 0
+                if slot is None:
+                    first = stop = 0
+                    continue
+                first, done = slot.first, slot.done
+                stop = first + len(done)
+            if not done[number - first]:
+                done[number - first] = 1
+                newly_done += 1
+        if slot is not None:
+            self._settle(slot, newly_done)
+        self._advance()
+
+    def message(self, number: int) -> Message:
+        """An unacknowledged event; LookupError for one that is acknowledged or was never given."""
+        slot = self._slot_of(number) if number < self._next_number else None
+        if slot is not None and slot.batch is not None and not slot.done[number - slot.first]:
+            index = number - slot.first
+            return slot.batch.messages(index, index + 1)[0]
+        raise LookupError(f"event {number} is not waiting for its acknowledgement")
+
+    def progress(self) -> list[Progress[Source, Position]]:
+        """Each source whose position moved since the last call, with the position it has now."""
+        moved = self._finished
+        self._finished = {}
+        if self._slots:
+            head = self._slots[0]
+            if head.batch is not None and self._watermark > head.first:
+                moved[head.source] = head.batch.position_after(self._watermark - head.first)
+        changed = [
+            Progress(source, position)
+            for source, position in moved.items()
+            if source not in self._reported or self._reported[source] != position
+        ]
+        pending = {slot.source for slot in self._slots}
+        self._reported = {s: p for s, p in (self._reported | moved).items() if s in pending}
+        return changed
+
+    def _slot_of(self, number: int) -> _Slot[Source, Position] | None:
+        """The slot that holds a number; None when that slot is finished and gone."""
+        if number >= self._next_number:
+            raise ValueError(f"event {number} was never given; the next one is {self._next_number}")
+        # Empty slots share their number with the slot behind them, which bisect_right finds.
+        index = bisect_right(self._firsts, number) - 1
+        return self._slots[index] if index >= 0 else None
+
+    def _settle(self, slot: _Slot[Source, Position], newly_done: int) -> None:
+        slot.remaining -= newly_done
+        self._unacknowledged -= newly_done
+        if not slot.remaining and slot.batch is not None:
+            slot.batch = None
+            self._held_bytes -= slot.size_bytes
+
+    def _advance(self) -> None:
+        """Drop the finished slots at the head and move the watermark."""
+        finished = 0
+        for slot in self._slots:
+            if slot.remaining:
+                break
+            self._finished[slot.source] = slot.end
+            finished += 1
+        if finished:
+            del self._slots[:finished]
+            del self._firsts[:finished]
+        if self._slots:
+            head = self._slots[0]
+            self._watermark = head.first + head.done.find(0, max(0, self._watermark - head.first))
+        else:
+            self._watermark = self._next_number

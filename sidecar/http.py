@@ -1,0 +1,208 @@
+"""The HTTP view of a running sidecar: a Flask application behind waitress on its own thread.
+
+/ping       pong                                     the process answers
+/buildinfo  {"version", "service_name"}
+/live       200 or 503 and a sentence                its main loop moves; else restart it
+/ready      200 or 503 and a sentence                it delivers; else send no new work
+/health     200 or 503, one entry and sentence for each component
+/offsets    stored and reached positions
+/metrics    Prometheus text
+"""
+
+import json
+import logging
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from flask import Flask, Response
+from waitress.server import create_server
+
+from sidecar import metrics
+from sidecar.errors import ConfigError
+
+_SERVER_THREADS = 2
+_CONNECTION_LIMIT = 64
+_MAX_REQUEST_BYTES = 65536
+_JOIN_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What runs."""
+
+    service_name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Yes or no, and one sentence about it for a person."""
+
+    ok: bool
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """The health of one part: the source, the sink, the schema, the offset store …"""
+
+    name: str
+    ok: bool
+    sentence: str
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+class Status(Protocol):
+    """What the agent tells about itself. Called on the server's threads; must not wait."""
+
+    def build(self) -> Build: ...
+    def live(self) -> Verdict: ...
+    def ready(self) -> Verdict: ...
+    def components(self) -> Sequence[Component]: ...
+    def offsets(self) -> Mapping[str, object]:
+        """A value that JSON can say."""
+
+    def metrics(self) -> bytes:
+        """Prometheus text."""
+
+
+def create_app(status: Status) -> Flask:
+    """The application alone, for a server or a test client."""
+    app = Flask("sidecar", static_folder=None)
+
+    @app.get("/ping")
+    def ping() -> Response:
+        return Response("pong", mimetype="text/plain")
+
+    @app.get("/buildinfo")
+    def buildinfo() -> Response:
+        build = status.build()
+        return _json({"version": build.version, "service_name": build.service_name})
+
+    @app.get("/live")
+    def live() -> Response:
+        return _verdict(status.live())
+
+    @app.get("/ready")
+    def ready() -> Response:
+        return _verdict(status.ready())
+
+    @app.get("/health")
+    def health() -> Response:
+        components = status.components()
+        ok = all(component.ok for component in components)
+        parts = {
+            component.name: {
+                "status": _word(component.ok),
+                "sentence": component.sentence,
+                **component.details,
+            }
+            for component in components
+        }
+        return _json({"status": _word(ok), "components": parts}, ok=ok)
+
+    @app.get("/offsets")
+    def offsets() -> Response:
+        return _json(status.offsets())
+
+    @app.get("/metrics")
+    def prometheus() -> Response:
+        return Response(status.metrics(), content_type=metrics.CONTENT_TYPE)
+
+    return app
+
+
+class HttpServer:
+    """Serves a status from `start` to `close`. Port 0 takes a free one; `port` says which."""
+
+    def __init__(self, status: Status, host: str, port: int) -> None:
+        self._app = create_app(status)
+        self._host = host
+        self._wanted_port = port
+        self._server: Any = None
+        self._sockets: dict[int, Any] = {}
+        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
+
+    @property
+    def port(self) -> int:
+        return int(self._server.effective_port)
+
+    def start(self) -> None:
+        """Raises ConfigError when the address cannot be used."""
+        logging.getLogger("waitress").setLevel(logging.ERROR)
+        self._server = create_server(
+            self._app,
+            map=self._sockets,
+            sockets=[_listening_socket(self._host, self._wanted_port)],
+            threads=_SERVER_THREADS,
+            connection_limit=_CONNECTION_LIMIT,
+            max_request_body_size=_MAX_REQUEST_BYTES,
+            ident="cdc-sidecar",
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Connections are cut; the thread ends."""
+        if self._server is None:
+            return
+        # The server's loop must close its own sockets: it may be waiting on them.
+        self._server.trigger.pull_trigger(self._close_sockets)
+        self._thread.join(_JOIN_S)
+        self._server.task_dispatcher.shutdown()
+        self._server = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _serve(self) -> None:
+        self._server.run()
+
+    def _close_sockets(self) -> None:
+        for connection in list(self._sockets.values()):
+            connection.close()
+
+
+def _listening_socket(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise ConfigError(f"http.host={host} is no address of this machine: {error}.") from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(
+            f"HTTP cannot be served on {host}:{port}: {error.strerror}. "
+            "Set http.port to a free port."
+        ) from error
+    return listener
+
+
+def _word(ok: bool) -> str:
+    return "ok" if ok else "failing"
+
+
+def _verdict(verdict: Verdict) -> Response:
+    return _json({"status": _word(verdict.ok), "sentence": verdict.sentence}, ok=verdict.ok)
+
+
+def _json(value: Mapping[str, object], *, ok: bool = True) -> Response:
+    text = json.dumps(value, indent=2, default=str, ensure_ascii=False) + "\n"
+    return Response(text, status=200 if ok else 503, mimetype="application/json")

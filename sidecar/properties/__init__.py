@@ -1,0 +1,46 @@
+"""Java properties files as typed, frozen configuration.
+
+An agent declares its properties as a `Properties` model, one `prop` each, and `load` fills it:
+
+    class AgentProperties(SidecarProperties):
+        cassandra_port: int = prop("cassandra.port", default=9042, doc="Native port.")
+
+    loaded = load(AgentProperties, [Path("cdc.properties")])
+    loaded.properties.cassandra_port
+"""
+
+from sidecar.properties.documentation import documentation_table
+from sidecar.properties.loading import Loaded, load
+from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.show import Row, rows
+from sidecar.properties.source import Origin, Setting, command_line_settings, read_properties
+from sidecar.properties.types import (
+    ByteSize,
+    CommaList,
+    LowerCase,
+    Milliseconds,
+    Unit,
+    UpperCase,
+)
+
+__all__ = [
+    "ByteSize",
+    "CommaList",
+    "Loaded",
+    "LowerCase",
+    "Milliseconds",
+    "Origin",
+    "PassThrough",
+    "Properties",
+    "Row",
+    "Setting",
+    "Unit",
+    "UpperCase",
+    "command_line_settings",
+    "documentation_table",
+    "load",
+    "pass_through",
+    "prop",
+    "read_properties",
+    "rows",
+]

@@ -1,0 +1,63 @@
+"""The properties of a model as a table in Markdown, so that the manual cannot go stale."""
+
+import types
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from sidecar.properties.model import Declaration, Properties, declarations
+from sidecar.properties.show import value_text
+from sidecar.properties.types import Unit
+
+_NOTHING = " "
+_WORDS = {int: "number", float: "number", bool: "true or false", str: "text", Path: "path"}
+
+
+def documentation_table(model: type[Properties]) -> str:
+    """Name, kind, default and meaning of every property, in the order of the model."""
+    lines = ["| property | value | default | meaning |", "| --- | --- | --- | --- |"]
+    for _, info, declaration in declarations(model):
+        name = f"`{declaration.name}{'*' if declaration.is_prefix else ''}`"
+        meaning = _escaped(declaration.doc)
+        if declaration.aliases:
+            meaning += f" Also: {', '.join(f'`{alias}`' for alias in declaration.aliases)}."
+        if declaration.secret:
+            meaning += " Never shown."
+        cells = (name, _kind(info, declaration), _default(info, declaration), meaning)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _kind(info: FieldInfo, declaration: Declaration) -> str:
+    if declaration.is_prefix:
+        return "passed on"
+    for item in info.metadata:
+        if isinstance(item, Unit):
+            return item.name
+    return _type_words(info.annotation)
+
+
+def _type_words(annotation: Any) -> str:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return ", ".join(f"`{value_text(value)}`" for value in arguments)
+    if origin in (Union, types.UnionType):
+        return " or ".join(_type_words(a) for a in arguments if a is not type(None))
+    if annotation is SecretStr:
+        return "text"
+    return _WORDS.get(annotation, "text")
+
+
+def _default(info: FieldInfo, declaration: Declaration) -> str:
+    if declaration.is_prefix:
+        return _NOTHING
+    if info.is_required():
+        return "required"
+    text = value_text(info.default)
+    return f"`{text}`" if text else _NOTHING
+
+
+def _escaped(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,103 @@
+"""The base of every configuration model, and the declaration of a property."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+PassThrough = Annotated[Mapping[str, str], AfterValidator(lambda m: MappingProxyType(dict(m)))]
+"""Properties under a prefix, without it, as they are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a model says about one property, or about all properties under a prefix."""
+
+    name: str
+    doc: str
+    aliases: tuple[str, ...] = ()
+    secret: bool = False
+    is_prefix: bool = False
+    refused_values: Mapping[str, str] = field(default_factory=dict)
+
+
+def prop(
+    name: str,
+    *,
+    doc: str,
+    default: Any = PydanticUndefined,
+    aliases: Sequence[str] = (),
+    secret: bool = False,
+    refused_values: Mapping[str, str] | None = None,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    min_length: int | None = None,
+) -> Any:
+    """Declare a field: its dotted name, what it means, and what it may be.
+
+    Without `default` the property is required. `aliases` are other names for it. A `secret` field
+    has the type `SecretStr` and is never shown. `refused_values` are values of a known feature
+    that this release does not have, with the reason.
+    """
+    declaration = Declaration(
+        name, doc, tuple(aliases), secret, refused_values=dict(refused_values or {})
+    )
+    return _field(declaration, default, ge=ge, gt=gt, le=le, min_length=min_length)
+
+
+def pass_through(prefix: str, *, doc: str) -> Any:
+    """Declare a `PassThrough` field: every property whose name begins with `prefix`."""
+    return _field(Declaration(prefix, doc, is_prefix=True), MappingProxyType({}), repr=False)
+
+
+def _field(declaration: Declaration, default: Any, **constraints: Any) -> Any:
+    info = Field(default, **{k: v for k, v in constraints.items() if v is not None})
+    info.metadata.append(declaration)
+    return info
+
+
+class Properties(BaseModel):
+    """A frozen set of properties. Subclasses add fields, each declared by `prop`.
+
+    `inert` names are accepted and warned about: they mean nothing here, and the text says what
+    takes their place. `refused` names belong to a known feature that this release does not have.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    inert: ClassVar[Mapping[str, str]] = {}
+    refused: ClassVar[Mapping[str, str]] = {}
+
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about settings that are accepted and do not do what one would expect."""
+        return ()
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        for field_name, info in cls.model_fields.items():
+            if declaration_of(info).secret and SecretStr not in _types(info.annotation):
+                raise TypeError(f"{cls.__name__}.{field_name} is secret, so it must be a SecretStr")
+
+
+def _types(annotation: Any) -> tuple[Any, ...]:
+    return (annotation, *getattr(annotation, "__args__", ()))
+
+
+def declaration_of(info: FieldInfo) -> Declaration:
+    """Raises TypeError for a field that was not made by `prop` or `pass_through`."""
+    for item in info.metadata:
+        if isinstance(item, Declaration):
+            return item
+    raise TypeError("a field of a Properties model is declared by prop() or pass_through()")
+
+
+def declarations(model: type[Properties]) -> Iterator[tuple[str, FieldInfo, Declaration]]:
+    """Field name, field and declaration, in the order of the model."""
+    for field_name, info in model.model_fields.items():
+        yield field_name, info, declaration_of(info)

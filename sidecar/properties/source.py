@@ -1,0 +1,75 @@
+"""Reading Java properties: each name and value with the place where it stands."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import javaproperties
+
+from sidecar.errors import ConfigError
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: a line of a file, or what `file` says instead of a path."""
+
+    file: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+DEFAULT = Origin("default")
+COMMAND_LINE = Origin("command line")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One property as it is written."""
+
+    name: str
+    value: str
+    origin: Origin
+
+
+def read_properties(path: Path) -> list[Setting]:
+    """The properties of a file in its order. UTF-8, or Latin-1 where it is not; \\u escapes too.
+
+    Raises ConfigError when the file cannot be read or has a bad escape.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"The configuration file {path} cannot be read: {error.strerror}."
+        ) from error
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("iso-8859-1")
+    settings = []
+    line = 1
+    try:
+        for element in javaproperties.parse(text):
+            if isinstance(element, javaproperties.KeyValue):
+                value = element.value.rstrip(" \t")
+                settings.append(Setting(element.key, value, Origin(str(path), line)))
+            line += len(_LINE_END.findall(element.source))
+    except javaproperties.InvalidUEscapeError as error:
+        raise ConfigError(f"{path}:{line}: {error} is no character.") from error
+    return settings
+
+
+def command_line_settings(assignments: Iterable[str]) -> list[Setting]:
+    """`name=value` texts of a command line. Raises ConfigError for one without `=`."""
+    settings = []
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"`{assignment}` is not of the form name=value.")
+        settings.append(Setting(name.strip(), value.strip(), COMMAND_LINE))
+    return settings

@@ -1,0 +1,67 @@
+"""Types of property values, as annotations for the fields of a model.
+
+Each turns the text of a property into a value and refuses other text with a plain reason.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+_SIZE = re.compile(r"(\d+)\s*(|b|k|kb|kib|m|mb|mib|g|gb|gib)", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a number counts, for the documentation."""
+
+    name: str
+
+
+def _comma_list(value: Any) -> Any:
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _byte_size(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        raise ValueError("must be a number of bytes such as 67108864, 65536KiB or 64MiB")
+    return int(match[1]) * _FACTORS[match[2][:1].lower().replace("b", "")]
+
+
+def _milliseconds(value: Any) -> Any:
+    if isinstance(value, str) and not re.fullmatch(r"\s*\d+\s*", value):
+        raise ValueError("must be a whole number of milliseconds")
+    return value
+
+
+def _lower(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _upper(value: Any) -> Any:
+    return value.strip().upper() if isinstance(value, str) else value
+
+
+CommaList = Annotated[
+    tuple[str, ...], BeforeValidator(_comma_list), Unit("list, separated by commas")
+]
+"""`a, b,c` as ("a", "b", "c"); empty parts are dropped."""
+
+ByteSize = Annotated[int, Field(ge=0), BeforeValidator(_byte_size), Unit("bytes")]
+"""Bytes: `1048576`, `1024KiB`, `1m`. A kilobyte is 1024 bytes, as in Cassandra's settings."""
+
+Milliseconds = Annotated[int, Field(ge=0), BeforeValidator(_milliseconds), Unit("milliseconds")]
+"""A whole number of milliseconds."""
+
+LowerCase = BeforeValidator(_lower)
+"""`Annotated[Literal["initial", "never"], LowerCase]`: any case is accepted."""
+
+UpperCase = BeforeValidator(_upper)
+"""The same for names that are written in capitals."""

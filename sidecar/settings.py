@@ -1,0 +1,108 @@
+"""The properties that every sidecar has; an agent adds its own in a subclass."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import field_validator, model_validator
+
+from sidecar.errors import ConfigError
+from sidecar.logs import LogFormat, LogLevel
+from sidecar.properties import (
+    ByteSize,
+    LowerCase,
+    Milliseconds,
+    PassThrough,
+    Properties,
+    pass_through,
+    prop,
+)
+from sidecar.sinks.kafka.client_properties import client_properties
+
+SinkName = Literal["kafka", "file", "stdout", "memory"]
+
+
+class SidecarProperties(Properties):
+    """Sink, window, progress, HTTP, logs and the end of the process."""
+
+    sink: Annotated[SinkName, LowerCase] = prop("sink", default="kafka", doc="Where events go.")
+    file_path: Path | None = prop(
+        "file.path",
+        default=None,
+        doc="File that the sink `file` appends to, one JSON line an event.",
+    )
+    kafka_producer: PassThrough = pass_through(
+        "kafka.producer.",
+        doc="Settings of the Kafka producer under their Java names; the sink `kafka` needs "
+        "`bootstrap.servers`.",
+    )
+    topic_creation_enable: bool = prop(
+        "topic.creation.enable",
+        default=False,
+        doc="Create a topic that does not exist. Otherwise delivery waits until somebody does.",
+    )
+    topic_creation_default: PassThrough = pass_through(
+        "topic.creation.default.",
+        doc="How a topic is created: `partitions`, `replication.factor` (-1: the broker's "
+        "default), and any topic setting such as `cleanup.policy`.",
+    )
+    inflight_max_events: int = prop(
+        "inflight.max.events",
+        default=100_000,
+        ge=1,
+        doc="Events that may be read and not yet acknowledged. At most this many are repeated "
+        "after a crash, besides what came after the last save of the offsets.",
+    )
+    inflight_max_bytes: ByteSize = prop(
+        "inflight.max.bytes",
+        default=32 << 20,
+        ge=1,
+        doc="Keys and values of such events.",
+    )
+    offset_directory: Path = prop(
+        "offset.backing.store.dir", doc="Directory of the file that holds the progress."
+    )
+    offset_flush_interval_ms: Milliseconds = prop(
+        "offset.flush.interval.ms",
+        default=1000,
+        doc="Shortest time between two saves of the progress; it is saved at a stop too.",
+    )
+    http_host: str = prop(
+        "http.host",
+        default="0.0.0.0",
+        min_length=1,
+        doc="Address that health, metrics and offsets are served on.",
+    )
+    http_port: int = prop(
+        "http.port", default=8000, ge=0, le=65535, doc="Port; 0 takes a free one."
+    )
+    log_format: Annotated[LogFormat, LowerCase] = prop(
+        "log.format", default="text", doc="Log lines as text or as JSON objects."
+    )
+    log_level: Annotated[LogLevel, LowerCase] = prop(
+        "log.level", default="info", doc="Least level that is logged."
+    )
+    shutdown_timeout_ms: Milliseconds = prop(
+        "shutdown.timeout.ms",
+        default=20_000,
+        doc="Time to bring events that are on their way to an end when the process is stopped.",
+    )
+
+    @field_validator("kafka_producer")
+    @classmethod
+    def _known_to_the_client(cls, value: PassThrough) -> PassThrough:
+        try:
+            client_properties(value)
+        except ConfigError as error:
+            raise ValueError("\n".join(error.problems)) from error
+        return value
+
+    def warnings(self) -> tuple[str, ...]:
+        return client_properties(self.kafka_producer).warnings
+
+    @model_validator(mode="after")
+    def _sink_has_its_settings(self) -> "SidecarProperties":
+        if self.sink == "file" and self.file_path is None:
+            raise ValueError("`file.path` must be set for the sink `file`")
+        if self.sink == "kafka" and not self.kafka_producer.get("bootstrap.servers"):
+            raise ValueError("`kafka.producer.bootstrap.servers` must be set for the sink `kafka`")
+        return self

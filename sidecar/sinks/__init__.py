@@ -1,0 +1,1 @@
+"""Where events go: one file or folder for each kind of sink, found by name in `registry`."""

@@ -1,0 +1,120 @@
+"""Events appended to a file, one JSON line each; safe once the file is synced to the disk."""
+
+import fcntl
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from sidecar.delivery import Numbered
+from sidecar.errors import ConfigError, LockedError, SinkRestartError
+from sidecar.sinks.base import Outcome, SinkState
+
+_BLOCK_BYTES = 1 << 16
+
+
+class FileSink:
+    """Whole lines only: a line that a crash has torn is cut off at the next `open`.
+
+    A write that fails, because the disk is full or the file is gone, is tried again for as long as
+    it takes; what had been written of it is taken back first.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+        self._size_bytes = 0
+        self._unsynced: list[range] = []
+        self._problem: str | None = None
+
+    def open(self) -> None:
+        """Raises ConfigError when the file cannot be opened, LockedError when it is in use."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._size_bytes = _end_of_last_line(self._descriptor)
+            os.ftruncate(self._descriptor, self._size_bytes)
+        except BlockingIOError as error:
+            self._release()
+            raise LockedError(
+                f"The file {self._path} is written by another process. Set another file.path."
+            ) from error
+        except OSError as error:
+            self._release()
+            raise ConfigError(
+                f"The file {self._path} (file.path) cannot be written: {error.strerror}."
+            ) from error
+
+    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+        assert self._descriptor is not None
+        stop = len(numbered.batch)
+        lines = memoryview(numbered.batch.ndjson(start, stop))
+        try:
+            written = 0
+            while written < len(lines):
+                written += os.write(self._descriptor, lines[written:])
+        except OSError as error:
+            self._problem = f"{self._path} cannot be written: {error.strerror}"
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._size_bytes)
+            return 0
+        self._problem = None
+        self._size_bytes += len(lines)
+        self._unsynced.append(range(numbered.first + start, numbered.first + stop))
+        return stop - start
+
+    def poll(self, timeout_s: float) -> Outcome:
+        """Syncs what was written since the last call. Without anything to sync it waits only while
+        a write fails, so that the caller does not try without pause."""
+        if not self._unsynced:
+            if self._problem is not None:
+                time.sleep(timeout_s)
+            return Outcome()
+        assert self._descriptor is not None
+        try:
+            os.fsync(self._descriptor)
+        except OSError as error:
+            # After a failed sync the kernel may have dropped what was not written.
+            raise SinkRestartError(
+                f"The file {self._path} cannot be synced to its disk: {error.strerror}."
+            ) from error
+        numbers: Sequence[int] = tuple(chain.from_iterable(self._unsynced))
+        self._unsynced.clear()
+        return Outcome(acknowledged=numbers)
+
+    def state(self) -> SinkState:
+        if self._problem is not None:
+            return SinkState(False, f"{self._problem}; it is tried again")
+        return SinkState(True, f"{self._path} has {self._size_bytes} bytes")
+
+    def close(self, deadline_s: float) -> Outcome:
+        try:
+            return self.poll(0)
+        except SinkRestartError:
+            return Outcome()
+        finally:
+            self._unsynced.clear()
+            self._problem = None
+            self._release()
+
+    def _release(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _end_of_last_line(descriptor: int) -> int:
+    """The position behind the last line end."""
+    position = os.fstat(descriptor).st_size
+    while position > 0:
+        start = max(0, position - _BLOCK_BYTES)
+        block = os.pread(descriptor, position - start, start)
+        newline = block.rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        position = start
+    return 0

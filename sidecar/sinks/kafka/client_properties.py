@@ -1,0 +1,236 @@
+"""`kafka.producer.*` under the names of the Java producer → the configuration of librdkafka.
+
+Defaults: every broker that must have an event has it (`acks=all`), repeats by the client itself
+are recognised (idempotence), and the client never gives an event up (`delivery.timeout.ms=0`).
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import PurePath
+from types import MappingProxyType
+
+from sidecar.errors import ConfigError
+from sidecar.sinks.kafka.names import (
+    INERT,
+    KNOWN,
+    LIBRDKAFKA,
+    REFUSED,
+    RENAMED,
+    SAME,
+    TRANSLATED,
+)
+
+PREFIX = "kafka.producer."
+
+DEFAULTS: Mapping[str, str] = MappingProxyType(
+    {
+        "acks": "all",
+        "batch.size": "1000000",
+        "compression.type": "lz4",
+        "delivery.timeout.ms": "0",
+        "enable.idempotence": "true",
+        "linger.ms": "20",
+        # The window bounds what waits; the client's own bounds must not be met first.
+        "queue.buffering.max.kbytes": str(1 << 20),
+        "queue.buffering.max.messages": "1000000",
+        "socket.keepalive.enable": "true",
+    }
+)
+
+_LOGIN = re.compile(r"^\s*(\S+)\s+(required|requisite|sufficient|optional)\b(.*);\s*$", re.DOTALL)
+_OPTION = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(\S+))""")
+_LOGIN_MODULES = {
+    "org.apache.kafka.common.security.plain.PlainLoginModule": "PLAIN",
+    "org.apache.kafka.common.security.scram.ScramLoginModule": "SCRAM",
+}
+_SECURITY_PROTOCOLS = {"plaintext", "ssl", "sasl_plaintext", "sasl_ssl"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientProperties:
+    """librdkafka's configuration, and sentences about settings that have no effect."""
+
+    config: Mapping[str, str]
+    warnings: tuple[str, ...]
+
+
+def client_properties(settings: Mapping[str, str]) -> ClientProperties:
+    """`settings` have no prefix. Raises ConfigError with a sentence for each mistake."""
+    problems: list[str] = []
+    warnings: list[str] = []
+    config: dict[str, str] = {}
+    for name, value in settings.items():
+        if name in SAME or name in LIBRDKAFKA:
+            config[name] = value
+        elif name in RENAMED:
+            config[RENAMED[name]] = value
+        elif name in INERT:
+            warnings.append(f"`{PREFIX}{name}` has no effect: {INERT[name]}.")
+        elif name in REFUSED:
+            problems.append(f"`{PREFIX}{name}` cannot be used: {REFUSED[name]}.")
+        elif name not in TRANSLATED:
+            problems.append(f"`{PREFIX}{name}` is no setting of a Kafka producer{_nearest(name)}.")
+    for translate in _TRANSLATIONS:
+        try:
+            config.update(translate(settings))
+        except ValueError as error:
+            problems.append(f"{error}.")
+    if problems:
+        raise ConfigError(*problems)
+    return ClientProperties(MappingProxyType(_with_defaults(config)), tuple(warnings))
+
+
+def _with_defaults(config: dict[str, str]) -> dict[str, str]:
+    # A setting and its other name in librdkafka must not both be given.
+    aliases = {
+        "compression.type": "compression.codec",
+        "delivery.timeout.ms": "message.timeout.ms",
+        "linger.ms": "queue.buffering.max.ms",
+    }
+    defaults = {n: v for n, v in DEFAULTS.items() if aliases.get(n) not in config}
+    merged = defaults | config
+    if merged["enable.idempotence"].strip().lower() == "false":
+        # Without sequence numbers only one request at a time keeps the order.
+        merged["max.in.flight.requests.per.connection"] = "1"
+    largest = int(merged.get("message.max.bytes", "1000000"))
+    if "batch.size" not in config:
+        merged["batch.size"] = str(min(largest, int(DEFAULTS["batch.size"])))
+    return merged
+
+
+def _nearest(name: str) -> str:
+    matches = get_close_matches(name, sorted(KNOWN), n=1, cutoff=0.6)
+    return f"; the nearest one is `{PREFIX}{matches[0]}`" if matches else ""
+
+
+def _acks(settings: Mapping[str, str]) -> dict[str, str]:
+    acks = settings.get("acks", "all").strip().lower()
+    if acks not in ("all", "-1"):
+        raise ValueError(
+            f"`{PREFIX}acks` must be `all`, not `{acks}`: an event that only one broker has can be "
+            "lost after its progress is saved"
+        )
+    return {"acks": "all"}
+
+
+def _buffers(settings: Mapping[str, str]) -> dict[str, str]:
+    config = {}
+    if "buffer.memory" in settings:
+        kbytes = _number("buffer.memory", settings["buffer.memory"]) // 1024
+        config["queue.buffering.max.kbytes"] = str(max(1, kbytes))
+    for java, client in (
+        ("send.buffer.bytes", "socket.send.buffer.bytes"),
+        ("receive.buffer.bytes", "socket.receive.buffer.bytes"),
+    ):
+        if java in settings:
+            # -1 asks the Java client for the system's size, 0 asks librdkafka for it.
+            config[client] = str(max(0, _number(java, settings[java])))
+    for name in ("batch.size", "linger.ms", "max.request.size", "message.max.bytes"):
+        if name in settings:
+            _number(name, settings[name])
+    return config
+
+
+def _number(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise ValueError(f"`{PREFIX}{name}` must be a whole number, not `{text}`") from error
+
+
+def _security(settings: Mapping[str, str]) -> dict[str, str]:
+    protocol = settings.get("security.protocol")
+    if protocol is not None and protocol.strip().lower() not in _SECURITY_PROTOCOLS:
+        raise ValueError(
+            f"`{PREFIX}security.protocol` must be one of PLAINTEXT, SSL, SASL_PLAINTEXT and "
+            f"SASL_SSL, not `{protocol}`"
+        )
+    return {} if protocol is None else {"security.protocol": protocol.strip().lower()}
+
+
+def _jaas(settings: Mapping[str, str]) -> dict[str, str]:
+    """`…PlainLoginModule required username="a" password="b";` → user name and password."""
+    if "sasl.jaas.config" not in settings:
+        return {}
+    where = f"`{PREFIX}sasl.jaas.config`"
+    match = _LOGIN.match(settings["sasl.jaas.config"])
+    if match is None:
+        raise ValueError(f'{where} must read `<login module> required name="value" …;`')
+    kind = _LOGIN_MODULES.get(match[1])
+    if kind is None:
+        raise ValueError(
+            f"{where} names {match[1]}; only PlainLoginModule and ScramLoginModule are translated. "
+            f"For others set librdkafka's own `{PREFIX}sasl.*` names"
+        )
+    options = {
+        option[1]: re.sub(r"\\(.)", r"\1", option[2] or option[3] or option[4] or "")
+        for option in _OPTION.finditer(match[3])
+    }
+    if "username" not in options or "password" not in options:
+        raise ValueError(f"{where} must have a username and a password")
+    mechanism = settings.get("sasl.mechanism", settings.get("sasl.mechanisms", ""))
+    if not mechanism.upper().startswith(kind):
+        raise ValueError(
+            f"{where} is for {kind}, but `{PREFIX}sasl.mechanism` is `{mechanism or 'GSSAPI'}`"
+        )
+    return {"sasl.username": options["username"], "sasl.password": options["password"]}
+
+
+def _trust(settings: Mapping[str, str]) -> dict[str, str]:
+    location = settings.get("ssl.truststore.location")
+    if not location:
+        return {}
+    kind = _store_type(location, settings.get("ssl.truststore.type"))
+    if kind != "PEM":
+        raise ValueError(
+            f"`{PREFIX}ssl.truststore.location` is a {kind} store, which only Java reads. Export "
+            "the certificates as PEM (keytool -exportcert -rfc, or openssl pkcs12 -nokeys) and set "
+            f"`{PREFIX}ssl.truststore.type=PEM`"
+        )
+    return {"ssl.ca.location": location}
+
+
+def _identity(settings: Mapping[str, str]) -> dict[str, str]:
+    location = settings.get("ssl.keystore.location")
+    if not location:
+        return {}
+    match _store_type(location, settings.get("ssl.keystore.type")):
+        case "PEM":
+            return {"ssl.certificate.location": location, "ssl.key.location": location}
+        case "PKCS12":
+            password = settings.get("ssl.keystore.password", "")
+            return {"ssl.keystore.location": location, "ssl.keystore.password": password}
+        case kind:
+            raise ValueError(
+                f"`{PREFIX}ssl.keystore.location` is a {kind} store, which only Java reads. "
+                "Convert it (keytool -importkeystore -deststoretype PKCS12) and set "
+                f"`{PREFIX}ssl.keystore.type=PKCS12`"
+            )
+
+
+def _store_type(location: str, declared: str | None) -> str:
+    if declared:
+        return declared.strip().upper()
+    suffix = PurePath(location).suffix.lower()
+    if suffix in (".pem", ".crt", ".cer"):
+        return "PEM"
+    return "PKCS12" if suffix in (".p12", ".pfx") else "JKS"
+
+
+def _host_check(settings: Mapping[str, str]) -> dict[str, str]:
+    name = "ssl.endpoint.identification.algorithm"
+    # Empty switches the check off in Java, `none` does in librdkafka.
+    return {name: settings[name].strip().lower() or "none"} if name in settings else {}
+
+
+_TRANSLATIONS: tuple[Callable[[Mapping[str, str]], dict[str, str]], ...] = (
+    _acks,
+    _buffers,
+    _security,
+    _jaas,
+    _trust,
+    _identity,
+    _host_check,
+)

@@ -1,0 +1,312 @@
+"""The Kafka sink: events to topics, idempotent and acknowledged by every replica in sync.
+
+The partition of an event is its hash modulo the topic's partitions, so this module and not the
+client chooses it. Every message carries its number in its own delivery callback.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import Message as Report
+from confluent_kafka.admin import AdminClient
+
+from sidecar.delivery import Numbered
+from sidecar.errors import ConfigError, SidecarError, SinkRestartError
+from sidecar.logs import fields
+from sidecar.sinks.base import Failure, Outcome, SinkState
+from sidecar.sinks.kafka.client_properties import PREFIX, client_properties
+from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, reason, refusal
+from sidecar.sinks.kafka.topics import TopicCreation, Topics
+
+logger = logging.getLogger(__name__)
+_client_logger = logging.getLogger(f"{__name__}.librdkafka")
+
+_CHUNK_EVENTS = 1000
+_FIRST_CONTACT_S = 5.0
+_PROBE_PAUSE_S = 1.0
+_PROBE_S = 0.2
+_SILENCE_S = 15.0
+_BATCH_DIVISOR = 16
+
+
+class KafkaSink:
+    """Publishes to Kafka. A broker that is away is waited for; `state` says since when."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        creation: TopicCreation | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`settings` are `kafka.producer.*` without the prefix; `clock` gives seconds."""
+        properties = client_properties(settings)
+        self._config: dict[str, Any] = dict(properties.config)
+        self._warnings = properties.warnings
+        self._creation = creation
+        self._clock = clock
+        self._batch_bytes = int(self._config["batch.size"])
+        self._producer: Producer | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        self._acknowledged: list[int] = []
+        self._failed: list[Failure] = []
+        self._error: SidecarError | None = None
+        self._is_closing = False
+        self._away_since_s: float | None = None
+        self._away_reason = "no connection yet"
+        self._probe_at_s = 0.0
+        self._waiting_since_s: float | None = None
+
+    def open(self) -> None:
+        """Waits up to five seconds for a broker. Raises ConfigError for settings that the client
+        does not take, RefusedError when the broker refuses the login."""
+        self._reset()
+        for warning in self._warnings:
+            logger.warning(warning)
+        config = self._config | {"batch.size": self._batch_bytes, "error_cb": self._on_client_error}
+        try:
+            self._producer = Producer(config, logger=_client_logger)
+        except KafkaException as error:
+            raise ConfigError(
+                f"The Kafka client does not take `{PREFIX}*`: {reason(error.args[0])}."
+            ) from error
+        self._topics = Topics(
+            self._producer.list_topics, self._admin, self._creation, clock=self._clock
+        )
+        self._first_contact(self._producer)
+
+    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+        producer = self._opened()
+        until_s = self._clock() + deadline_s
+        stop = len(numbered.batch)
+        taken = start
+        while taken < stop:
+            chunk_stop = min(stop, taken + _CHUNK_EVENTS)
+            reached = self._send_chunk(producer, numbered, taken, chunk_stop, until_s)
+            producer.poll(0)
+            self._raise_error()
+            is_full = reached < chunk_stop
+            taken = reached
+            if is_full or self._clock() >= until_s:
+                break
+        if taken > start and self._waiting_since_s is None:
+            self._waiting_since_s = self._clock()
+        return taken - start
+
+    def _send_chunk(
+        self,
+        producer: Producer,
+        numbered: Numbered[Any, Any],
+        first: int,
+        stop: int,
+        until_s: float,
+    ) -> int:
+        """Hand events over until one cannot be; gives the first one that was not."""
+        produce: Callable[..., None] = producer.produce
+        acknowledge, fail = self._acknowledged.append, self._on_failure
+        number = numbered.first + first
+        last_topic, count = "", 0
+        try:
+            for topic, key, value, headers, partition_hash in numbered.batch.messages(first, stop):
+                if topic != last_topic:
+                    known = self._topics.partition_count(topic, max(0.0, until_s - self._clock()))
+                    if known is None:
+                        break
+                    last_topic, count = topic, known
+                try:
+                    produce(
+                        topic,
+                        value,
+                        key,
+                        partition_hash % count,
+                        _Delivery(number, acknowledge, fail),
+                        None,
+                        0,
+                        headers,
+                    )
+                except KafkaException as error:
+                    self._on_refused_call(number, error.args[0])
+                number += 1
+        except BufferError:
+            pass
+        return number - numbered.first
+
+    def poll(self, timeout_s: float) -> Outcome:
+        producer = self._opened()
+        producer.poll(timeout_s)
+        self._raise_error()
+        outcome = self._take_outcome()
+        if outcome.acknowledged:
+            self._away_since_s = None
+            self._waiting_since_s = self._clock() if len(producer) else None
+        elif self._away_since_s is not None and self._clock() >= self._probe_at_s:
+            self._probe(producer)
+        return outcome
+
+    def state(self) -> SinkState:
+        servers = self._config.get("bootstrap.servers", "")
+        now_s = self._clock()
+        if self._away_since_s is not None:
+            since_s = now_s - self._away_since_s
+            return SinkState(
+                False,
+                f"no Kafka broker of {servers} answers for {since_s:.0f} s: {self._away_reason}",
+            )
+        if self._producer is not None and self._topics.missing:
+            missing = self._topics.missing
+            return SinkState(False, "; ".join(missing.values()), tuple(missing))
+        if self._waiting_since_s is not None and now_s - self._waiting_since_s > _SILENCE_S:
+            return SinkState(
+                False,
+                f"Kafka at {servers} has acknowledged nothing for "
+                f"{now_s - self._waiting_since_s:.0f} s; are enough replicas in sync?",
+            )
+        return SinkState(True, f"Kafka at {servers} takes events")
+
+    def close(self, deadline_s: float) -> Outcome:
+        producer, self._producer = self._producer, None
+        if producer is None:
+            return Outcome()
+        producer.flush(deadline_s)
+        self._is_closing = True
+        producer.purge()
+        producer.poll(0)
+        return self._take_outcome()
+
+    def _opened(self) -> Producer:
+        if self._producer is None:
+            raise RuntimeError("the sink is not open")
+        self._raise_error()
+        return self._producer
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _take_outcome(self) -> Outcome:
+        # The callbacks on their way hold the append of this very list.
+        outcome = Outcome(tuple(self._acknowledged), tuple(self._failed))
+        self._acknowledged.clear()
+        self._failed.clear()
+        return outcome
+
+    def _admin(self) -> AdminClient:
+        config = {
+            name: value
+            for name, value in self._config.items()
+            if name.startswith(
+                ("bootstrap.", "client.", "sasl.", "security.", "ssl.", "enable.ssl.")
+            )
+        }
+        return AdminClient(config, logger=_client_logger)
+
+    def _first_contact(self, producer: Producer) -> None:
+        until_s = self._clock() + _FIRST_CONTACT_S
+        self._away_since_s = self._clock()
+        while self._away_since_s is not None and self._clock() < until_s:
+            self._probe(producer)
+            producer.poll(0)
+            self._raise_error()
+
+    def _probe(self, producer: Producer) -> None:
+        """Ask for the brokers, so that their return is seen when nothing is on its way."""
+        self._probe_at_s = self._clock() + _PROBE_PAUSE_S
+        try:
+            brokers = producer.list_topics("", timeout=_PROBE_S).brokers
+        except KafkaException:
+            return
+        if brokers:
+            self._away_since_s = None
+
+    def _on_client_error(self, error: KafkaError) -> None:
+        """An error that is not about one message; the client calls this from `poll`."""
+        refused = refusal(error, "The Kafka broker")
+        if refused is not None:
+            self._fail_all(refused)
+        elif error.fatal():
+            self._fail_all(SinkRestartError(f"The Kafka client gave up: {reason(error)}."))
+        elif error.code() == KafkaError._ALL_BROKERS_DOWN:
+            if self._away_since_s is None:
+                self._away_since_s = self._clock()
+        else:
+            self._away_reason = reason(error)
+
+    def _on_failure(self, number: int, error: KafkaError, report: Report) -> None:
+        """The delivery report of a message that was not delivered."""
+        if self._is_closing:
+            return
+        topic = report.topic()
+        refused = refusal(error, f"The topic {topic}")
+        if refused is not None:
+            self._fail_all(refused)
+        elif error.code() in OF_THE_EVENT:
+            self._failed.append(Failure(number, f"Kafka refuses it: {reason(error)}"))
+        elif error.code() in OF_THE_BATCH:
+            self._on_refused_batch(number, error, report)
+        else:
+            self._fail_all(
+                SinkRestartError(f"Events for the topic {topic} were lost: {reason(error)}.")
+            )
+
+    def _on_refused_batch(self, number: int, error: KafkaError, report: Report) -> None:
+        """The client never puts a message that is larger than a batch together with others, so a
+        larger one was refused alone; a smaller one is tried again in a smaller batch."""
+        size_bytes = _size_bytes(report)
+        if size_bytes > self._batch_bytes or self._batch_bytes == 1:
+            self._failed.append(
+                Failure(number, f"Kafka refuses its {size_bytes} bytes: {reason(error)}")
+            )
+            return
+        if self._error is not None:
+            return
+        self._batch_bytes = max(1, self._batch_bytes // _BATCH_DIVISOR)
+        self._fail_all(
+            SinkRestartError(
+                f"The topic {report.topic()} refuses a batch of events: {reason(error)}. Going on "
+                f"with batches of {self._batch_bytes} bytes; set {PREFIX}batch.size below the "
+                "topic's max.message.bytes."
+            )
+        )
+
+    def _on_refused_call(self, number: int, error: KafkaError) -> None:
+        """The client did not even take the message."""
+        if error.code() in OF_THE_EVENT or error.code() in OF_THE_BATCH:
+            self._failed.append(Failure(number, f"the Kafka client refuses it: {reason(error)}"))
+        else:
+            raise SinkRestartError(f"The Kafka client does not take events: {reason(error)}.")
+
+    def _fail_all(self, error: SidecarError) -> None:
+        if self._error is None:
+            logger.debug("the sink stops", extra=fields(reason=str(error)))
+            self._error = error
+
+
+class _Delivery:
+    """The number of one message, called back with its delivery report."""
+
+    __slots__ = ("_acknowledge", "_fail", "_number")
+
+    def __init__(
+        self,
+        number: int,
+        acknowledge: Callable[[int], None],
+        fail: Callable[[int, KafkaError, Report], None],
+    ) -> None:
+        self._number = number
+        self._acknowledge = acknowledge
+        self._fail = fail
+
+    def __call__(self, error: KafkaError | None, report: Report) -> None:
+        if error is None:
+            self._acknowledge(self._number)
+        else:
+            self._fail(self._number, error, report)
+
+
+def _size_bytes(report: Report) -> int:
+    return len(report.key() or b"") + len(report.value() or b"")

@@ -1,0 +1,61 @@
+"""What the error codes of a Kafka client mean for delivery."""
+
+from confluent_kafka import KafkaError
+
+from sidecar.errors import RefusedError
+
+AUTHENTICATION = frozenset(
+    {
+        KafkaError._AUTHENTICATION,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.UNSUPPORTED_SASL_MECHANISM,
+        KafkaError.ILLEGAL_SASL_STATE,
+    }
+)
+AUTHORISATION = frozenset(
+    {
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+OF_THE_EVENT = frozenset(
+    {
+        KafkaError.INVALID_MSG_SIZE,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_TIMESTAMP,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        KafkaError._BAD_MSG,
+        KafkaError._INVALID_ARG,
+    }
+)
+"""The broker, or the client itself, will never take this event."""
+OF_THE_BATCH = frozenset(
+    {
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError._INVALID_DIFFERENT_RECORD,
+    }
+)
+"""The broker refused the batch that the event was in; the event alone may be good."""
+
+
+def refusal(error: KafkaError, subject: str) -> RefusedError | None:
+    """The error to raise when `error` says that `subject` is refused, else None."""
+    if error.code() in AUTHENTICATION:
+        return RefusedError(
+            f"{subject} refuses the login: {reason(error)}. Check kafka.producer.sasl.* "
+            "(mechanism, user name, password)."
+        )
+    if error.code() in AUTHORISATION:
+        return RefusedError(
+            f"{subject} refuses this user: {reason(error)}. Allow it to write and describe the "
+            "topics, and to create them where topic.creation.enable=true."
+        )
+    return None
+
+
+def reason(error: KafkaError) -> str:
+    """The client's words, without the final full stop."""
+    return error.str().rstrip(". ")

@@ -1,0 +1,145 @@
+"""How many partitions a topic has; and what is done about a topic that does not exist."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from sidecar.errors import ConfigError
+from sidecar.sinks.kafka.refusals import reason, refusal
+
+_PREFIX = "topic.creation.default."
+_REFRESH_S = 300.0
+_PAUSE_S = 1.0
+_LOOKUP_S = 2.0
+_CREATION_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCreation:
+    """How a missing topic is made; -1 leaves a number to the broker."""
+
+    partitions: int = -1
+    replication_factor: int = -1
+    settings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def topic_creation(enabled: bool, defaults: Mapping[str, str]) -> TopicCreation | None:
+    """From `topic.creation.enable` and `topic.creation.default.*`. Raises ConfigError."""
+    if not enabled:
+        return None
+    settings = dict(defaults)
+    return TopicCreation(
+        _count("partitions", settings.pop("partitions", "-1")),
+        _count("replication.factor", settings.pop("replication.factor", "-1")),
+        MappingProxyType(settings),
+    )
+
+
+def _count(name: str, text: str) -> int:
+    if text.strip() == "-1" or (text.strip().isdecimal() and int(text) > 0):
+        return int(text)
+    raise ConfigError(f"`{_PREFIX}{name}` must be a positive number or -1, not `{text}`.")
+
+
+class Topics:
+    """Partition counts as the broker tells them, asked again every five minutes.
+
+    A topic that is not there is asked for at most once a second; `missing` says why it is not, a
+    sentence for each.
+    """
+
+    def __init__(
+        self,
+        lookup: Callable[..., Any],
+        admin: Callable[[], AdminClient],
+        creation: TopicCreation | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`lookup` is `Producer.list_topics`; `admin` makes a client when a topic is to be made."""
+        self._lookup = lookup
+        self._admin = admin
+        self._creation = creation
+        self._clock = clock
+        self._counts: dict[str, int] = {}
+        self._ask_at_s: dict[str, float] = {}
+        self.missing: dict[str, str] = {}
+
+    def partition_count(self, topic: str, timeout_s: float) -> int | None:
+        """None when it is not known now. Raises RefusedError, or ConfigError for a bad name."""
+        now_s = self._clock()
+        if now_s >= self._ask_at_s.get(topic, 0.0):
+            count = self._ask(topic, min(timeout_s, _LOOKUP_S))
+            if count is not None:
+                self._counts[topic] = count
+                self.missing.pop(topic, None)
+            known = topic in self._counts
+            self._ask_at_s[topic] = self._clock() + (_REFRESH_S if known else _PAUSE_S)
+        return self._counts.get(topic)
+
+    def _ask(self, topic: str, timeout_s: float) -> int | None:
+        try:
+            metadata = self._lookup(topic, timeout=timeout_s).topics[topic]
+        except KafkaException as error:
+            raise_refusal(error.args[0], "The Kafka broker")
+            return None
+        if metadata.error is None:
+            return len(metadata.partitions) or None
+        self._without_metadata(topic, metadata.error)
+        return None
+
+    def _without_metadata(self, topic: str, error: KafkaError) -> None:
+        raise_refusal(error, f"The topic {topic}")
+        match error.code():
+            case KafkaError.UNKNOWN_TOPIC_OR_PART | KafkaError._UNKNOWN_TOPIC:
+                self._counts.pop(topic, None)
+                if self._creation is not None:
+                    self._create(topic, self._creation)
+                else:
+                    self.missing[topic] = (
+                        f"the topic {topic} does not exist; create it, or set "
+                        "topic.creation.enable=true"
+                    )
+            case KafkaError.TOPIC_EXCEPTION:
+                raise ConfigError(
+                    f"`{topic}` cannot be the name of a Kafka topic: {reason(error)}. "
+                    "Change topic.prefix."
+                )
+            case _:
+                self.missing[topic] = f"the topic {topic} is not ready: {reason(error)}"
+
+    def _create(self, topic: str, creation: TopicCreation) -> None:
+        new_topic = NewTopic(
+            topic,
+            num_partitions=creation.partitions,
+            replication_factor=creation.replication_factor,
+            config=dict(creation.settings),
+        )
+        self.missing[topic] = f"the topic {topic} has just been created"
+        try:
+            futures = self._admin().create_topics([new_topic], request_timeout=_CREATION_S)
+            futures[topic].result(_CREATION_S)
+        except TimeoutError:
+            self.missing[topic] = f"the topic {topic} cannot be created: the broker does not answer"
+        except KafkaException as exception:
+            error = exception.args[0]
+            raise_refusal(error, f"The creation of the topic {topic}")
+            if error.code() == KafkaError.INVALID_CONFIG:
+                raise ConfigError(
+                    f"The topic {topic} cannot be created with `{_PREFIX}*`: {reason(error)}."
+                ) from exception
+            if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                self.missing[topic] = f"the topic {topic} cannot be created: {reason(error)}"
+
+
+def raise_refusal(error: KafkaError, subject: str) -> None:
+    """Raises RefusedError when that is what the error means."""
+    refused = refusal(error, subject)
+    if refused is not None:
+        raise refused

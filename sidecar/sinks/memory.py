@@ -1,0 +1,92 @@
+"""A sink in memory, for tests and trials. It acknowledges at once, or when it is told to."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sidecar.delivery import Message, Numbered
+from sidecar.errors import SidecarError
+from sidecar.sinks.base import Failure, Outcome, SinkState
+
+
+class MemorySink:
+    """Keeps every message that it took in `messages`, in order, with its number.
+
+    With `automatic` false nothing is acknowledged before `acknowledge` or `fail` is called.
+    `capacity` bounds the events that wait for that.
+    """
+
+    def __init__(self, *, automatic: bool = True, capacity: int | None = None) -> None:
+        self.messages: list[tuple[int, Message]] = []
+        self.waiting: list[int] = []
+        self.is_open = False
+        self._automatic = automatic
+        self._capacity = capacity
+        self._acknowledged: list[int] = []
+        self._failed: list[Failure] = []
+        self._error: SidecarError | None = None
+        self._away: str | None = None
+
+    def open(self) -> None:
+        self.is_open = True
+
+    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+        self._raise_error()
+        if self._away is not None:
+            return 0
+        stop = len(numbered.batch)
+        if self._capacity is not None:
+            stop = min(stop, start + self._capacity - len(self.waiting))
+        if stop <= start:
+            return 0
+        numbers = range(numbered.first + start, numbered.first + stop)
+        self.messages.extend(zip(numbers, numbered.batch.messages(start, stop), strict=True))
+        if self._automatic:
+            self._acknowledged.extend(numbers)
+        else:
+            self.waiting.extend(numbers)
+        return stop - start
+
+    def poll(self, timeout_s: float) -> Outcome:
+        """Never waits."""
+        self._raise_error()
+        outcome = Outcome(tuple(self._acknowledged), tuple(self._failed))
+        self._acknowledged.clear()
+        self._failed.clear()
+        return outcome
+
+    def state(self) -> SinkState:
+        if self._away is not None:
+            return SinkState(False, self._away)
+        return SinkState(True, f"{len(self.messages)} events are in memory")
+
+    def close(self, deadline_s: float) -> Outcome:
+        self.is_open = False
+        self._error = None
+        self.waiting.clear()
+        return self.poll(0)
+
+    def acknowledge(self, numbers: Iterable[int] | None = None) -> None:
+        """Let these waiting events be safe; all of them without an argument."""
+        for number in list(self.waiting) if numbers is None else list(numbers):
+            self.waiting.remove(number)
+            self._acknowledged.append(number)
+
+    def fail(self, number: int, reason: str) -> None:
+        """Let one waiting event fail alone."""
+        self.waiting.remove(number)
+        self._failed.append(Failure(number, reason))
+
+    def go_away(self, sentence: str) -> None:
+        """Take nothing until `come_back`."""
+        self._away = sentence
+
+    def come_back(self) -> None:
+        self._away = None
+
+    def raise_next(self, error: SidecarError) -> None:
+        """Raise this from `send` and `poll` until the sink is closed."""
+        self._error = error
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error

@@ -1,0 +1,93 @@
+"""Events on standard output, one JSON line each; safe once the reader's pipe has taken them."""
+
+import errno
+import os
+import select
+import sys
+import time
+from typing import Any
+
+from sidecar.delivery import Numbered
+from sidecar.errors import SinkError
+from sidecar.sinks.base import Outcome, SinkState
+
+_CHUNK_EVENTS = 1000
+
+
+class StdoutSink:
+    """Writes whole chunks of lines, in pieces that a pipe takes without blocking."""
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        """`descriptor` stands for standard output in tests."""
+        self._given_descriptor = descriptor
+        self._descriptor = -1
+        self._pending = memoryview(b"")
+        self._numbers = range(0)
+        self._acknowledged: list[int] = []
+        self._events = 0
+
+    def open(self) -> None:
+        if self._given_descriptor is None:
+            sys.stdout.flush()
+            self._descriptor = sys.stdout.fileno()
+        else:
+            self._descriptor = self._given_descriptor
+
+    def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+        """Takes a chunk once the one before it is written."""
+        until_s = time.monotonic() + deadline_s
+        taken = 0
+        while start + taken < len(numbered.batch):
+            if not self._write(until_s - time.monotonic()):
+                break
+            first = start + taken
+            stop = min(len(numbered.batch), first + _CHUNK_EVENTS)
+            self._pending = memoryview(numbered.batch.ndjson(first, stop))
+            self._numbers = range(numbered.first + first, numbered.first + stop)
+            taken += stop - first
+        self._write(until_s - time.monotonic())
+        return taken
+
+    def poll(self, timeout_s: float) -> Outcome:
+        self._write(timeout_s)
+        outcome = Outcome(acknowledged=tuple(self._acknowledged))
+        self._acknowledged.clear()
+        return outcome
+
+    def state(self) -> SinkState:
+        if self._pending:
+            return SinkState(False, "the reader of standard output does not keep up")
+        return SinkState(True, f"{self._events} events are written to standard output")
+
+    def close(self, deadline_s: float) -> Outcome:
+        try:
+            return self.poll(deadline_s)
+        except SinkError:
+            return Outcome(acknowledged=tuple(self._acknowledged))
+        finally:
+            self._pending = memoryview(b"")
+            self._numbers = range(0)
+            self._acknowledged.clear()
+
+    def _write(self, timeout_s: float) -> bool:
+        """Write the pending chunk; True when nothing is left of it."""
+        until_s = time.monotonic() + timeout_s
+        while self._pending:
+            wait_s = max(0.0, until_s - time.monotonic())
+            if not select.select([], [self._descriptor], [], wait_s)[1]:
+                return False
+            try:
+                # A pipe that is ready takes PIPE_BUF bytes without blocking.
+                written = os.write(self._descriptor, self._pending[: select.PIPE_BUF])
+            except OSError as error:
+                if error.errno == errno.EAGAIN:
+                    continue
+                raise SinkError(
+                    f"Standard output cannot be written: {error.strerror}. "
+                    "Its reader is gone; start both again."
+                ) from error
+            self._pending = self._pending[written:]
+        self._events += len(self._numbers)
+        self._acknowledged.extend(self._numbers)
+        self._numbers = range(0)
+        return True

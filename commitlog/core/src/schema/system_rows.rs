@@ -1,11 +1,13 @@
 //! The schema out of the rows of `system_schema`.
 
+mod rows;
+
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 
 use super::column_history::keep_latest;
 use super::type_name::{UserTypeDeclaration, UserTypes, expression};
-use super::{Column, ColumnKind, Schema, SchemaError, Table, TableId, TableKind};
+use super::{Column, Schema, SchemaError, Table, TableId, TableKind};
+use rows::{ColumnRow, DroppedColumnRow, Kind, Rows, TableRow, TypeRow};
 
 /// Reads the rows of `system_schema.*` as they come over CQL, in one JSON object:
 ///
@@ -39,6 +41,13 @@ use super::{Column, ColumnKind, Schema, SchemaError, Table, TableId, TableKind};
 /// user type whose rows do not fit together (such as a table without partition key, which can be
 /// read when it is dropped at that moment: read again then).
 pub fn parse_system_rows(json: &[u8]) -> Result<Schema, SchemaError> {
+    // Without this a JSON array would be read as well: as the lists in the order of the struct.
+    if json.trim_ascii_start().first() != Some(&b'{') {
+        return Err(SchemaError::Syntax {
+            line: 1,
+            what: "expected a JSON object with the rows of system_schema".to_owned(),
+        });
+    }
     let rows: Rows = serde_json::from_slice(json).map_err(|error| SchemaError::Syntax {
         line: error.line(),
         what: error.to_string(),
@@ -64,85 +73,6 @@ pub fn parse_system_rows(json: &[u8]) -> Result<Schema, SchemaError> {
         read.push(table(&row, columns, dropped, &types)?);
     }
     Ok(Schema::new(read))
-}
-
-#[derive(Deserialize)]
-struct Rows {
-    #[serde(default)]
-    tables: Vec<TableRow>,
-    #[serde(default)]
-    views: Vec<TableRow>,
-    #[serde(default)]
-    columns: Vec<ColumnRow>,
-    #[serde(default)]
-    dropped_columns: Vec<DroppedColumnRow>,
-    #[serde(default)]
-    types: Vec<TypeRow>,
-}
-
-/// A row of `tables` or `views`.
-#[derive(Deserialize)]
-struct TableRow {
-    keyspace_name: String,
-    #[serde(rename = "table_name", alias = "view_name")]
-    name: String,
-    id: String,
-    cdc: Option<bool>,
-    flags: Option<Vec<String>>,
-    #[serde(skip)]
-    is_view: bool,
-}
-
-#[derive(Deserialize)]
-struct ColumnRow {
-    keyspace_name: String,
-    table_name: String,
-    column_name: String,
-    #[serde(rename = "type")]
-    type_name: String,
-    kind: Kind,
-    position: i32,
-    clustering_order: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct DroppedColumnRow {
-    keyspace_name: String,
-    table_name: String,
-    column_name: String,
-    #[serde(rename = "type")]
-    type_name: String,
-    kind: Option<Kind>,
-    /// Milliseconds.
-    dropped_time: i64,
-}
-
-#[derive(Deserialize)]
-struct TypeRow {
-    keyspace_name: String,
-    type_name: String,
-    field_names: Vec<String>,
-    field_types: Vec<String>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    PartitionKey,
-    Clustering,
-    Static,
-    Regular,
-}
-
-impl From<Kind> for ColumnKind {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::PartitionKey => Self::PartitionKey,
-            Kind::Clustering => Self::Clustering,
-            Kind::Static => Self::Static,
-            Kind::Regular => Self::Regular,
-        }
-    }
 }
 
 type ByTable<T> = FxHashMap<(String, String), Vec<T>>;

@@ -48,7 +48,7 @@ impl<'a> TokenCursor<'a> {
     pub fn expected(&self, what: &str) -> SchemaError {
         let found = match self.peek() {
             Some(token) => token.to_string(),
-            None => "the end of the statement".to_owned(),
+            None => "the end".to_owned(),
         };
         self.error(format!("expected {what}, found {found}"))
     }

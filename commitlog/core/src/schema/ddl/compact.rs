@@ -9,14 +9,17 @@ use crate::schema::{Column, ColumnKind, Table};
 /// Without clustering columns its columns are static ones, and a clustering column `column1` and a
 /// regular column `value` are added, which CQL never fills. With clustering columns but no other
 /// column it gets a regular column `value` without content. A name that is taken gets the next free
-/// number behind it.
-pub(super) fn add_hidden_columns(table: &mut Table) {
+/// number behind it. `clustering_name` is the name of the clustering column where the text gives it.
+pub(super) fn add_hidden_columns(table: &mut Table, clustering_name: Option<&String>) {
     if table.clustering.is_empty() {
         let counter = (table.columns.iter()).any(|column| column.cql_type == CqlType::Counter);
         for column in &mut table.columns {
             column.kind = ColumnKind::Static;
         }
-        let clustering = free_name(table, |n| format!("column{}", n + 1));
+        let clustering = match clustering_name {
+            Some(name) => name.clone(),
+            None => free_name(table, |n| format!("column{}", n + 1)),
+        };
         let value = value_name(table);
         let value_type = if counter {
             CqlType::Counter

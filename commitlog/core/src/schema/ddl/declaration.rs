@@ -74,15 +74,13 @@ impl TableDeclaration {
             .iter()
             .map(|name| key(name, ColumnKind::PartitionKey))
             .collect::<Result<Vec<_>, _>>()?;
-        // The schema.cql of a 3.11 snapshot lists the hidden clustering column of a compact table
-        // in PRIMARY KEY and nowhere else.
-        let clustering = self
-            .keys
-            .clustering
-            .iter()
-            .filter(|name| !self.options.compact_storage || self.live_column(name).is_some())
-            .map(|name| key(name, ColumnKind::Clustering))
-            .collect::<Result<Vec<_>, _>>()?;
+        let clustering = if self.hides_clustering() {
+            Vec::new()
+        } else {
+            (self.keys.clustering.iter())
+                .map(|name| key(name, ColumnKind::Clustering))
+                .collect::<Result<Vec<_>, _>>()?
+        };
         let mut table = Table {
             id: self.id,
             keyspace: self.keyspace.clone(),
@@ -95,12 +93,22 @@ impl TableDeclaration {
             columns: self.resolve_columns(types)?,
         };
         if self.options.compact_storage {
-            compact::add_hidden_columns(&mut table);
+            // Cassandra names the hidden clustering column without declaring it: 5.0 in CLUSTERING
+            // ORDER BY, the schema.cql of a 3.11 snapshot in PRIMARY KEY.
+            let mut named = (self.options.ordered_columns()).chain(&self.keys.clustering);
+            let undeclared = named.find(|name| self.live_column(name).is_none());
+            compact::add_hidden_columns(&mut table, undeclared);
         }
         table.counter = (table.columns.iter()).any(|column| column.cql_type == CqlType::Counter);
         keep_latest(&mut table.columns);
         table.sort_columns();
         Ok(table)
+    }
+
+    /// Whether this is a compact table whose clustering column the text does not declare.
+    fn hides_clustering(&self) -> bool {
+        let mut clustering = self.keys.clustering.iter();
+        self.options.compact_storage && clustering.all(|name| self.live_column(name).is_none())
     }
 
     /// The columns outside of the primary key, dropped ones too.

@@ -10,13 +10,25 @@ pub(super) struct Options {
     pub id: Option<TableId>,
     pub cdc: bool,
     pub compact_storage: bool,
-    /// Clustering columns in descending order.
-    pub descending: Vec<String>,
+    /// The columns of CLUSTERING ORDER BY, as written.
+    order: Vec<(String, Order)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Ascending,
+    Descending,
 }
 
 impl Options {
     pub fn is_descending(&self, column: &str) -> bool {
-        self.descending.iter().any(|name| name == column)
+        let mut order = self.order.iter();
+        order.any(|(name, order)| name == column && *order == Order::Descending)
+    }
+
+    /// The columns of CLUSTERING ORDER BY.
+    pub fn ordered_columns(&self) -> impl Iterator<Item = &String> {
+        self.order.iter().map(|(name, _)| name)
     }
 
     /// Reads `WITH option AND option …` up to the end of the statement, if it is there.
@@ -56,11 +68,13 @@ impl Options {
         tokens.expect_symbol('(')?;
         loop {
             let column = tokens.expect_name("a clustering column")?;
-            if tokens.take_word("desc") {
-                self.descending.push(column);
+            let order = if tokens.take_word("desc") {
+                Order::Descending
             } else {
                 tokens.take_word("asc");
-            }
+                Order::Ascending
+            };
+            self.order.push((column, order));
             if !tokens.take_symbol(',') {
                 return tokens.expect_symbol(')');
             }

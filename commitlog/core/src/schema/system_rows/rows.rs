@@ -1,0 +1,84 @@
+//! The rows of `system_schema`, with the columns that are read.
+
+use serde::Deserialize;
+
+use crate::schema::ColumnKind;
+
+#[derive(Deserialize)]
+pub(super) struct Rows {
+    #[serde(default)]
+    pub tables: Vec<TableRow>,
+    #[serde(default)]
+    pub views: Vec<TableRow>,
+    #[serde(default)]
+    pub columns: Vec<ColumnRow>,
+    #[serde(default)]
+    pub dropped_columns: Vec<DroppedColumnRow>,
+    #[serde(default)]
+    pub types: Vec<TypeRow>,
+}
+
+/// A row of `tables` or `views`.
+#[derive(Deserialize)]
+pub(super) struct TableRow {
+    pub keyspace_name: String,
+    #[serde(rename = "table_name", alias = "view_name")]
+    pub name: String,
+    pub id: String,
+    pub cdc: Option<bool>,
+    pub flags: Option<Vec<String>>,
+    #[serde(skip)]
+    pub is_view: bool,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ColumnRow {
+    pub keyspace_name: String,
+    pub table_name: String,
+    pub column_name: String,
+    #[serde(rename = "type")]
+    pub type_name: String,
+    pub kind: Kind,
+    pub position: i32,
+    pub clustering_order: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct DroppedColumnRow {
+    pub keyspace_name: String,
+    pub table_name: String,
+    pub column_name: String,
+    #[serde(rename = "type")]
+    pub type_name: String,
+    pub kind: Option<Kind>,
+    /// Milliseconds.
+    pub dropped_time: i64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TypeRow {
+    pub keyspace_name: String,
+    pub type_name: String,
+    pub field_names: Vec<String>,
+    pub field_types: Vec<String>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    PartitionKey,
+    Clustering,
+    Static,
+    Regular,
+}
+
+impl From<Kind> for ColumnKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::PartitionKey => Self::PartitionKey,
+            Kind::Clustering => Self::Clustering,
+            Kind::Static => Self::Static,
+            Kind::Regular => Self::Regular,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Schemas out of the rows of `system_schema`.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use commitlog_core::schema::{SchemaError, parse_cql, parse_system_rows};
+use serde_json::{Value, json};
+
+const ID: &str = "483d7350-e5c9-11f1-998c-b39dc08f01bb";
+
+fn rows() -> Value {
+    let column = |table: &str, name: &str, type_name: &str, kind: &str, position: i32| {
+        json!({
+            "keyspace_name": "ks", "table_name": table, "column_name": name, "type": type_name,
+            "kind": kind, "position": position, "clustering_order": "none",
+            "column_name_bytes": "0x00",
+        })
+    };
+    let mut descending = column("t", "K 2", "text", "clustering", 1);
+    descending["clustering_order"] = json!("desc");
+    let mut ascending = column("t", "k1", "frozen<list<int>>", "clustering", 0);
+    ascending["clustering_order"] = json!("asc");
+    json!({
+        "tables": [
+            {"keyspace_name": "ks", "table_name": "t", "id": ID, "cdc": true,
+             "flags": ["compound"], "comment": "", "gc_grace_seconds": 864_000},
+            {"keyspace_name": "ks", "table_name": "c", "cdc": null, "flags": ["compound", "counter"],
+             "id": "4d64e0c0-e5c9-11f1-998c-b39dc08f01bb"},
+            {"keyspace_name": "ks", "table_name": "compact", "flags": null,
+             "id": "5a1c395e-b41f-11e5-9f22-ba0be0483c18"},
+            {"keyspace_name": "ks", "table_name": "dense", "flags": ["dense"],
+             "id": "5a1c395e-b41f-11e5-9f22-ba0be0483c19"},
+        ],
+        "views": [
+            {"keyspace_name": "ks", "view_name": "mv", "base_table_name": "t", "cdc": false,
+             "id": "5a1c395e-b41f-11e5-9f22-ba0be0483c20", "include_all_columns": false},
+        ],
+        "columns": [
+            descending,
+            ascending,
+            column("t", "p2", "uuid", "partition_key", 1),
+            column("t", "p1", "int", "partition_key", 0),
+            column("t", "u", "outer", "regular", -1),
+            column("t", "fu", "frozen<outer>", "regular", -1),
+            column("t", "back", "int", "regular", -1),
+            column("t", "s", "set<text>", "static", -1),
+            column("c", "k", "int", "partition_key", 0),
+            column("c", "n", "counter", "regular", -1),
+            column("compact", "k", "int", "partition_key", 0),
+            column("compact", "column1", "text", "clustering", 0),
+            column("compact", "value", "blob", "regular", -1),
+            column("compact", "a", "int", "static", -1),
+            column("dense", "k", "int", "partition_key", 0),
+            column("dense", "c", "'org.apache.cassandra.db.marshal.BytesType'", "clustering", 0),
+            column("dense", "value", "empty", "regular", -1),
+            column("mv", "back", "int", "partition_key", 0),
+            column("mv", "p1", "int", "clustering", 0),
+            column("mv", "p2", "uuid", "clustering", 1),
+            column("mv", "k1", "frozen<list<int>>", "clustering", 2),
+            column("mv", "K 2", "text", "clustering", 3),
+            column("made_meanwhile", "k", "int", "partition_key", 0),
+        ],
+        "dropped_columns": [
+            {"keyspace_name": "ks", "table_name": "t", "column_name": "gone",
+             "type": "map<int, text>", "kind": "static", "dropped_time": 1_795_278_812_117_i64},
+            {"keyspace_name": "ks", "table_name": "t", "column_name": "old", "type": "int",
+             "kind": null, "dropped_time": 5},
+            {"keyspace_name": "ks", "table_name": "t", "column_name": "back", "type": "int",
+             "kind": "regular", "dropped_time": 6},
+        ],
+        "types": [
+            {"keyspace_name": "ks", "type_name": "outer", "field_names": ["a", "B"],
+             "field_types": ["frozen<inner>", "text"]},
+            {"keyspace_name": "ks", "type_name": "inner", "field_names": ["x"],
+             "field_types": ["int"]},
+        ],
+    })
+}
+
+#[test]
+fn rows_equal_the_same_schema_as_cql() {
+    let cql = r#"
+        CREATE TYPE ks.inner (x int);
+        CREATE TYPE ks.outer (a frozen<inner>, "B" text);
+        CREATE TABLE ks.t (
+            p1 int, p2 uuid, k1 frozen<list<int>>, "K 2" text, s set<text> static, fu frozen<outer>,
+            u outer, gone map<int, text> static, old int, back int,
+            PRIMARY KEY ((p1, p2), k1, "K 2")
+        ) WITH ID = 483d7350-e5c9-11f1-998c-b39dc08f01bb
+            AND CLUSTERING ORDER BY (k1 ASC, "K 2" DESC) AND cdc = true;
+        ALTER TABLE ks.t DROP gone USING TIMESTAMP 1795278812117000;
+        ALTER TABLE ks.t DROP old USING TIMESTAMP 5000;
+        ALTER TABLE ks.t DROP back USING TIMESTAMP 6000;
+        ALTER TABLE ks.t ADD back int;
+        CREATE TABLE ks.c (k int PRIMARY KEY, n counter)
+            WITH ID = 4d64e0c0-e5c9-11f1-998c-b39dc08f01bb;
+        CREATE TABLE ks.compact (k int PRIMARY KEY, a int)
+            WITH COMPACT STORAGE AND ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18;
+        CREATE TABLE ks.dense (k int, c blob, PRIMARY KEY (k, c))
+            WITH COMPACT STORAGE AND ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c19;
+        CREATE MATERIALIZED VIEW ks.mv AS SELECT back, p1, p2, k1, "K 2" FROM ks.t
+            WHERE back IS NOT NULL PRIMARY KEY (back, p1, p2, k1, "K 2")
+            WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c20 AND cdc = false;"#;
+    let from_rows = parse_system_rows(rows().to_string().as_bytes()).unwrap();
+    let from_cql = parse_cql(cql).unwrap();
+    assert_eq!(from_rows.tables(), from_cql.tables());
+    assert_eq!(from_rows, from_cql);
+}
+
+#[test]
+fn absent_lists_are_empty() {
+    assert!(parse_system_rows(b"{}").unwrap().is_empty());
+    assert!(
+        parse_system_rows(br#"{"columns": [], "more": 1}"#)
+            .unwrap()
+            .is_empty()
+    );
+}
+
+/// The error of the rows after a change, as text.
+fn error_after(change: impl Fn(&mut Value)) -> String {
+    let mut rows = rows();
+    change(&mut rows);
+    let error = parse_system_rows(rows.to_string().as_bytes()).unwrap_err();
+    assert!(matches!(error, SchemaError::Table { .. }));
+    error.to_string()
+}
+
+#[test]
+fn rows_that_do_not_fit_together() {
+    let cases: [(&str, Value, &str); 8] = [
+        (
+            "/tables/0/id",
+            json!("483d"),
+            "schema: ks.t: its id is not a UUID",
+        ),
+        (
+            "/columns/3/position",
+            json!(2),
+            "schema: ks.t: a partition key column is missing",
+        ),
+        (
+            "/columns/1/kind",
+            json!("regular"),
+            "schema: ks.t: a clustering column is missing",
+        ),
+        (
+            "/columns/8/kind",
+            json!("static"),
+            "schema: ks.c: it has no partition key",
+        ),
+        (
+            "/columns/4/type",
+            json!("list<outer"),
+            "schema: ks.t: column u: type list<outer: expected `>`, found the end",
+        ),
+        (
+            "/types/0/field_types/0",
+            json!("frozen<none>"),
+            "schema: ks.outer: there is no type ks.none",
+        ),
+        (
+            "/types/0/field_types",
+            json!(["int"]),
+            "schema: ks.outer: the type has 2 field names and 1 field types",
+        ),
+        (
+            "/dropped_columns/0/dropped_time",
+            json!(i64::MAX),
+            "schema: ks.t: column gone: dropped_time is out of range",
+        ),
+    ];
+    for (pointer, value, message) in cases {
+        let change = |rows: &mut Value| *rows.pointer_mut(pointer).unwrap() = value.clone();
+        assert_eq!(error_after(change), message, "{pointer}");
+    }
+}
+
+#[test]
+fn json_that_is_no_schema() {
+    let texts = [
+        "",
+        "[]",
+        "CREATE TABLE",
+        r#"{"tables": [{"keyspace_name": "ks"}]}"#,
+        r#"{"columns": [{"keyspace_name": "ks", "table_name": "t", "column_name": "c", "type": "int",
+            "kind": "compact_value", "position": 0}]}"#,
+    ];
+    for text in texts {
+        let error = parse_system_rows(text.as_bytes()).unwrap_err();
+        assert!(
+            matches!(error, SchemaError::Syntax { .. }),
+            "{text}: {error}"
+        );
+    }
+}

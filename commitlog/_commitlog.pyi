@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, final
 
+__all__: list[str]
 __version__: str
 
 @final
@@ -35,7 +36,7 @@ class Schema:
     def merged(self, newer: Schema) -> Schema:
         """`newer`, with every table and column that only this one knows."""
     def tables(self) -> list[Table]: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __len__(self) -> int: ...
 
 @final
@@ -52,8 +53,8 @@ class EventFormat:
         cells: bool = True,
         op_style: Literal["native", "envelope"] = "native",
         partition_by: Literal["partition_key", "key"] = "partition_key",
-        include: Sequence[str] = (),
-        exclude: Sequence[str] = (),
+        include: Sequence[str] = ...,
+        exclude: Sequence[str] = ...,
         all_tables: bool = False,
     ) -> EventFormat:
         """`include` and `exclude` are regular expressions over `keyspace.table`, matched whole.
@@ -148,6 +149,26 @@ class EventBatch:
         """One line an event: {"topic","key","value","headers"}; key and value as JSON."""
 
 @final
+class Scan:
+    """What a scan visited. `checksum` is the wrapping 64-bit sum of all write times, TTLs, path
+    bytes and value bytes."""
+
+    @property
+    def mutations(self) -> int: ...
+    @property
+    def updates(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def markers(self) -> int: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def payload_bytes(self) -> int: ...
+    @property
+    def checksum(self) -> int: ...
+
+@final
 class SegmentReader:
     """Reads one segment forward. Not for two threads at once."""
 
@@ -175,10 +196,17 @@ class SegmentReader:
     def skip(self) -> Gap:
         """Passes over the record that the last read was blocked by."""
     def dump(
-        self, schema: Schema, *, limit: int | None = None, complete: bool = True, max_bytes: int = 1 << 20
+        self,
+        schema: Schema,
+        *,
+        limit: int | None = None,
+        complete: bool = True,
+        max_bytes: int = 1 << 20,
     ) -> bytes:
         """Next lines of the canonical dump (docs/dump-format.md); b"" at the end. Gaps are
         collected in `gaps`."""
+    def scan(self, schema: Schema, *, limit: int | None = None, complete: bool = True) -> Scan:
+        """Visits every cell to the end and makes nothing. Releases the GIL."""
     @property
     def gaps(self) -> list[Gap]:
         """Gaps met so far."""

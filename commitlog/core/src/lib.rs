@@ -26,6 +26,7 @@ mod marker;
 pub mod mutation;
 pub mod record;
 pub mod row;
+pub mod scan;
 pub mod schema;
 pub mod segment;
 mod times;

@@ -81,7 +81,19 @@ impl CellsWriter<'_> {
         let written = write_clustering(&mut comparable, components(self.plan, values));
         self.base64(&comparable);
         *self.comparable = comparable;
-        written
+        written?;
+        self.raw(b",\"ckv\":[");
+        for (index, value) in values.iter().enumerate() {
+            if index > 0 {
+                self.raw(b",");
+            }
+            match value {
+                Some(value) => self.base64(value),
+                None => self.raw(b"null"),
+            }
+        }
+        self.raw(b"]");
+        Ok(())
     }
 
     fn bound(&mut self, member: &[u8], bound: &Bound<'_, '_>) -> Result<(), ValueError> {

@@ -23,7 +23,7 @@ mod _commitlog {
     #[pymodule_export]
     use crate::format::EventFormat;
     #[pymodule_export]
-    use crate::reader::{Descriptor, SegmentReader, read_descriptor};
+    use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};
     #[pymodule_export]
     use crate::schema::{Schema, Table};
 

@@ -10,6 +10,8 @@ use commitlog_core::descriptor;
 use commitlog_core::dump::write_mutation;
 use commitlog_core::error::{DecodeError, SegmentError};
 use commitlog_core::mutation::Decoder;
+use commitlog_core::row::Row;
+use commitlog_core::scan;
 use commitlog_core::segment::{self, Fill};
 use commitlog_events::batch;
 use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
@@ -43,6 +45,19 @@ impl Descriptor {
             encrypted: descriptor.encryption.is_some(),
         }
     }
+}
+
+/// What `scan` saw.
+#[pyclass(frozen, get_all, module = "commitlog")]
+#[derive(Clone, Copy)]
+pub struct Scan {
+    mutations: u64,
+    updates: u64,
+    rows: u64,
+    markers: u64,
+    cells: u64,
+    payload_bytes: u64,
+    checksum: u64,
 }
 
 /// What changes while a segment is read.
@@ -112,16 +127,7 @@ impl State {
         complete: bool,
         max_bytes: usize,
     ) -> Result<String, SegmentError> {
-        let is_current = self
-            .decoder
-            .as_ref()
-            .is_some_and(|decoder| Arc::ptr_eq(decoder.schema(), schema));
-        if !is_current {
-            self.decoder = None;
-        }
-        let decoder = self
-            .decoder
-            .get_or_insert_with(|| Decoder::new(Arc::clone(schema)));
+        let decoder = current_decoder(&mut self.decoder, schema);
         let version = self.segment.descriptor().version;
         let name = self.segment.segment().to_owned();
         let mut out = String::new();
@@ -140,11 +146,7 @@ impl State {
                             Err(DecodeError::UnknownTable(_)) => {
                                 *self.skipped.entry("unknown_table").or_default() += 1;
                             }
-                            Err(error) => self.gaps.push(segment::Gap {
-                                start,
-                                end: Some(end),
-                                cause: format!("the mutation does not fit the schema: {error}"),
-                            }),
+                            Err(error) => self.gaps.push(undecodable(start, end, &error)),
                         }
                         if out.len() >= max_bytes {
                             break;
@@ -156,6 +158,58 @@ impl State {
         }
         Ok(out)
     }
+
+    fn scan(
+        &mut self,
+        schema: &Arc<commitlog_core::schema::Schema>,
+        limit: Option<u64>,
+        complete: bool,
+    ) -> Result<scan::Scan, SegmentError> {
+        let decoder = current_decoder(&mut self.decoder, schema);
+        let version = self.segment.descriptor().version;
+        let mut scan = scan::Scan::default();
+        loop {
+            match self.segment.fill(limit, complete)? {
+                Fill::End => return Ok(scan),
+                Fill::Gap(gap) => self.gaps.push(gap),
+                Fill::Records => {
+                    let mut row = Row::default();
+                    let mut end = self.segment.position();
+                    for record in self.segment.records() {
+                        let start = end;
+                        end = record.end;
+                        match scan.visit(decoder, version, record.payload, &mut row) {
+                            Ok(()) => {}
+                            Err(DecodeError::UnknownTable(_)) => {
+                                *self.skipped.entry("unknown_table").or_default() += 1;
+                            }
+                            Err(error) => self.gaps.push(undecodable(start, end, &error)),
+                        }
+                    }
+                    self.segment.consume(end);
+                }
+            }
+        }
+    }
+}
+
+fn undecodable(start: u64, end: u64, error: &DecodeError) -> segment::Gap {
+    segment::Gap {
+        start,
+        end: Some(end),
+        cause: format!("the mutation does not fit the schema: {error}"),
+    }
+}
+
+/// The decoder of a schema; another schema takes another one.
+fn current_decoder<'d>(
+    decoder: &'d mut Option<Decoder>,
+    schema: &Arc<commitlog_core::schema::Schema>,
+) -> &'d mut Decoder {
+    if !matches!(decoder, Some(decoder) if Arc::ptr_eq(decoder.schema(), schema)) {
+        *decoder = None;
+    }
+    decoder.get_or_insert_with(|| Decoder::new(Arc::clone(schema)))
 }
 
 impl SegmentReader {
@@ -277,6 +331,28 @@ impl SegmentReader {
             .detach(|| self.with_state(|state| state.dump(&schema.0, limit, complete, max_bytes)))
             .map_err(from_segment_error)?;
         Ok(PyBytes::new(py, lines.as_bytes()))
+    }
+
+    #[pyo3(signature = (schema, *, limit = None, complete = true))]
+    fn scan(
+        &self,
+        py: Python<'_>,
+        schema: &Schema,
+        limit: Option<u64>,
+        complete: bool,
+    ) -> PyResult<Scan> {
+        let scan = py
+            .detach(|| self.with_state(|state| state.scan(&schema.0, limit, complete)))
+            .map_err(from_segment_error)?;
+        Ok(Scan {
+            mutations: scan.mutations,
+            updates: scan.updates,
+            rows: scan.rows,
+            markers: scan.markers,
+            cells: scan.cells,
+            payload_bytes: scan.payload_bytes,
+            checksum: scan.checksum,
+        })
     }
 }
 

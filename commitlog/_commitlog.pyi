@@ -3,7 +3,20 @@
 from collections.abc import Sequence
 from typing import Literal, final
 
-__all__: list[str]
+__all__ = [
+    "Blocked",
+    "Descriptor",
+    "EventBatch",
+    "EventFormat",
+    "Gap",
+    "Scan",
+    "Schema",
+    "SegmentReader",
+    "Table",
+    "__version__",
+    "read_descriptor",
+]
+
 __version__: str
 
 @final

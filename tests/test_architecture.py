@@ -25,12 +25,17 @@ OURS_OR_PYTHON = {"commitlog-core", "commitlog-events", "commitlog-python", "pyo
 # Databases and brokers have one place each, so that a change of a client stays in it.
 ONLY_IN = {
     "cassandra": "agent/schema",
-    "confluent_kafka": "sidecar/sinks/kafka",
     "watchdog": "agent/cdc_raw",
 }
 SURFACE = {
     "agent.cli": {"main"},
-    "agent.config": {"AgentConfig", "config_problems", "directory_problems", "load_config"},
+    "agent.config": {
+        "OFFSET_FILE",
+        "AgentConfig",
+        "config_problems",
+        "directory_problems",
+        "load_config",
+    },
     "agent.schema": {"NodeIdentity", "SchemaHolder", "create_schema_holder", "node_connection"},
 }
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}

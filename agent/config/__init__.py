@@ -1,5 +1,11 @@
 """The agent's configuration: properties, the node's `cassandra.yaml`, what follows from both."""
 
-from agent.config.loading import AgentConfig, config_problems, directory_problems, load_config
+from agent.config.loading import (
+    OFFSET_FILE,
+    AgentConfig,
+    config_problems,
+    directory_problems,
+    load_config,
+)
 
-__all__ = ["AgentConfig", "config_problems", "directory_problems", "load_config"]
+__all__ = ["OFFSET_FILE", "AgentConfig", "config_problems", "directory_problems", "load_config"]

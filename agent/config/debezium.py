@@ -13,25 +13,43 @@ from pydantic import AfterValidator
 from sidecar.properties import CommaList, LowerCase, PassThrough, Properties, pass_through, prop
 
 _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
-_NUMBERS = "numbers are sent as JSON numbers in this release"
-_TOPICS = "topics are named `<topic.prefix>.<keyspace>.<table>` in this release"
+_TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
+_NUMBERS = "sends numbers in another form, which this release does not"
+_TOMBSTONES = "sends a null value after each delete, which this release does not"
+_AVRO = "is for Avro, and this release writes JSON alone"
+_AGAIN = "reads quarantined segments again, which this release does not"
+_LOSS = "loses the changes in older segments"
+_TRACES = "sends traces, which this release does not"
+_TOPICS = "changes the names of topics, which this release does not"
+
+
+def _kept(value: object, what: str) -> AfterValidator:
+    """Only this value: any other asks for `what`."""
+
+    def check(given: object) -> object:
+        if given != value:
+            shown = str(value).lower() if isinstance(value, bool) else value
+            raise ValueError(f"{what}: it must be `{shown}`")
+        return given
+
+    return AfterValidator(check)
 
 
 def _converter(value: str | None) -> str | None:
     if value is None or value.strip() in (_JSON_CONVERTER, ""):
         return value
-    raise ValueError(f"must be {_JSON_CONVERTER}: this release writes JSON alone")
+    raise ValueError(f"must be `{_JSON_CONVERTER}`, since this release writes JSON alone")
 
 
 def _empty(values: tuple[str, ...]) -> tuple[str, ...]:
     if values:
-        raise ValueError("must be empty: this release publishes all columns of a table")
+        raise ValueError("leaves out columns, which this release does not: it must be empty")
     return values
 
 
 def _topic_strategy(value: str) -> str:
-    if not value.strip().endswith(("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")):
-        raise ValueError(f"must be the default: {_TOPICS}")
+    if not value.strip().endswith(_TOPIC_STRATEGIES):
+        raise ValueError(f"{_TOPICS}: it must be {_TOPIC_STRATEGIES[0]}")
     return value
 
 
@@ -64,11 +82,10 @@ class DebeziumProperties(Properties):
     value_converter_settings: PassThrough = pass_through(
         "value.converter.", doc="Settings of that converter."
     )
-    tombstones_on_delete: bool = prop(
+    tombstones_on_delete: Annotated[bool, _kept(False, _TOMBSTONES)] = prop(
         "tombstones.on.delete",
         default=False,
         doc="Whether a null value follows each delete.",
-        refused_values={"true": "this release sends no tombstones"},
     )
     field_exclude_list: Annotated[CommaList, AfterValidator(_empty)] = prop(
         "field.exclude.list",
@@ -76,52 +93,45 @@ class DebeziumProperties(Properties):
         default=(),
         doc="Columns to leave out; only the empty list.",
     )
-    decimal_handling_mode: Annotated[Literal["double", "precise", "string"], LowerCase] = prop(
+    decimal_handling_mode: Annotated[str, LowerCase, _kept("double", _NUMBERS)] = prop(
         "decimal.handling.mode",
         default="double",
         doc="How decimals are sent; only `double`. `cells` carries them exactly.",
-        refused_values={"precise": _NUMBERS, "string": _NUMBERS},
     )
-    varint_handling_mode: Annotated[Literal["long", "precise", "string"], LowerCase] = prop(
+    varint_handling_mode: Annotated[str, LowerCase, _kept("long", _NUMBERS)] = prop(
         "varint.handling.mode",
         default="long",
         doc="How varints are sent; only `long`. `cells` carries them exactly.",
-        refused_values={"precise": _NUMBERS, "string": _NUMBERS},
     )
-    topic_delimiter: str = prop(
+    topic_delimiter: Annotated[str, _kept(".", _TOPICS)] = prop(
         "topic.delimiter",
         default=".",
         doc="Between the parts of a topic name; only `.`.",
-        refused_values={other: _TOPICS for other in ("_", "-", "/", ":")},
     )
     topic_naming_strategy: Annotated[str, AfterValidator(_topic_strategy)] = prop(
         "topic.naming.strategy",
         default="io.debezium.schema.SchemaTopicNamingStrategy",
         doc="How topics are named; only the default.",
     )
-    sanitize_field_names: bool = prop(
+    sanitize_field_names: Annotated[bool, _kept(False, _AVRO)] = prop(
         "sanitize.field.names",
         default=False,
         doc="Names that Avro takes; only `false`.",
-        refused_values={"true": "this release writes JSON alone, which takes every name"},
     )
-    error_reprocessing_enabled: bool = prop(
+    error_reprocessing_enabled: Annotated[bool, _kept(False, _AGAIN)] = prop(
         "commit.log.error.reprocessing.enabled",
         default=False,
         doc="Whether quarantined segments are read again at start; only `false`.",
-        refused_values={"true": "quarantined segments are not read again by this release"},
     )
-    latest_commit_log_only: bool = prop(
+    latest_commit_log_only: Annotated[bool, _kept(False, _LOSS)] = prop(
         "latest.commit.log.only",
         default=False,
         doc="Whether all but the newest segment are left out; only `false`.",
-        refused_values={"true": "it would lose the changes in older segments"},
     )
-    tracing_enabled: bool = prop(
+    tracing_enabled: Annotated[bool, _kept(False, _TRACES)] = prop(
         "tracing.enabled",
         default=False,
         doc="OpenTelemetry traces; only `false`.",
-        refused_values={"true": "this release sends no traces"},
     )
     kafka_consumer: PassThrough = pass_through(
         "kafka.consumer.", doc="Accepted and not used: the agent consumes nothing."

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config import debezium
-from agent.config.cassandra_yaml import NodeYaml, read_cassandra_yaml
 from agent.config.model import AgentProperties
+from agent.config.node_settings import NodeSettings, read_cassandra_yaml
 from sidecar.errors import ConfigError
 from sidecar.properties import Loaded, command_line_settings, load
+
+OFFSET_FILE = "segment_offset.properties"
+"""The file in `offset.backing.store.dir` that holds the progress."""
 
 _DEFAULT_HOST = "localhost"
 _DEFAULT_PORT = 9042
@@ -20,7 +23,7 @@ class AgentConfig:
     """Properties, and what follows from them and the node's `cassandra.yaml`."""
 
     loaded: Loaded[AgentProperties]
-    node_yaml: NodeYaml | None
+    node_settings: NodeSettings | None
     cdc_raw_directory: Path
     hosts: tuple[str, ...]
     port: int
@@ -35,7 +38,7 @@ class AgentConfig:
         """What the configuration says; None: ask the node."""
         if self.properties.cluster_name is not None:
             return self.properties.cluster_name
-        return self.node_yaml.cluster_name if self.node_yaml is not None else None
+        return self.node_settings.cluster_name if self.node_settings is not None else None
 
     @property
     def is_archiving(self) -> bool:
@@ -65,16 +68,16 @@ def load_config(
     problems = list(_contradictions(properties))
     if problems:
         raise ConfigError(*problems)
-    node_yaml = None
+    node_settings = None
     if properties.cassandra_config is not None:
-        node_yaml = read_cassandra_yaml(properties.cassandra_config)
+        node_settings = read_cassandra_yaml(properties.cassandra_config)
     return AgentConfig(
         loaded=loaded,
-        node_yaml=node_yaml,
-        cdc_raw_directory=_cdc_raw_directory(properties, node_yaml),
-        hosts=_hosts(properties, node_yaml),
+        node_settings=node_settings,
+        cdc_raw_directory=_cdc_raw_directory(properties, node_settings),
+        hosts=_hosts(properties, node_settings),
         port=properties.cassandra_port
-        or (node_yaml.native_transport_port if node_yaml is not None else _DEFAULT_PORT),
+        or (node_settings.native_transport_port if node_settings is not None else _DEFAULT_PORT),
         warnings=(*loaded.warnings, *debezium.unused(properties), *_warnings(properties)),
     )
 
@@ -136,22 +139,22 @@ def _warnings(properties: AgentProperties) -> Iterator[str]:
         )
 
 
-def _cdc_raw_directory(properties: AgentProperties, node_yaml: NodeYaml | None) -> Path:
+def _cdc_raw_directory(properties: AgentProperties, node_settings: NodeSettings | None) -> Path:
     if properties.cdc_raw_directory is not None:
         return properties.cdc_raw_directory
-    if node_yaml is not None and node_yaml.cdc_raw_directory is not None:
-        return node_yaml.cdc_raw_directory
+    if node_settings is not None and node_settings.cdc_raw_directory is not None:
+        return node_settings.cdc_raw_directory
     raise ConfigError(
         f"{properties.cassandra_config} has no `cdc_raw_directory`, and the default depends on how "
         "the node is started: set `cdc.raw.directory`."
     )
 
 
-def _hosts(properties: AgentProperties, node_yaml: NodeYaml | None) -> tuple[str, ...]:
+def _hosts(properties: AgentProperties, node_settings: NodeSettings | None) -> tuple[str, ...]:
     if properties.cassandra_hosts:
         return properties.cassandra_hosts
-    if node_yaml is not None and node_yaml.rpc_address is not None:
-        return (node_yaml.rpc_address,)
+    if node_settings is not None and node_settings.rpc_address is not None:
+        return (node_settings.rpc_address,)
     return (_DEFAULT_HOST,)
 
 

@@ -67,7 +67,8 @@ class EventProperties(Properties):
         "table.include.list",
         default=(),
         doc="Regular expressions over `keyspace.table`, matched whole; only these tables are "
-        "published. Empty: all with `cdc = true`.",
+        "published; a backslash is written twice, as in every properties file. Empty: all with "
+        "`cdc = true`.",
     )
     table_exclude_list: TableList = prop(
         "table.exclude.list",
@@ -151,7 +152,6 @@ class NodeProperties(Properties):
     schema_refresh_interval_ms: Milliseconds = prop(
         "schema.refresh.interval.ms",
         default=10_000,
-        unit="milliseconds",
         gt=0,
         doc="How often the schema is read again. A table or column that is not known is looked "
         "for at once.",
@@ -201,7 +201,6 @@ class SegmentProperties(Properties):
     poll_interval_ms: Milliseconds = prop(
         "cdc.dir.poll.interval.ms",
         default=10_000,
-        unit="milliseconds",
         gt=0,
         doc="How often `cdc_raw` is looked at when nothing wakes the agent; changes wake it at "
         "once where inotify works.",
@@ -209,13 +208,11 @@ class SegmentProperties(Properties):
     hold_max_ms: Milliseconds = prop(
         "segment.hold.max.ms",
         default=600_000,
-        unit="milliseconds",
         doc="How long a mutation of an unknown table or column waits for the schema before it is "
         "given up and its segment quarantined.",
     )
     quarantine_max_bytes: ByteSize = prop(
         "quarantine.max.bytes",
         default=1024 * _MIB,
-        unit="bytes",
         doc="How large the quarantine may grow; a segment that does not fit stays in `cdc_raw`.",
     )

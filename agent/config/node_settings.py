@@ -1,4 +1,7 @@
-"""What the agent needs of a node's `cassandra.yaml`, in the spellings of 3.11 to 5.0.
+"""What the agent needs of a node's settings, in the spellings of 3.11 to 5.0.
+
+They stand in `cassandra.yaml`, and since 4.0 a running node tells them in `system_views.settings`.
+
 
 Sources: Cassandra's `Config`, `DatabaseDescriptor`, `DurationSpec` and `DataStorageSpec`.
 """
@@ -28,13 +31,22 @@ _NANOSECONDS_OF_UNIT = {
 _QUANTITY = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
 _WILDCARD_ADDRESSES = ("0.0.0.0", "::")
 _DEFAULT_TOTAL_BYTES = 4096 * _MIB
+_NAMES = frozenset(
+    (
+        *("cluster_name", "cdc_enabled", "cdc_raw_directory", "commitlog_directory"),
+        *("cdc_total_space", "cdc_total_space_in_mb", "cdc_block_writes", "cdc_on_repair_enabled"),
+        *("commitlog_sync", "commitlog_sync_period", "commitlog_sync_period_in_ms"),
+        *("commitlog_sync_group_window", "commitlog_sync_group_window_in_ms"),
+        *("rpc_address", "broadcast_rpc_address", "listen_address", "native_transport_port"),
+    )
+)
 
 
 @dataclass(frozen=True)
-class NodeYaml:
-    """One node's own settings; None where the file is silent and the default needs the node."""
+class NodeSettings:
+    """One node's own settings; None where the source is silent and the default needs the node."""
 
-    path: Path
+    source: str
     cluster_name: str
     cdc_enabled: bool
     cdc_raw_directory: Path | None
@@ -48,7 +60,7 @@ class NodeYaml:
     native_transport_port: int
 
 
-def read_cassandra_yaml(path: Path) -> NodeYaml:
+def read_cassandra_yaml(path: Path) -> NodeSettings:
     """Raises `ConfigError` when the file cannot be read or a value is none that Cassandra takes."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -65,7 +77,16 @@ def read_cassandra_yaml(path: Path) -> NodeYaml:
         raise ConfigError(f"cassandra.config: {path}{where} is not valid YAML.") from error
     if not isinstance(document, Mapping):
         raise ConfigError(f"cassandra.config: {path} holds no settings; is it a cassandra.yaml?")
-    return _Reader(path, document).node()
+    return _Reader(f"cassandra.config: {path}", document).node()
+
+
+def settings_of_node(source: str, values: Mapping[str, str | None]) -> NodeSettings:
+    """From `system_views.settings`, whose values are texts. Raises `ConfigError` as above."""
+    document: dict[str, Any] = {}
+    for name, text in values.items():
+        if name in _NAMES and text is not None:
+            document[name] = yaml.safe_load(text)
+    return _Reader(source, document).node()
 
 
 def cdc_total_limit_bytes(configured: int | None, volume_bytes: int) -> int:
@@ -75,14 +96,14 @@ def cdc_total_limit_bytes(configured: int | None, volume_bytes: int) -> int:
 
 
 class _Reader:
-    def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
-        self._path = path
+    def __init__(self, source: str, document: Mapping[str, Any]) -> None:
+        self._source = source
         self._document = document
 
-    def node(self) -> NodeYaml:
-        sync = str(self._document.get("commitlog_sync") or "periodic").lower()
-        return NodeYaml(
-            path=self._path,
+    def node(self) -> NodeSettings:
+        sync = str(self._document.get("commitlog_sync") or "periodic").strip().lower()
+        return NodeSettings(
+            source=self._source,
             cluster_name=str(self._document.get("cluster_name") or "Test Cluster"),
             cdc_enabled=self._flag("cdc_enabled", default=False),
             cdc_raw_directory=self._directory("cdc_raw_directory"),
@@ -98,8 +119,7 @@ class _Reader:
 
     def _fault(self, key: str, value: object, wanted: str) -> ConfigError:
         return ConfigError(
-            f"cassandra.config: {self._path}: `{key}: {value}` is not understood; "
-            f"Cassandra takes {wanted}."
+            f"{self._source}: `{key}: {value}` is not understood; Cassandra takes {wanted}."
         )
 
     def _flag(self, key: str, *, default: bool) -> bool:

@@ -1,0 +1,5 @@
+"""The command line: `agent run`, `config`, `check`, `offsets`, `dump`."""
+
+from agent.cli.entry import main
+
+__all__ = ["main"]

@@ -1,0 +1,69 @@
+"""`agent offsets show`: the stored progress."""
+
+import sys
+from pathlib import Path
+
+import click
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from agent.cli.invocation import Invocation, configuration_options
+from agent.config import OFFSET_FILE
+from agent.segments import Ledger, ledger_from_entries
+from agent.segments.ledger import NODE_ID_KEY
+from sidecar.offsets import PropertiesStore
+
+
+@click.group("offsets", short_help="Look at the progress.")
+@configuration_options
+def offsets() -> None:
+    """The progress that a restart begins with."""
+
+
+@offsets.command("show", short_help="Show it.")
+@configuration_options
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def show(invocation: Invocation, as_json: bool) -> None:
+    """Each segment with the position up to which its events are acknowledged.
+
+    A running agent may be further than what it stored: it answers /offsets.
+    """
+    directory = invocation.config().properties.offset_directory
+    ledger = stored_ledger(directory)
+    if as_json:
+        click.echo(orjson.dumps(_document(ledger), option=orjson.OPT_INDENT_2).decode())
+        return
+    if ledger is None:
+        click.echo(f"There is no progress in {directory}: the agent starts at the oldest segment.")
+        return
+    table = Table("segment", "position", title=f"node {ledger.node_id}")
+    for name in sorted(ledger.positions.keys() | ledger.completed):
+        position = ledger.positions.get(name)
+        table.add_row(name.log, "COMPLETED" if position is None else str(position))
+    Console().print(table)
+
+
+def stored_ledger(directory: Path) -> Ledger | None:
+    """None when nothing is stored. Raises `OffsetStoreError`.
+
+    Says on stderr when the previous copy is used.
+    """
+    stored = PropertiesStore(directory, OFFSET_FILE).load()
+    if stored.recovered_from_previous is not None:
+        print(f"warning: {stored.recovered_from_previous}", file=sys.stderr)
+    node_id = stored.values.get(NODE_ID_KEY)
+    if node_id is None:
+        return None
+    return ledger_from_entries(stored.values, node_id)
+
+
+def _document(ledger: Ledger | None) -> dict[str, object]:
+    if ledger is None:
+        return {"node_id": None, "segments": {}}
+    names = sorted(ledger.positions.keys() | ledger.completed)
+    return {
+        "node_id": ledger.node_id,
+        "segments": {name.log: ledger.positions.get(name, "COMPLETED") for name in names},
+    }

@@ -1,0 +1,162 @@
+"""Properties files that were written for Debezium's connector."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.config import AgentConfig, load_config
+from sidecar.errors import ConfigError
+
+FILES = Path(__file__).parent / "files"
+YAML = """
+cluster_name: 'Orders'
+cdc_enabled: true
+cdc_raw_directory: /var/lib/cassandra/cdc_raw
+commitlog_directory: /var/lib/cassandra/commitlog
+"""
+# As the manual of early 2021 shows it, Avro and all.
+MANUAL_EXAMPLE = """
+connector.name=test_connector
+commit.log.relocation.dir=/tmp/relocation/
+http.port=8000
+cassandra.config={yaml}
+cassandra.hosts=127.0.0.1
+cassandra.port=9042
+kafka.producer.bootstrap.servers=127.0.0.1:9092
+kafka.producer.retries=3
+kafka.producer.retry.backoff.ms=1000
+kafka.topic.prefix=test_prefix
+key.converter=io.confluent.connect.avro.AvroConverter
+key.converter.schema.registry.url: http://localhost:8081
+value.converter=io.confluent.connect.avro.AvroConverter
+value.converter.schema.registry.url: http://localhost:8081
+offset.backing.store.dir=/tmp/offsets/
+snapshot.consistency=ONE
+snapshot.mode=ALWAYS
+latest.commit.log.only=false
+"""
+
+
+@pytest.fixture
+def yaml(tmp_path: Path) -> Path:
+    path = tmp_path / "cassandra.yaml"
+    path.write_text(YAML)
+    return path
+
+
+def load(name: str, yaml: Path) -> AgentConfig:
+    text = (FILES / name).read_text().replace("@CASSANDRA_YAML@", str(yaml))
+    path = yaml.with_name(name)
+    path.write_text(text)
+    return load_config([path])
+
+
+def test_a_file_of_the_first_releases_is_taken(yaml: Path) -> None:
+    config = load("manual-era.properties", yaml)
+    properties = config.properties
+    assert properties.topic_prefix == "orders_prod"
+    assert config.cdc_raw_directory == Path("/var/lib/cassandra/cdc_raw")
+    assert config.cluster_name == "Orders"
+    assert (config.hosts, config.port) == (("127.0.0.1",), 9042)
+    assert properties.cassandra_username == "debezium"
+    assert not config.is_archiving
+    assert properties.kafka_producer["bootstrap.servers"] == "127.0.0.1:9092"
+    warned = "\n".join(config.warnings)
+    for name in ("connector.name", "max.queue.size", "max.batch.size", "snapshot.consistency"):
+        assert f"`{name}`" in warned
+    assert "THIS RELEASE TAKES NO SNAPSHOT" in warned
+
+
+def test_a_file_of_the_present_releases_is_taken(yaml: Path) -> None:
+    config = load("standalone-3.properties", yaml)
+    properties = config.properties
+    assert properties.topic_prefix == "fulfillment"
+    assert (properties.node_id, config.cluster_name) == ("cassandra-0", "fulfillment")
+    assert properties.offset_flush_interval_ms == 1000
+    warned = "\n".join(config.warnings)
+    assert "`cassandra.driver.config.file`" in warned
+    assert "SNAPSHOT" not in warned
+
+
+def test_the_example_of_the_manual_asks_for_avro_which_is_said_for_key_and_value(
+    yaml: Path,
+) -> None:
+    path = yaml.with_name("cdc.properties")
+    path.write_text(MANUAL_EXAMPLE.format(yaml=yaml))
+    with pytest.raises(ConfigError) as raised:
+        load_config([path])
+    assert len(raised.value.problems) == 2
+    for side, problem in zip(("key", "value"), raised.value.problems, strict=True):
+        assert f"`{side}.converter`" in problem
+        assert "this release writes JSON alone" in problem
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tombstones.on.delete=true",
+        "field.exclude.list=ks.t.c",
+        "column.exclude.list=ks.t.c",
+        "field.blacklist=ks.t.c",
+        "decimal.handling.mode=precise",
+        "varint.handling.mode=STRING",
+        "commit.log.transfer.class=io.debezium.connector.cassandra.GCSCommitLogTransfer",
+        "commit.log.transfer.class=com.example.MyTransfer",
+        "commit.log.error.reprocessing.enabled=true",
+        "latest.commit.log.only=true",
+        "sanitize.field.names=true",
+        "topic.delimiter=_",
+        "topic.naming.strategy=com.example.Strategy",
+        "tracing.enabled=true",
+        "key.converter=org.apache.kafka.connect.storage.StringConverter",
+        "value.converter=org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable=true",
+    ],
+)
+def test_what_is_not_in_this_release_is_refused_by_name(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "cdc.properties"
+    path.write_text(
+        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
+        f"offset.backing.store.dir=/o\n{line}\n"
+    )
+    with pytest.raises(ConfigError) as raised:
+        load_config([path])
+    name = line.split("=")[0]
+    assert len(raised.value.problems) == 1
+    assert name.removesuffix(".schemas.enable") in raised.value.problems[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "snapshot.mode=NEVER",
+        "tombstones.on.delete=false",
+        "field.exclude.list=",
+        "decimal.handling.mode=DOUBLE",
+        "topic.delimiter=.",
+        "topic.naming.strategy=io.debezium.schema.SchemaTopicNamingStrategy",
+        "sanitize.field.names=false",
+        "value.converter.schemas.enable=false",
+    ],
+)
+def test_defaults_of_what_is_not_in_this_release_are_taken_in_silence(
+    tmp_path: Path, line: str
+) -> None:
+    path = tmp_path / "cdc.properties"
+    path.write_text(
+        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
+        f"offset.backing.store.dir=/o\n{line}\n"
+    )
+    assert load_config([path]).warnings == ()
+
+
+@pytest.mark.parametrize(
+    "line", ["kafka.consumer.group.id=x", "signal.data.collection=x", "heartbeat.interval.ms=0"]
+)
+def test_what_changes_nothing_is_taken_with_a_warning(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "cdc.properties"
+    path.write_text(
+        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
+        f"offset.backing.store.dir=/o\n{line}\n"
+    )
+    assert len(load_config([path]).warnings) == 1

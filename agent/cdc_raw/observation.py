@@ -6,12 +6,14 @@ after it. The node syncs its segments in order, so an older segment that has no 
 nothing that could still come before *n*.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.cdc_raw.idx import MAX_IDX_BYTES, NO_NEWS, Idx, newest, parse_idx
 from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
+
+_COMPLETED = Idx(completed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,6 @@ class SeenSegment:
     name: SegmentName
     log: SeenLog | None
     idx: Idx
-    has_idx: bool
-    """True where the file exists, with news or without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,12 @@ class Observation:
         return max((seen.name for seen in self.segments if seen.idx.has_news), default=None)
 
 
-def observe(directory: Path) -> Observation:
-    """Looks once. Raises OSError when the directory itself cannot be listed."""
+def observe(directory: Path, completed: Collection[SegmentName] = ()) -> Observation:
+    """Looks once. Raises OSError when the directory itself cannot be listed.
+
+    The indexes of `completed` segments have said all they ever will, so they are not read again:
+    with a backlog of thousands of segments a look stays cheap.
+    """
     names: set[SegmentName] = set()
     refused: list[str] = []
     for file_name in (entry.name for entry in directory.iterdir()):
@@ -65,7 +69,7 @@ def observe(directory: Path) -> Observation:
             names.add(name)
         else:
             refused.append(file_name)
-    looked = [_look(directory, name) for name in sorted(names)]
+    looked = [_look(directory, name, completed) for name in sorted(names)]
     segments = tuple(seen for seen in _looked_again(directory, looked) if seen is not None)
     return Observation(
         segments=segments,
@@ -74,12 +78,16 @@ def observe(directory: Path) -> Observation:
     )
 
 
-def _look(directory: Path, name: SegmentName) -> SeenSegment | None:
+def _look(
+    directory: Path, name: SegmentName, completed: Collection[SegmentName] = ()
+) -> SeenSegment | None:
     log = _stat(directory / name.log)
+    if log is not None and name in completed:
+        return SeenSegment(name=name, log=log, idx=_COMPLETED)
     idx = _read_idx(directory / name.idx)
     if log is None and idx is None:
         return None
-    return SeenSegment(name=name, log=log, idx=idx or NO_NEWS, has_idx=idx is not None)
+    return SeenSegment(name=name, log=log, idx=idx or NO_NEWS)
 
 
 def _looked_again(

@@ -29,7 +29,6 @@ def test_sees_every_segment_oldest_first(tmp_path: Path) -> None:
         Idx(offset=5),
         Idx(),
     ]
-    assert [s.has_idx for s in seen.segments] == [True, True, True, False]
     assert [s.log and s.log.link_count for s in seen.segments] == [None, 1, 1, 2]
     assert seen.size_bytes == 50
     assert seen.refused == ("CommitLog-5.log", "elsewhere")
@@ -88,3 +87,13 @@ def test_an_idx_that_cannot_be_read_is_no_news(tmp_path: Path) -> None:
     (seen,) = observe(tmp_path).segments
     assert not seen.idx.has_news
     assert seen.idx.unreadable
+
+
+def test_completed_indexes_are_not_read_again(tmp_path: Path) -> None:
+    write(tmp_path, 1, "5")
+    name = SegmentName(id=1, version=7)
+    (seen,) = observe(tmp_path, completed={name}).segments
+    assert seen.idx == Idx(completed=True)
+    (tmp_path / name.log).unlink()
+    (seen,) = observe(tmp_path, completed={name}).segments
+    assert (seen.log, seen.idx) == (None, Idx(offset=5))

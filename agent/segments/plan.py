@@ -1,0 +1,122 @@
+"""All segments together: which one is read next, and what else is to be done.
+
+One segment is read at a time, the oldest first; a held one holds those behind it, so that the
+writes of a partition keep their order. Pure: a look makes new segments of the old ones, and the
+steps follow from the segments.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from agent.cdc_raw import Observation, SegmentName
+from agent.segments.ledger import Ledger
+from agent.segments.state import Phase, Read, Segment, Surroundings, retried, seen, unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Every segment that is in `cdc_raw` or not yet dealt with, oldest first."""
+
+    by_name: Mapping[SegmentName, Segment] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self.by_name.values())
+
+    def get(self, name: SegmentName) -> Segment | None:
+        return self.by_name.get(name)
+
+    def changed(self, name: SegmentName, change: Callable[[Segment], Segment]) -> "Segments":
+        """The same with one segment changed; a segment that is not there is left out."""
+        segment = self.by_name.get(name)
+        if segment is None:
+            return self
+        return _segments({**self.by_name, name: change(segment)})
+
+    def without(self, name: SegmentName) -> "Segments":
+        return _segments({n: segment for n, segment in self.by_name.items() if n != name})
+
+    @property
+    def next_read(self) -> Read | None:
+        """The read to make now."""
+        for segment in self:
+            if segment.is_held:
+                return None
+            order = segment.next_read
+            if order is not None:
+                return order
+        return None
+
+    @property
+    def held(self) -> Segment | None:
+        """The segment that holds up the others."""
+        return next((segment for segment in self if segment.is_held), None)
+
+    @property
+    def drained(self) -> tuple[SegmentName, ...]:
+        """Segments that can leave `cdc_raw`."""
+        return tuple(s.name for s in self if s.phase is Phase.DRAINED)
+
+    @property
+    def lost(self) -> tuple[Segment, ...]:
+        """Segments whose loss is to be put on record."""
+        return tuple(s for s in self if s.is_lost and not s.is_reported)
+
+    @property
+    def readable_bytes(self) -> int:
+        """Bytes that are readable and not acknowledged, over all segments."""
+        return sum(segment.readable_bytes for segment in self)
+
+    @property
+    def count_by_phase(self) -> dict[Phase, int]:
+        """How many segments stand where; every phase is there."""
+        counts = dict.fromkeys(Phase, 0)
+        for segment in self:
+            counts[segment.phase] += 1
+        return counts
+
+
+def begin(ledger: Ledger) -> Segments:
+    """Segments of which the ledger knows a position, before the first look: those that the look
+    does not show have vanished meanwhile."""
+    return _segments(
+        {name: _known(name, ledger) for name in ledger.positions if not ledger.is_completed(name)}
+    )
+
+
+def looked(
+    segments: Segments, observation: Observation, ledger: Ledger, *, retry: bool = False
+) -> Segments:
+    """The segments after a look. `retry`: reads that ended short of the index are made again."""
+    newest_log, newest_news = observation.newest_log, observation.newest_news
+    shown = {found.name: found for found in observation.segments}
+    after: dict[SegmentName, Segment] = {}
+    for name in sorted(shown.keys() | segments.by_name.keys()):
+        segment = segments.by_name.get(name) or _known(name, ledger)
+        around = Surroundings(
+            has_newer_log=newest_log is not None and newest_log > name,
+            has_newer_news=newest_news is not None and newest_news > name,
+        )
+        found = shown.get(name)
+        if found is None:
+            segment = unseen(segment, around)
+        else:
+            segment = seen(segment, found.log, found.idx, around)
+        if segment.is_discarded and found is None:
+            continue
+        after[name] = retried(segment) if retry else segment
+    return Segments(MappingProxyType(after))
+
+
+def _known(name: SegmentName, ledger: Ledger) -> Segment:
+    position = ledger.position(name)
+    return Segment(
+        name,
+        read_position=position,
+        acknowledged_position=position,
+        is_finished=ledger.is_completed(name),
+    )
+
+
+def _segments(by_name: dict[SegmentName, Segment]) -> Segments:
+    return Segments(MappingProxyType(dict(sorted(by_name.items()))))

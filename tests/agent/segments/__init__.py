@@ -1,0 +1,1 @@
+"""Tests of the life of segments and of the ledger."""

@@ -1,0 +1,82 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.cdc_raw import SegmentName
+from agent.segments import Ledger, ledger_from_entries
+from sidecar.errors import ConfigError, OffsetStoreError
+
+NAMES = st.builds(SegmentName, id=st.integers(0, (1 << 63) - 1), version=st.integers(6, 9))
+
+
+def name(segment_id: int) -> SegmentName:
+    return SegmentName(segment_id, 7)
+
+
+def test_entries_are_what_a_person_reads() -> None:
+    ledger = Ledger("host-1").advanced(name(1699), 40961).finished(name(1698))
+    assert ledger.to_entries() == {
+        "node.id": "host-1",
+        "CommitLog-7-1699.log": "40961",
+        "CommitLog-7-1698.log": "COMPLETED",
+    }
+
+
+@given(st.dictionaries(NAMES, st.one_of(st.none(), st.integers(0, 1 << 40)), max_size=20))
+def test_entries_survive_the_round_trip(progress: dict[SegmentName, int | None]) -> None:
+    ledger = Ledger("host-1")
+    for segment, position in progress.items():
+        if position is None:
+            ledger = ledger.finished(segment)
+        else:
+            ledger = ledger.advanced(segment, position)
+    again = ledger_from_entries(ledger.to_entries(), "host-1")
+    assert again == ledger
+    for segment, position in progress.items():
+        assert again.is_completed(segment) == (position is None)
+        assert again.position(segment) == (position or 0)
+
+
+def test_progress_never_moves_back() -> None:
+    ledger = Ledger("host-1").advanced(name(1), 40)
+    assert ledger.advanced(name(1), 39) is ledger
+    assert ledger.advanced(name(1), 41).position(name(1)) == 41
+    done = ledger.finished(name(1))
+    assert done.advanced(name(1), 50) is done
+    assert done.position(name(1)) == 0
+
+
+def test_the_oldest_absent_segments_are_forgotten_first() -> None:
+    ledger = Ledger("host-1").advanced(name(4), 7)
+    for segment_id in (1, 2, 3, 5):
+        ledger = ledger.finished(name(segment_id))
+    trimmed = ledger.trimmed(present={name(1)}, limit=2)
+    assert trimmed.completed == {name(1), name(5)}
+    assert trimmed.positions == {name(4): 7}
+    assert trimmed.trimmed(present={name(1)}, limit=2) is trimmed
+
+
+def test_nothing_stored_is_a_fresh_start() -> None:
+    assert ledger_from_entries({}, "host-1") == Ledger("host-1")
+
+
+@pytest.mark.parametrize("stored", [{"node.id": "host-2"}, {"CommitLog-7-1.log": "5"}])
+def test_progress_of_another_node_is_refused(stored: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="host-1"):
+        ledger_from_entries(stored, "host-1")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("CommitLog-7-1.log", "-5"),
+        ("CommitLog-7-1.log", "completed"),
+        ("CommitLog-7-1.log", ""),
+        ("CommitLog-7-1.log", "\u0661"),
+        ("CommitLog-1.log", "5"),
+        ("ks.table", "CommitLog-7-1.log:5"),
+    ],
+)
+def test_what_is_no_progress_is_refused(key: str, value: str) -> None:
+    with pytest.raises(OffsetStoreError, match="neither"):
+        ledger_from_entries({"node.id": "host-1", key: value}, "host-1")

@@ -1,0 +1,251 @@
+"""The states of format notes §7, one by one."""
+
+from dataclasses import replace
+
+import pytest
+
+from agent.cdc_raw import NO_NEWS, Idx, Observation, SeenLog, SeenSegment, SegmentName
+from agent.segments import Ledger, Phase, Read, Segments, begin, looked
+from agent.segments.state import acknowledged, read
+
+LINKED = SeenLog(size_bytes=1048576, link_count=2)
+RELEASED = SeenLog(size_bytes=1048576, link_count=1)
+COMPLETED = Idx(completed=True)
+NODE = Ledger("node-1")
+
+
+def name(segment_id: int, version: int = 7) -> SegmentName:
+    return SegmentName(segment_id, version)
+
+
+def at(segment_id: int, log: SeenLog | None, idx: Idx = NO_NEWS, version: int = 7) -> SeenSegment:
+    return SeenSegment(name(segment_id, version), log, idx)
+
+
+def look(*found: SeenSegment, before: Segments | None = None, ledger: Ledger = NODE) -> Segments:
+    return looked(before or begin(ledger), Observation(found), ledger)
+
+
+def phases(segments: Segments) -> list[str]:
+    return [segment.phase.value for segment in segments]
+
+
+def read_all(segments: Segments, position: int) -> Segments:
+    order = segments.next_read
+    assert order is not None
+    after = segments.changed(order.name, lambda s: read(s, order, position, at_end=True))
+    return after.changed(order.name, lambda s: acknowledged(s, position))
+
+
+def test_a_segment_without_news_waits() -> None:
+    segments = look(at(1, LINKED), at(2, LINKED))
+    assert phases(segments) == ["waiting", "waiting"]
+    assert segments.next_read is None
+    assert segments.drained == ()
+
+
+def test_a_live_segment_is_read_up_to_its_index() -> None:
+    segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
+    assert phases(segments) == ["reading", "waiting"]
+    assert segments.next_read == Read(name(1), 0, limit=500, complete=False)
+    segments = read_all(segments, 500)
+    assert phases(segments) == ["idle", "waiting"]
+    assert segments.next_read is None
+    segments = look(at(1, LINKED, Idx(offset=700)), at(2, LINKED), before=segments)
+    assert segments.next_read == Read(name(1), 500, limit=700, complete=False)
+
+
+def test_an_offset_that_moves_back_is_ignored() -> None:
+    segments = read_all(look(at(1, LINKED, Idx(offset=500))), 500)
+    for idx in (Idx(offset=300), Idx()):
+        segments = look(at(1, LINKED, idx), before=segments)
+        assert segments.next_read is None
+        assert [s.idx.offset for s in segments] == [500]
+
+
+def test_completed_is_read_to_the_end_whatever_its_number() -> None:
+    segments = read_all(look(at(1, LINKED, Idx(offset=119936))), 119936)
+    segments = look(at(1, SeenLog(22090, 1), COMPLETED), before=segments)
+    assert phases(segments) == ["final"]
+    assert segments.next_read == Read(name(1), 119936, limit=None, complete=True)
+    assert phases(read_all(segments, 119936)) == ["drained"]
+
+
+def test_read_and_not_acknowledged_is_not_drained() -> None:
+    segments = look(at(1, LINKED, COMPLETED))
+    order = segments.next_read
+    assert order is not None
+    segments = segments.changed(name(1), lambda s: read(s, order, 900, at_end=True))
+    assert phases(segments) == ["final"]
+    assert segments.drained == ()
+    segments = segments.changed(name(1), lambda s: acknowledged(s, 899))
+    assert segments.drained == ()
+    segments = segments.changed(name(1), lambda s: acknowledged(s, 900))
+    assert segments.drained == (name(1),)
+
+
+def test_never_completed_is_final_when_only_cdc_raw_links_it_and_a_newer_one_exists() -> None:
+    alone = look(at(1, RELEASED, Idx(offset=500)))
+    assert phases(alone) == ["reading"]
+    followed = look(at(1, RELEASED, Idx(offset=500)), at(2, LINKED), before=alone)
+    assert followed.next_read == Read(name(1), 0, limit=None, complete=True)
+
+
+def test_an_orphan_without_index_is_read_and_leaves() -> None:
+    """A spare segment that a clean stop leaves behind: final once the next start made a newer."""
+    segments = look(at(1, LINKED), at(2, RELEASED))
+    assert phases(segments) == ["waiting", "waiting"]
+    segments = look(at(2, RELEASED), at(3, LINKED), before=segments)
+    assert phases(segments) == ["final", "waiting"]
+    assert read_all(segments, 28).drained == (name(2),)
+
+
+def test_version_6_is_final_at_sight() -> None:
+    segments = look(at(1, RELEASED, version=6))
+    assert segments.next_read == Read(name(1, 6), 0, limit=None, complete=True)
+    linked = look(at(1, LINKED, version=6))
+    assert linked.next_read is not None
+    assert linked.next_read.complete
+
+
+def test_an_older_segment_without_news_does_not_hold_up_a_newer_one() -> None:
+    segments = look(at(1, LINKED), at(2, LINKED, Idx(offset=500)))
+    assert segments.next_read == Read(name(2), 0, limit=500, complete=False)
+    segments = read_all(segments, 500)
+    assert segments.drained == ()
+    late = look(at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=900)), before=segments)
+    assert late.next_read == Read(name(1), 0, limit=None, complete=True)
+
+
+def test_a_held_segment_holds_those_behind_it_and_not_those_before() -> None:
+    segments = look(*(at(i, LINKED, COMPLETED) for i in (1, 2, 3)))
+    held = segments.changed(name(2), lambda s: replace(s, is_held=True))
+    assert held.held is not None
+    assert held.held.name == name(2)
+    assert held.next_read == Read(name(1), 0, limit=None, complete=True)
+    assert read_all(held, 100).next_read is None
+    assert phases(held) == ["final", "held", "final"]
+
+
+def test_a_completed_segment_that_is_linked_again_leaves_unread() -> None:
+    ledger = NODE.finished(name(1))
+    live = look(at(1, LINKED), ledger=ledger)
+    assert (live.next_read, live.drained) == (None, ())
+    again = look(at(1, RELEASED, COMPLETED), ledger=ledger)
+    assert (again.next_read, again.drained) == (None, (name(1),))
+    leftover = look(at(1, None, COMPLETED), ledger=ledger)
+    assert leftover.drained == (name(1),)
+    assert list(look(before=leftover, ledger=ledger)) == []
+
+
+def test_a_segment_without_news_that_goes_is_nothing_to_report() -> None:
+    segments = look(at(1, LINKED), at(2, LINKED))
+    segments = look(at(2, LINKED), before=segments)
+    assert phases(segments) == ["waiting"]
+    assert segments.lost == ()
+
+
+@pytest.mark.parametrize("idx", [Idx(offset=500), COMPLETED])
+def test_a_segment_with_news_that_goes_unread_is_lost(idx: Idx) -> None:
+    segments = look(at(1, LINKED, idx), at(2, LINKED))
+    segments = look(at(2, LINKED), before=segments)
+    assert [s.name for s in segments.lost] == [name(1)]
+    assert phases(segments) == ["vanished", "waiting"]
+    reported = segments.changed(name(1), lambda s: replace(s, is_reported=True))
+    assert reported.lost == ()
+    assert phases(look(at(2, LINKED), before=reported)) == ["waiting"]
+
+
+def test_what_is_lost_can_come_back_by_a_replay() -> None:
+    segments = read_all(look(at(1, LINKED, Idx(offset=500))), 500)
+    segments = look(before=segments)
+    assert phases(segments) == ["vanished"]
+    back = look(at(1, RELEASED, COMPLETED), before=segments)
+    assert back.next_read == Read(name(1), 500, limit=None, complete=True)
+    assert back.lost == ()
+
+
+def test_an_index_without_its_segment_is_a_loss() -> None:
+    segments = look(at(1, None, Idx(offset=500)), at(2, LINKED))
+    assert [s.name for s in segments.lost] == [name(1)]
+
+
+def test_a_segment_that_was_begun_and_is_gone_at_the_start_is_lost() -> None:
+    segments = look(at(2, LINKED), ledger=NODE.advanced(name(1), 400))
+    assert [(s.name, s.read_position) for s in segments.lost] == [(name(1), 400)]
+
+
+def test_an_open_segment_that_goes_is_read_on() -> None:
+    segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
+    segments = segments.changed(name(1), lambda s: replace(s, is_opened=True))
+    gone = look(at(2, LINKED), before=segments)
+    assert gone.next_read == Read(name(1), 0, limit=500, complete=False)
+    gone = read_all(gone, 500)
+    assert gone.next_read is None
+    assert gone.lost == ()
+    # News of a newer one: the node has closed this one, so its chain is whole.
+    closed = look(at(2, LINKED, Idx(offset=90)), before=gone)
+    assert closed.next_read == Read(name(1), 500, limit=None, complete=True)
+    assert read_all(closed, 800).drained == (name(1),)
+
+
+def test_what_cannot_be_read_at_all_is_passed_over_and_leaves_when_final() -> None:
+    segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED, Idx(offset=90)))
+    segments = segments.changed(name(1), lambda s: replace(s, is_unreadable=True))
+    assert segments.next_read == Read(name(2), 0, limit=90, complete=False)
+    assert segments.drained == ()
+    done = look(at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=90)), before=segments)
+    assert done.drained == (name(1),)
+
+
+def test_a_read_that_ends_short_of_the_index_is_made_again_on_request_only() -> None:
+    segments = look(at(1, LINKED, Idx(offset=500)))
+    order = segments.next_read
+    assert order is not None
+    segments = segments.changed(name(1), lambda s: read(s, order, 300, at_end=True))
+    observation = Observation((at(1, LINKED, Idx(offset=500)),))
+    assert looked(segments, observation, NODE).next_read is None
+    assert looked(segments, observation, NODE, retry=True).next_read == Read(
+        name(1), 300, limit=500, complete=False
+    )
+
+
+def test_bytes_that_can_be_read_and_are_not_acknowledged() -> None:
+    segments = look(
+        at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=500)), at(3, LINKED), ledger=NODE
+    )
+    assert segments.readable_bytes == 1048576 + 500
+    segments = segments.changed(name(2), lambda s: acknowledged(s, 200))
+    assert segments.readable_bytes == 1048576 + 300
+    assert segments.count_by_phase[Phase.FINAL] == 1
+
+
+# The three looks at a recorded 5.0.9 node that is killed, started and stopped.
+_KILLED = (
+    at(940, LINKED, Idx(offset=126433)),
+    at(941, LINKED),
+)
+_STARTED = (
+    at(940, RELEASED, COMPLETED),
+    at(7141, LINKED),
+    at(7142, LINKED),
+)
+_STOPPED = (
+    at(940, RELEASED, COMPLETED),
+    at(7141, RELEASED, COMPLETED),
+    at(7142, LINKED),
+    at(7143, RELEASED),
+)
+
+
+def test_a_node_that_is_killed_started_and_stopped() -> None:
+    segments = read_all(look(*_KILLED), 126433)
+    assert phases(segments) == ["idle", "waiting"]
+    segments = look(*_STARTED, before=segments)
+    assert phases(segments) == ["final", "waiting", "waiting"]
+    assert segments.lost == ()
+    segments = look(*_STOPPED, before=read_all(segments, 126433))
+    assert phases(segments) == ["drained", "final", "waiting", "waiting"]
+    segments = read_all(segments, 47455)
+    assert segments.drained == (name(940), name(7141))
+    assert segments.next_read is None

@@ -103,6 +103,8 @@ class PropertiesStore:
             # A file system without hard links.
             _write_synced(link, self.path.read_bytes())
         link.rename(self.previous_path)
+        # A rename between two names of one file does nothing; a crash before may have left both.
+        link.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

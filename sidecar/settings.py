@@ -97,7 +97,7 @@ class SidecarProperties(Properties):
         return value
 
     def warnings(self) -> tuple[str, ...]:
-        return client_properties(self.kafka_producer).warnings
+        return super().warnings() + client_properties(self.kafka_producer).warnings
 
     @model_validator(mode="after")
     def _sink_has_its_settings(self) -> "SidecarProperties":

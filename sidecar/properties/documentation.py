@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from sidecar.properties.model import Declaration, Properties, declarations
-from sidecar.properties.show import value_text
+from sidecar.properties.text import value_text
 from sidecar.properties.types import Unit
 
 _NOTHING = " "

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from sidecar.errors import ConfigError
-from sidecar.properties.model import Declaration, Properties, declarations
+from sidecar.properties.model import REFUSED_VALUE, Declaration, Properties, declarations
 from sidecar.properties.references import resolve
 from sidecar.properties.source import Setting, read_properties
 
@@ -107,10 +107,6 @@ class _Reading(Generic[Model]):
             return None
         if known is not None:
             field_name, declaration = known
-            reason = declaration.refused_values.get(value.strip())
-            if reason is not None:
-                self._problem(setting, f"cannot be `{setting.value}`: {reason}")
-                self._unresolved.add(declaration.name)
             self._values[field_name] = value
             return declaration.name
         assert prefix is not None
@@ -153,6 +149,8 @@ class _Reading(Generic[Model]):
         setting = self._used.get(declaration.name)
         if setting is None:
             return [f"`{declaration.name}` {reason}: {declaration.doc}"]
+        if details["type"] == REFUSED_VALUE:
+            return [f"{_place(setting)} {details['msg']}."]
         return [f"{_place(setting)} {reason}{_shown(setting, declaration)}."]
 
     def _located(self, sentence: str) -> str:
@@ -186,11 +184,11 @@ def _reason(details: ErrorDetails) -> str:
         case "bool_parsing" | "bool_type":
             return "must be true or false"
         case "greater_than_equal":
-            return f"must be at least {context['ge']}"
+            return f"must be at least {context['ge']:g}"
         case "greater_than":
-            return f"must be more than {context['gt']}"
+            return f"must be more than {context['gt']:g}"
         case "less_than_equal":
-            return f"must be at most {context['le']}"
+            return f"must be at most {context['le']:g}"
         case "literal_error":
             return f"must be {context['expected']}"
         case "string_too_short" | "too_short":

@@ -1,13 +1,18 @@
 """The base of every configuration model, and the declaration of a property."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined
+from pydantic_core import PydanticCustomError, PydanticUndefined
+
+from sidecar.properties.text import value_text
+
+REFUSED_VALUE = "refused_value"
+"""Type of the validation error for a value of a feature that is not there."""
 
 PassThrough = Annotated[Mapping[str, str], AfterValidator(lambda m: MappingProxyType(dict(m)))]
 """Properties under a prefix, without it, as they are written."""
@@ -22,7 +27,6 @@ class Declaration:
     aliases: tuple[str, ...] = ()
     secret: bool = False
     is_prefix: bool = False
-    refused_values: Mapping[str, str] = field(default_factory=dict)
 
 
 def prop(
@@ -41,13 +45,20 @@ def prop(
     """Declare a field: its dotted name, what it means, and what it may be.
 
     Without `default` the property is required. `aliases` are other names for it. A `secret` field
-    has the type `SecretStr` and is never shown. `refused_values` are values of a known feature
-    that this release does not have, with the reason.
+    has the type `SecretStr` and is never shown. `refused_values` are values, as `config show`
+    writes them, of a known feature that this release does not have, with the reason.
     """
-    declaration = Declaration(
-        name, doc, tuple(aliases), secret, refused_values=dict(refused_values or {})
+    info = _field(
+        Declaration(name, doc, tuple(aliases), secret),
+        default,
+        ge=ge,
+        gt=gt,
+        le=le,
+        min_length=min_length,
     )
-    return _field(declaration, default, ge=ge, gt=gt, le=le, min_length=min_length)
+    if refused_values:
+        info.metadata.append(AfterValidator(_refuse(refused_values)))
+    return info
 
 
 def pass_through(prefix: str, *, doc: str) -> Any:
@@ -55,8 +66,19 @@ def pass_through(prefix: str, *, doc: str) -> Any:
     return _field(Declaration(prefix, doc, is_prefix=True), MappingProxyType({}), repr=False)
 
 
-def _field(declaration: Declaration, default: Any, **constraints: Any) -> Any:
-    info = Field(default, **{k: v for k, v in constraints.items() if v is not None})
+def _refuse(refused_values: Mapping[str, str]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        reason = refused_values.get(value_text(value))
+        if reason is None:
+            return value
+        context = {"value": value_text(value), "reason": reason}
+        raise PydanticCustomError(REFUSED_VALUE, "cannot be `{value}`: {reason}", context)
+
+    return check
+
+
+def _field(declaration: Declaration, default: Any, **constraints: Any) -> FieldInfo:
+    info: FieldInfo = Field(default, **{k: v for k, v in constraints.items() if v is not None})
     info.metadata.append(declaration)
     return info
 

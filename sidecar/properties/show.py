@@ -4,14 +4,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic import SecretStr
-
 from sidecar.properties.loading import Loaded
 from sidecar.properties.model import Declaration, Properties, declarations
 from sidecar.properties.references import has_reference
 from sidecar.properties.source import DEFAULT, Origin, Setting
+from sidecar.properties.text import MASK, value_text
 
-MASK = "********"
 _SECRET_NAME = re.compile(
     r"password|passwd|secret|jaas|token|credential|passphrase|private|\bkey\.pem|ssl\.key\.pem",
     re.IGNORECASE,
@@ -45,21 +43,6 @@ def rows(loaded: Loaded[Properties]) -> list[Row]:
             text = setting.value if has_reference(setting.value) else value_text(value)
             shown.append(Row(declaration.name, MASK if masked else text, setting.origin))
     return shown
-
-
-def value_text(value: object) -> str:
-    """A value as it would be written in a file; nothing for None."""
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "true" if value else "false"
-        case tuple() | list() | frozenset():
-            return ",".join(value_text(item) for item in value)
-        case SecretStr():
-            return MASK
-        case _:
-            return str(value)
 
 
 def _setting(declaration: Declaration, settings: Mapping[str, Setting]) -> Setting | None:

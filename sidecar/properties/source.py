@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import javaproperties
@@ -29,10 +29,10 @@ COMMAND_LINE = Origin("command line")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One property as it is written."""
+    """One property as it is written. The value may be a secret, so it is not in the text form."""
 
     name: str
-    value: str
+    value: str = field(repr=False)
     origin: Origin
 
 

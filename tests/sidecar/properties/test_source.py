@@ -1,0 +1,72 @@
+"""Java properties files, with the place of each value."""
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import ConfigError
+from sidecar.properties import Origin, Setting, command_line_settings, read_properties
+
+
+def read(tmp_path: Path, content: bytes) -> dict[str, tuple[str, int | None]]:
+    path = tmp_path / "cdc.properties"
+    path.write_bytes(content)
+    settings = read_properties(path)
+    assert all(setting.origin.file == str(path) for setting in settings)
+    return {setting.name: (setting.value, setting.origin.line) for setting in settings}
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_lines_are_counted_over_comments_blanks_and_continuations(
+    tmp_path: Path, end: bytes
+) -> None:
+    lines = [
+        b"# comment \\",
+        b"! another",
+        b"",
+        b"a = 1",
+        b"b=one,\\",
+        b"   two,\\",
+        b"   three",
+        b"c : x=y",
+        b"d value with spaces  ",
+        b"e",
+    ]
+    assert read(tmp_path, end.join(lines)) == {
+        "a": ("1", 4),
+        "b": ("one,two,three", 5),
+        "c": ("x=y", 8),
+        "d": ("value with spaces", 9),
+        "e": ("", 10),
+    }
+
+
+def test_encodings(tmp_path: Path) -> None:
+    assert read(tmp_path, "\ufeffa=grün".encode()) == {"a": ("grün", 1)}
+    assert read(tmp_path, "a=grün".encode("latin-1")) == {"a": ("grün", 1)}
+    assert read(tmp_path, rb"a=gr\u00fcn") == {"a": ("grün", 1)}
+
+
+def test_a_bad_escape_names_its_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cdc\.properties:2: "):
+        read(tmp_path, b"a=1\nb=\\u00zz\n")
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        read_properties(tmp_path / "missing")
+
+
+def test_the_command_line() -> None:
+    origin = Origin("command line")
+    assert command_line_settings(["a=1", "b = x=y"]) == [
+        Setting("a", "1", origin),
+        Setting("b", "x=y", origin),
+    ]
+    with pytest.raises(ConfigError, match="`a` is not of the form name=value"):
+        command_line_settings(["a"])
+
+
+def test_an_origin_reads_as_file_and_line() -> None:
+    assert str(Origin("cdc.properties", 3)) == "cdc.properties:3"
+    assert str(Origin("default")) == "default"

@@ -1,0 +1,38 @@
+"""The tree of errors is what its docstring draws."""
+
+import inspect
+import re
+
+import pytest
+
+from sidecar import errors
+from sidecar.errors import ConfigError, Policy, SidecarError
+
+
+def error_classes() -> list[type[SidecarError]]:
+    return [
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, SidecarError)
+    ]
+
+
+@pytest.mark.parametrize("kind", error_classes())
+def test_the_drawing_shows_every_error_with_its_policy_and_exit_code(
+    kind: type[SidecarError],
+) -> None:
+    drawing = inspect.getdoc(errors) or ""
+    line = re.search(rf"{kind.__name__} +([A-Z]+) +(\d)", drawing)
+    assert line is not None
+    assert (Policy[line[1]], int(line[2])) == (kind.policy, kind.exit_code)
+
+
+def test_exit_codes() -> None:
+    codes = {kind.__name__: kind.exit_code for kind in error_classes()}
+    special = {name: code for name, code in codes.items() if code != 1}
+    assert special == {"ConfigError": 2, "LockedError": 3, "RefusedError": 4}
+
+
+def test_a_config_error_names_all_problems() -> None:
+    error = ConfigError("one.", "two.")
+    assert (error.problems, str(error)) == (("one.", "two."), "one.\ntwo.")

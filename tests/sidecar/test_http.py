@@ -1,0 +1,140 @@
+"""The view of a running sidecar, through the application and through a real socket."""
+
+import json
+import socket
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from flask.testing import FlaskClient
+
+from sidecar.errors import ConfigError
+from sidecar.http import Build, Component, HttpServer, Verdict, create_app
+
+HOST = "127.0.0.1"
+
+
+@dataclass
+class FakeStatus:
+    """A sidecar whose health the test sets."""
+
+    parts: list[Component] = field(default_factory=lambda: [Component("sink", True, "It works.")])
+    is_live: bool = True
+    is_ready: bool = True
+
+    def build(self) -> Build:
+        return Build("agent", "1.2.3")
+
+    def live(self) -> Verdict:
+        return Verdict(self.is_live, "The loop turns.")
+
+    def ready(self) -> Verdict:
+        return Verdict(self.is_ready, "The sink takes events.")
+
+    def components(self) -> Sequence[Component]:
+        return self.parts
+
+    def offsets(self) -> Mapping[str, object]:
+        return {"stored": {"a.log": 5}}
+
+    def metrics(self) -> bytes:
+        return b"cdc_sink_up 1.0\n"
+
+
+@pytest.fixture
+def status() -> FakeStatus:
+    return FakeStatus()
+
+
+@pytest.fixture
+def client(status: FakeStatus) -> FlaskClient:
+    return create_app(status).test_client()
+
+
+def test_ping(client: FlaskClient) -> None:
+    answer = client.get("/ping")
+    assert (answer.status_code, answer.text) == (200, "pong")
+
+
+def test_buildinfo(client: FlaskClient) -> None:
+    assert client.get("/buildinfo").json == {"version": "1.2.3", "service_name": "agent"}
+
+
+@pytest.mark.parametrize("ok", [True, False])
+def test_live_and_ready(client: FlaskClient, status: FakeStatus, ok: bool) -> None:
+    status.is_live = status.is_ready = ok
+    for path in ("/live", "/ready"):
+        answer = client.get(path)
+        assert answer.status_code == (200 if ok else 503)
+        said = json.loads(answer.text)
+        assert said["status"] == ("ok" if ok else "failing")
+        assert said["sentence"].endswith(".")
+
+
+def test_health_names_every_component(client: FlaskClient, status: FakeStatus) -> None:
+    assert client.get("/health").status_code == 200
+    status.parts.append(Component("schema", False, "The node is away.", {"since_s": 3}))
+    answer = client.get("/health")
+    assert answer.status_code == 503
+    assert answer.json == {
+        "status": "failing",
+        "components": {
+            "sink": {"status": "ok", "sentence": "It works."},
+            "schema": {"status": "failing", "sentence": "The node is away.", "since_s": 3},
+        },
+    }
+
+
+def test_offsets_and_metrics(client: FlaskClient) -> None:
+    assert client.get("/offsets").json == {"stored": {"a.log": 5}}
+    answer = client.get("/metrics")
+    assert answer.text == "cdc_sink_up 1.0\n"
+    assert answer.content_type.startswith("text/plain; version=0.0.4")
+
+
+def test_other_paths_and_methods(client: FlaskClient) -> None:
+    assert client.get("/").status_code == 404
+    assert client.post("/ping").status_code == 405
+
+
+def test_over_a_socket(status: FakeStatus) -> None:
+    with HttpServer(status, HOST, 0) as server:
+        assert server.port > 0
+        with urllib.request.urlopen(f"http://{HOST}:{server.port}/health") as answer:
+            assert json.load(answer)["status"] == "ok"
+        status.parts = [Component("sink", False, "Away.")]
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"http://{HOST}:{server.port}/health")
+        assert caught.value.code == 503
+        caught.value.close()
+
+
+def test_close_cuts_open_connections_and_frees_the_port(status: FakeStatus) -> None:
+    server = HttpServer(status, HOST, 0)
+    server.start()
+    port = server.port
+    with socket.create_connection((HOST, port)) as idle:
+        idle.sendall(b"GET /ping HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b"200 OK" in idle.recv(4096)
+        server.close()
+        while idle.recv(4096):
+            pass
+    assert not any(thread.name == "http" for thread in threading.enumerate())
+    with HttpServer(status, HOST, port):
+        pass
+
+
+def test_a_port_in_use_is_a_mistake_in_the_configuration(status: FakeStatus) -> None:
+    with (
+        HttpServer(status, HOST, 0) as first,
+        pytest.raises(ConfigError, match=rf"{HOST}:{first.port}.*http\.port"),
+    ):
+        HttpServer(status, HOST, first.port).start()
+
+
+def test_a_foreign_address_is_a_mistake_in_the_configuration(status: FakeStatus) -> None:
+    with pytest.raises(ConfigError, match=r"http\.host=256\.1\.1\.1"):
+        HttpServer(status, "256.1.1.1", 0).start()

@@ -1,0 +1,168 @@
+"""Signals, deadlines and exit codes, in processes of their own where signals are meant."""
+
+import logging
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from sidecar.errors import ConfigError, LockedError, RefusedError, SinkError
+from sidecar.lifecycle import Stop, exit_code, run
+
+PROGRAM = """
+import sys, time
+from sidecar.lifecycle import Stop, run
+from sidecar.logs import configure
+
+class Service:
+    def run(self, stop: Stop) -> None:
+        print("runs", flush=True)
+        while not stop.wait(60):
+            pass
+        print("stops", flush=True)
+        if sys.argv[1] == "stubborn":
+            while True:
+                time.sleep(0.01)
+        print("drained", stop.remaining_s > 50, flush=True)
+
+configure("text", "info")
+sys.exit(run(Service(), 60_000))
+"""
+
+
+@contextmanager
+def program(kind: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, kind],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "runs\n"
+        yield process
+        if process.poll() is None:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_the_service_with_time_to_drain(number: signal.Signals) -> None:
+    with program("obedient") as process:
+        process.send_signal(number)
+        out, err = process.communicate(timeout=120)
+        assert (out, err, process.returncode) == ("stops\ndrained True\n", "", 0)
+
+
+def test_a_second_signal_ends_at_once() -> None:
+    with program("stubborn") as process:
+        process.terminate()
+        assert process.stdout is not None
+        assert process.stdout.readline() == "stops\n"
+        process.terminate()
+        assert process.wait(120) == -signal.SIGTERM
+
+
+class Stubborn:
+    """Does not end before `released`."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+
+    def run(self, stop: Stop) -> None:
+        stop.request()
+        self.released.wait(120)
+
+
+def test_the_deadline_ends_a_service_that_does_not(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sidecar.lifecycle._GRACE_S", 0.01)
+    service = Stubborn()
+    codes = []
+
+    def exit_now(code: int) -> None:
+        codes.append(code)
+        service.released.set()
+
+    run(service, 1, exit_now=exit_now)
+    assert codes == [1]
+    assert "did not stop within its deadline" in caplog.text
+
+
+class Failing:
+    """Ends by an error."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def run(self, stop: Stop) -> None:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (SinkError("the sink is broken."), 1),
+        (ConfigError("first.", "second."), 2),
+        (LockedError("it is locked."), 3),
+        (RefusedError("the broker refuses us."), 4),
+    ],
+)
+def test_errors_become_sentences_and_exit_codes(
+    error: Exception, code: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    assert run(Failing(error), 1000) == code
+    said = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+    assert said == str(error).splitlines()
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
+
+
+def test_an_unexpected_error_keeps_its_traceback_for_debugging(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    assert run(Failing(KeyError("x")), 1000) == 1
+    error, debug = caplog.records
+    assert "log.level=debug" in error.getMessage()
+    assert error.exc_info is None
+    assert debug.exc_info is not None
+
+
+def test_an_interrupt_is_a_stop_on_request() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert exit_code(interrupted) == 0
+
+
+def test_the_deadline_counts_from_the_first_request() -> None:
+    now_s = 10.0
+    stop = Stop(2000, clock=lambda: now_s)
+    try:
+        assert (stop.requested, stop.remaining_s, stop.wait(0)) == (False, 2.0, False)
+        stop.request()
+        now_s = 11.5
+        stop.request()
+        assert (stop.requested, stop.remaining_s, stop.wait(60)) == (True, 0.5, True)
+        now_s = 20.0
+        assert stop.remaining_s == 0
+    finally:
+        stop.close()
+
+
+def test_a_request_from_a_thread_wakes_the_waiting_one() -> None:
+    stop = Stop(1000)
+    thread = threading.Thread(target=stop.request)
+    thread.start()
+    try:
+        while not stop.wait(120):
+            pass
+        assert stop.requested
+    finally:
+        thread.join()
+        stop.close()

@@ -1,0 +1,99 @@
+"""Log lines for people and for machines, and conditions that go on."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.logs import LogFormat, LogLevel, Repeated, configure, fields
+
+logger = logging.getLogger("sidecar.test")
+
+
+@pytest.fixture(autouse=True)
+def restored_root() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def stream(log_format: LogFormat, level: LogLevel = "info") -> io.StringIO:
+    target = io.StringIO()
+    configure(log_format, level, target)
+    return target
+
+
+def test_text() -> None:
+    target = stream("text")
+    logger.info("segment finished", extra=fields(segment="a.log", note="two words", empty=""))
+    line = target.getvalue()
+    assert line.endswith(
+        'INFO    sidecar.test: segment finished segment=a.log note="two words" empty=""\n'
+    )
+    assert line[10] == "T"
+    assert line[23] == "Z"
+
+
+def test_json() -> None:
+    target = stream("json")
+    logger.warning("segment finished", extra=fields(segment="ä", events=3, level="mine"))
+    line = json.loads(target.getvalue())
+    assert line.pop("ts").endswith("Z")
+    assert line == {
+        "level": "warning",
+        "logger": "sidecar.test",
+        "message": "segment finished",
+        "segment": "ä",
+        "events": 3,
+    }
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_traceback_is_for_debugging(log_format: LogFormat) -> None:
+    def fail_under(level: LogLevel) -> str:
+        target = stream(log_format, level)
+        try:
+            raise ValueError("broken")
+        except ValueError:
+            logger.exception("it failed")
+        return target.getvalue()
+
+    assert "Traceback" not in fail_under("info")
+    assert "Traceback" in fail_under("debug")
+
+
+def test_a_condition_is_said_once_and_then_at_growing_intervals(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now_s = 0.0
+    repeated = Repeated(logger, clock=lambda: now_s)
+    said_at_s = []
+    for second in range(4000):
+        now_s = float(second)
+        if repeated.say("kafka", "no broker answers", servers="a:1"):
+            said_at_s.append(second)
+    assert said_at_s == [0, 10, 30, 70, 150, 310, 630, 1230, 1830, 2430, 3030, 3630]
+    assert caplog.records[1].__dict__["sidecar_fields"] == {
+        "servers": "a:1",
+        "repeated": 10,
+        "for_s": 10.0,
+    }
+
+
+def test_the_end_of_a_condition_is_said_if_its_beginning_was(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    now_s = 5.0
+    repeated = Repeated(logger, clock=lambda: now_s)
+    assert not repeated.over("kafka", "the broker is back")
+    repeated.say("kafka", "no broker answers")
+    now_s = 7.5
+    assert repeated.over("kafka", "the broker is back")
+    assert not repeated.over("kafka", "the broker is back")
+    assert caplog.records[-1].__dict__["sidecar_fields"] == {"after_s": 2.5}
+    assert repeated.say("kafka", "no broker answers")

@@ -1,0 +1,216 @@
+"""Stored progress survives torn, flipped and missing files, and a crash between any two steps."""
+
+import os
+import stat
+from pathlib import Path
+
+import javaproperties
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.errors import OffsetSaveError, OffsetStoreError, Policy
+from sidecar.offsets import PropertiesStore, decode, encode
+
+FIRST = {"CommitLog-7-1698.log": "COMPLETED", "CommitLog-7-1699.log": "40961"}
+SECOND = {"CommitLog-7-1699.log": "COMPLETED", "CommitLog-7-1700.log": "96"}
+NAME = "segment_offset.properties"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PropertiesStore:
+    return PropertiesStore(tmp_path, NAME)
+
+
+@pytest.fixture
+def twice_saved(store: PropertiesStore) -> PropertiesStore:
+    store.save(FIRST)
+    store.save(SECOND)
+    return store
+
+
+def reopened(store: PropertiesStore) -> PropertiesStore:
+    return PropertiesStore(store.path.parent, store.path.name)
+
+
+def test_nothing_stored_is_no_progress(store: PropertiesStore) -> None:
+    stored = store.load()
+    assert (stored.values, stored.recovered_from_previous) == ({}, None)
+
+
+def test_what_is_saved_is_loaded(twice_saved: PropertiesStore) -> None:
+    stored = reopened(twice_saved).load()
+    assert (stored.values, stored.recovered_from_previous) == (SECOND, None)
+    assert decode(twice_saved.previous_path.read_bytes()) == FIRST
+
+
+def test_people_can_read_it(store: PropertiesStore) -> None:
+    store.save({"b.log": "2", "a.log": "1"})
+    lines = store.path.read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == ["a.log=1", "b.log=2"]
+
+
+@given(st.dictionaries(st.text(), st.text()))
+def test_any_text_comes_back(values: dict[str, str]) -> None:
+    text = encode(values)
+    assert decode(text) == values
+    assert javaproperties.loads(text.decode("ascii")) == values
+
+
+def test_every_truncation_leads_to_the_previous_copy(twice_saved: PropertiesStore) -> None:
+    whole = twice_saved.path.read_bytes()
+    for length in range(len(whole)):
+        twice_saved.path.write_bytes(whole[:length])
+        stored = reopened(twice_saved).load()
+        assert stored.values == FIRST, length
+        assert stored.recovered_from_previous is not None
+        assert str(twice_saved.path) in stored.recovered_from_previous
+
+
+def test_every_flipped_bit_leads_to_the_previous_copy(twice_saved: PropertiesStore) -> None:
+    whole = twice_saved.path.read_bytes()
+    for index in range(len(whole)):
+        for bit in range(8):
+            flipped = bytearray(whole)
+            flipped[index] ^= 1 << bit
+            twice_saved.path.write_bytes(flipped)
+            stored = reopened(twice_saved).load()
+            assert stored.values == FIRST, (index, bit)
+            assert stored.recovered_from_previous is not None
+
+
+@pytest.mark.parametrize("appended", [b"x=1\n", b"\n", b" ", b"\0" * 4096])
+def test_an_edited_file_is_not_used(twice_saved: PropertiesStore, appended: bytes) -> None:
+    twice_saved.path.write_bytes(twice_saved.path.read_bytes() + appended)
+    stored = reopened(twice_saved).load()
+    assert stored.values == FIRST
+    assert "changed by hand" in (stored.recovered_from_previous or "")
+
+
+def test_a_file_that_is_gone_leads_to_the_previous_copy(twice_saved: PropertiesStore) -> None:
+    twice_saved.path.unlink()
+    stored = reopened(twice_saved).load()
+    assert stored.values == FIRST
+    assert "it is gone" in (stored.recovered_from_previous or "")
+
+
+def test_both_bad_says_what_to_do(twice_saved: PropertiesStore) -> None:
+    twice_saved.path.write_bytes(b"")
+    twice_saved.previous_path.write_bytes(b"#sha256=0\nx=1\n")
+    with pytest.raises(OffsetStoreError) as caught:
+        reopened(twice_saved).load()
+    message = str(caught.value)
+    assert str(twice_saved.path) in message
+    assert str(twice_saved.previous_path) in message
+    assert "move these files away" in message
+    assert caught.value.policy is Policy.STOP
+
+
+def test_a_damaged_first_file_is_no_fresh_start(store: PropertiesStore) -> None:
+    store.save(FIRST)
+    store.path.write_bytes(store.path.read_bytes()[:-3])
+    with pytest.raises(OffsetStoreError, match="No stored progress"):
+        reopened(store).load()
+
+
+def test_a_damaged_file_never_becomes_the_previous_copy(twice_saved: PropertiesStore) -> None:
+    twice_saved.path.write_bytes(b"torn")
+    store = reopened(twice_saved)
+    store.load()
+    store.save({"c": "3"})
+    assert decode(store.previous_path.read_bytes()) == FIRST
+    assert reopened(store).load().values == {"c": "3"}
+
+
+def test_a_save_without_a_load_keeps_a_good_copy_only(twice_saved: PropertiesStore) -> None:
+    twice_saved.path.write_bytes(b"torn")
+    store = reopened(twice_saved)
+    store.save({"c": "3"})
+    assert decode(store.previous_path.read_bytes()) == FIRST
+
+
+class Crash(BaseException):
+    """The end of the process at a step of a save."""
+
+
+@pytest.mark.parametrize("step", ["fsync", "link", "rename", "rename-2", "fsync-2"])
+def test_a_crash_at_any_step_leaves_good_progress(
+    store: PropertiesStore, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    store.save(FIRST)
+    store.save(SECOND)
+    name, _, nth = step.partition("-")
+    calls = {"left": int(nth or "1")}
+
+    def crash_before(function: str) -> None:
+        original = getattr(os, function)
+
+        def wrapped(*arguments: object, **options: object) -> object:
+            if function == name:
+                calls["left"] -= 1
+                if calls["left"] == 0:
+                    raise Crash
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(os, function, wrapped)
+
+    for function in ("fsync", "link", "rename"):
+        crash_before(function)
+    with pytest.raises(Crash):
+        store.save({"third": "3"})
+    monkeypatch.undo()
+    after = reopened(store)
+    assert after.load().values in (SECOND, {"third": "3"})
+    assert after.load().recovered_from_previous is None
+    after.save({"fourth": "4"})
+    assert reopened(store).load().values == {"fourth": "4"}
+    leftovers = {path.name for path in store.path.parent.iterdir()}
+    assert leftovers == {NAME, f"{NAME}.previous"}
+
+
+def test_a_half_written_temporary_file_is_harmless(twice_saved: PropertiesStore) -> None:
+    (twice_saved.path.parent / f".{NAME}.tmp").write_bytes(encode({"x": "1"})[:20])
+    store = reopened(twice_saved)
+    assert store.load().values == SECOND
+    store.save(FIRST)
+    assert reopened(store).load().values == FIRST
+
+
+def test_a_full_disk_can_be_survived(
+    twice_saved: PropertiesStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OffsetSaveError, match="No space left") as caught:
+            twice_saved.save({"x": "1"})
+    assert caught.value.policy is Policy.RETRY
+    assert reopened(twice_saved).load().values == SECOND
+    twice_saved.save({"x": "1"})
+    assert reopened(twice_saved).load().values == {"x": "1"}
+
+
+def test_a_directory_that_is_gone_can_be_survived(store: PropertiesStore) -> None:
+    store.path.parent.chmod(stat.S_IRWXU)
+    missing = PropertiesStore(store.path.parent / "gone", NAME)
+    with pytest.raises(OffsetSaveError, match="No such file"):
+        missing.save(FIRST)
+
+
+def test_a_file_system_without_hard_links(
+    twice_saved: PropertiesStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    twice_saved.save({"x": "1"})
+    assert decode(twice_saved.previous_path.read_bytes()) == SECOND
+
+
+def test_a_file_that_cannot_be_read(store: PropertiesStore) -> None:
+    store.path.mkdir()
+    with pytest.raises(OffsetStoreError, match="cannot be read"):
+        store.load()

@@ -107,5 +107,5 @@ $(DEPENDENCIES): requirements/dev.lock | prerequisites
 	@touch $@
 
 $(EXTENSION): $(DEPENDENCIES) $(RUST_SOURCES) pyproject.toml
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(PY) -m maturin develop --release --locked --quiet
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

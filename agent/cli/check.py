@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from agent.check import Finding, Level, run_checks
+from agent.check.finding import Finding, Level
 from agent.cli.invocation import Invocation, configuration_options
 
 _STYLE = {Level.OK: "green", Level.WARNING: "yellow", Level.FAULT: "bold red"}
@@ -21,6 +21,9 @@ def check(invocation: Invocation) -> None:
 
     Changes nothing and may run beside the agent. Exit code 1 when there is a fault.
     """
+    # Imported here: the clients of the broker and the node take long to load.
+    from agent.check.survey import run_checks
+
     config = invocation.config()
     console = Console(stderr=True)
     findings: list[Finding] = []

@@ -42,7 +42,7 @@ def check(invocation: Invocation) -> None:
 def show(invocation: Invocation, show_all: bool) -> None:
     """Each property in force and where it comes from; secrets are masked."""
     config = invocation.config()
-    loaded = Loaded[Properties](config.properties, config.loaded.settings, ())
+    loaded: Loaded[Properties] = Loaded(config.properties, config.loaded.settings, ())
     shown = [row for row in rows(loaded) if show_all or str(row.origin) != "default"]
     if not sys.stdout.isatty():
         for row in shown:

@@ -17,6 +17,7 @@ from agent.cli.segments import SegmentFile, find_segments
 from commitlog import CommitLogError, EventFormat, Gap, Schema, SchemaError, SegmentReader
 from sidecar.errors import ConfigError
 
+_UNKNOWN_TABLE = "unknown_table"
 _BATCH_EVENTS = 5000
 _BATCH_BYTES = 4 << 20
 
@@ -152,7 +153,14 @@ def _write_mutations(
         output.write(lines)
     for gap in reader.gaps:
         findings.report(gap_sentence(gap))
-    findings.skipped.update(reader.skipped)
+    skipped = Counter(reader.skipped)
+    unknown = skipped.pop(_UNKNOWN_TABLE, 0)
+    if unknown:
+        findings.report(
+            f"{reader.descriptor.segment}: {unknown} updates of tables that the schema lacks are "
+            "left out, with what follows them in their mutations"
+        )
+    findings.skipped += skipped
 
 
 def _write_events(
@@ -174,7 +182,7 @@ def _write_events(
             max_bytes=_BATCH_BYTES,
         )
         output.write(batch.ndjson(0, len(batch)))
-        findings.skipped.update(batch.skipped)
+        findings.skipped += Counter(batch.skipped)
         for gap in batch.gaps:
             findings.report(gap_sentence(gap))
         if batch.stop == "end":

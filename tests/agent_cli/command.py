@@ -1,0 +1,29 @@
+"""Runs the command `agent` as a person does, in a process of its own."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+AGENT = Path(sys.executable).with_name("agent")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    exit_code: int
+    output: str
+    errors: str
+
+
+def agent(*arguments: str | Path, cwd: Path | None = None) -> Outcome:
+    """Runs to the end; for commands that end by themselves."""
+    done = subprocess.run(
+        [AGENT, *map(str, arguments)],
+        capture_output=True,
+        cwd=cwd,
+        timeout=300,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -18,7 +18,7 @@ _CLOSE_S = 5.0
 
 
 class SchemaHolder:
-    """One thread fetches; any thread asks.
+    """One thread fetches and one reads; any other may ask what is known.
 
     A fetched schema is merged into the one that is held, so a table or a column that was ever seen
     stays known: segments outlive the schema that they were written with. An object is replaced only
@@ -31,7 +31,7 @@ class SchemaHolder:
         known = feeder.remembered()
         self._schema = known.schema if known is not None else None
         self._identity = known.identity if known is not None else None
-        self._reported = self._schema
+        self._handed_out = self._schema
         self._error: str | None = None
         self._fatal: Exception | None = None
         self._repeated = Repeated(logger)
@@ -58,9 +58,16 @@ class SchemaHolder:
             self._feeder.close()
 
     def current(self) -> Schema | None:
-        """The schema that is known; None before the first one came."""
+        """The schema that is known, for the reader; None before the first one came."""
         with self._changed:
+            self._handed_out = self._schema
             return self._schema
+
+    @property
+    def table_count(self) -> int:
+        """How many tables are known, for whoever only tells of it."""
+        with self._changed:
+            return len(self._schema) if self._schema is not None else 0
 
     @property
     def identity(self) -> NodeIdentity | None:
@@ -84,7 +91,7 @@ class SchemaHolder:
         """Fetches out of turn, because `reason` shows that the schema is behind.
 
         Waits for the answer for at most two seconds, and not at all when the last fetch was just
-        before. True when the schema changed since the last call.
+        before. True when there is a newer schema than the one that `current` gave last.
         """
         with self._changed:
             if not self._is_wanted:
@@ -96,9 +103,7 @@ class SchemaHolder:
                 self._changed.wait_for(
                     lambda: self._fetches >= target or self._is_over(), timeout=_MISS_WAIT_S
                 )
-            has_changed = self._schema is not self._reported
-            self._reported = self._schema
-            return has_changed
+            return self._schema is not self._handed_out
 
     def wait_until_known(self, timeout_s: float) -> bool:
         """Waits for a first schema; raises what ended the fetching, if something did."""

@@ -1,0 +1,172 @@
+"""The holder in front of a feeder that the test steers."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from agent.schema.holder import SchemaHolder
+from agent.schema.source import Known, NodeIdentity
+from commitlog import Schema
+from sidecar.errors import RefusedError, UnavailableError
+
+DEADLINE_S = 120.0
+HOUR_MS = 3_600_000
+IDENTITY = NodeIdentity("node-1", "lab")
+
+
+def schema_of(*tables: str) -> Schema:
+    """Tables of one column each; the id follows from the place of the name in the alphabet."""
+    return Schema.from_cql(
+        "".join(
+            f"CREATE TABLE ks.{name} (k text PRIMARY KEY) "
+            f"WITH ID = 5a1c395e-b41f-11e5-9f22-{ord(name):012x} AND cdc = true;\n"
+            for name in tables
+        )
+    )
+
+
+def names(schema: Schema | None) -> set[str]:
+    assert schema is not None
+    return {table.name for table in schema.tables()}
+
+
+class SteeredFeeder:
+    """Gives what it was told to; `fetched` counts."""
+
+    def __init__(self, answer: Schema | Exception, remembered: Schema | None = None) -> None:
+        self.answer = answer
+        self.fetched = 0
+        self.is_closed = False
+        self._remembered = remembered
+        self._changed = threading.Condition()
+
+    @property
+    def description(self) -> str:
+        return "the test"
+
+    def remembered(self) -> Known | None:
+        return Known(self._remembered, IDENTITY) if self._remembered is not None else None
+
+    def fetch(self) -> Known:
+        with self._changed:
+            self.fetched += 1
+            self._changed.notify_all()
+            answer = self.answer
+        if isinstance(answer, Exception):
+            raise answer
+        return Known(answer, IDENTITY)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def wait_for_fetches(self, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.fetched >= count, DEADLINE_S)
+
+
+@contextmanager
+def started(feeder: SteeredFeeder, interval_ms: int = HOUR_MS) -> Iterator[SchemaHolder]:
+    holder = SchemaHolder(feeder, refresh_interval_ms=interval_ms)
+    holder.start()
+    try:
+        yield holder
+    finally:
+        holder.close()
+
+
+def refreshed(holder: SchemaHolder) -> None:
+    """Asks until the answer is that something has changed, as the pipeline does."""
+    for _ in range(10_000):
+        if holder.refresh("the test asks"):
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError("the schema did not change")
+
+
+def test_the_first_schema_comes_by_itself() -> None:
+    with started(SteeredFeeder(schema_of("a"))) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        assert names(holder.current()) == {"a"}
+        assert holder.identity == IDENTITY
+        assert holder.last_error is None
+
+
+def test_a_miss_brings_the_new_table_and_keeps_the_dropped_one() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        before = holder.current()
+        feeder.answer = schema_of("b")
+        refreshed(holder)
+        assert names(holder.current()) == {"a", "b"}
+        assert names(before) == {"a"}
+
+
+def test_a_refresh_without_news_keeps_the_object() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder, interval_ms=1) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        before = holder.current()
+        feeder.wait_for_fetches(20)
+        assert holder.current() is before
+        assert not holder.refresh("the test asks")
+
+
+def test_misses_do_not_become_a_storm() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        for _ in range(1000):
+            holder.refresh("the test asks")
+        assert feeder.fetched <= 5
+
+
+def test_a_node_that_is_away_is_waited_for_and_said() -> None:
+    feeder = SteeredFeeder(UnavailableError("Cassandra at x does not answer."))
+    with started(feeder, interval_ms=1) as holder:
+        feeder.wait_for_fetches(3)
+        assert not holder.wait_until_known(0)
+        assert holder.current() is None
+        assert holder.last_error == "Cassandra at x does not answer."
+        feeder.answer = schema_of("a")
+        assert holder.wait_until_known(DEADLINE_S)
+        assert holder.last_error is None
+
+
+def test_what_an_earlier_run_left_serves_while_the_node_is_away() -> None:
+    feeder = SteeredFeeder(UnavailableError("away"), remembered=schema_of("a"))
+    with started(feeder) as holder:
+        assert holder.wait_until_known(0)
+        assert names(holder.current()) == {"a"}
+        assert holder.identity == IDENTITY
+
+
+def test_a_refusal_before_the_first_answer_is_final() -> None:
+    feeder = SteeredFeeder(RefusedError("no"))
+    with started(feeder) as holder:
+        with pytest.raises(RefusedError):
+            holder.wait_until_known(DEADLINE_S)
+        assert isinstance(holder.fatal, RefusedError)
+        assert not holder.refresh("the test asks")
+
+
+def test_a_refusal_after_an_answer_is_waited_out() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder, interval_ms=1) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        feeder.answer = RefusedError("no")
+        feeder.wait_for_fetches(feeder.fetched + 3)
+        assert holder.fatal is None
+        assert names(holder.current()) == {"a"}
+        feeder.answer = schema_of("b")
+        refreshed(holder)
+        assert names(holder.current()) == {"a", "b"}
+
+
+def test_closing_ends_the_thread_and_the_feeder() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+    assert feeder.is_closed

@@ -1,0 +1,127 @@
+"""The schema file, and the schemas that are kept for the next start."""
+
+import gzip
+from pathlib import Path
+
+import orjson
+import pytest
+
+from agent.schema.file import SchemaFile
+from agent.schema.history import MAX_VERSIONS, SchemaHistory
+from agent.schema.source import NodeIdentity
+from sidecar.errors import ConfigError, UnavailableError
+from tests.agent_cli.test_schema_holder import names
+
+NODE = NodeIdentity("node-1", "lab")
+TABLE = "CREATE TABLE ks.{} (k text PRIMARY KEY) WITH ID = 5a1c395e-b41f-11e5-9f22-{:012x};\n"
+
+
+def rows_of(number: int) -> bytes:
+    """`system_schema` of a node with the table `t<number>`."""
+    return orjson.dumps(
+        {
+            "tables": [
+                {
+                    "keyspace_name": "ks",
+                    "table_name": f"t{number}",
+                    "id": f"5a1c395e-b41f-11e5-9f22-{number:012x}",
+                    "cdc": True,
+                    "flags": ["compound"],
+                }
+            ],
+            "columns": [
+                {
+                    "keyspace_name": "ks",
+                    "table_name": f"t{number}",
+                    "column_name": "k",
+                    "type": "text",
+                    "kind": "partition_key",
+                    "position": 0,
+                    "clustering_order": "none",
+                }
+            ],
+        }
+    )
+
+
+def test_a_schema_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "schema.cql"
+    path.write_text(TABLE.format("a", 1))
+    source = SchemaFile(path, NODE)
+    first = source.fetch()
+    assert names(first.schema) == {"a"}
+    assert first.identity == NODE
+    assert source.fetch().schema is first.schema
+    path.write_text(TABLE.format("a", 1) + TABLE.format("b", 2))
+    assert names(source.fetch().schema) == {"a", "b"}
+
+
+def test_a_bad_schema_file_ends_a_start_and_is_waited_out_later(tmp_path: Path) -> None:
+    path = tmp_path / "schema.cql"
+    source = SchemaFile(path, NODE)
+    with pytest.raises(ConfigError, match="No such file"):
+        source.fetch()
+    path.write_text("CREATE TABLE ks.t (\n  k text,\n  oops\n);")
+    with pytest.raises(ConfigError, match=r"schema\.cql.*line"):
+        source.fetch()
+    path.write_text(TABLE.format("a", 1))
+    source.fetch()
+    path.write_bytes(b"\xff\xfe broken")
+    with pytest.raises(UnavailableError, match="UTF-8"):
+        source.fetch()
+
+
+def test_every_kept_version_is_known_after_a_restart(tmp_path: Path) -> None:
+    history = SchemaHistory(tmp_path)
+    assert history.load() is None
+    for number in (1, 2, 2):
+        history.add(rows_of(number), NODE)
+    known = SchemaHistory(tmp_path).load()
+    assert known is not None
+    assert known.identity == NODE
+    assert names(known.schema) == {"t1", "t2"}
+
+
+def test_the_oldest_versions_are_forgotten(tmp_path: Path) -> None:
+    history = SchemaHistory(tmp_path)
+    for number in range(MAX_VERSIONS + 3):
+        history.add(rows_of(number), NODE)
+    known = SchemaHistory(tmp_path).load()
+    assert known is not None
+    assert names(known.schema) == {f"t{number}" for number in range(3, MAX_VERSIONS + 3)}
+
+
+def test_another_node_brings_its_own_history(tmp_path: Path) -> None:
+    history = SchemaHistory(tmp_path)
+    history.add(rows_of(1), NODE)
+    history.add(rows_of(2), NodeIdentity("node-2", "lab"))
+    known = SchemaHistory(tmp_path).load()
+    assert known is not None
+    assert known.identity.node_id == "node-2"
+    assert names(known.schema) == {"t2"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not gzip",
+        gzip.compress(b"{}")[:-4],
+        gzip.compress(b"[1"),
+        gzip.compress(b"{}"),
+        gzip.compress(b'{"node_id":"n","cluster_name":"c","versions":[]}'),
+        gzip.compress(b'{"node_id":"n","cluster_name":"c","versions":[{"tables":3}]}'),
+    ],
+)
+def test_a_damaged_history_is_no_history(tmp_path: Path, content: bytes) -> None:
+    history = SchemaHistory(tmp_path)
+    history.path.write_bytes(content)
+    assert history.load() is None
+    history.add(rows_of(1), NODE)
+    assert SchemaHistory(tmp_path).load() is not None
+
+
+def test_a_directory_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
+    history = SchemaHistory(tmp_path / "none")
+    history.add(rows_of(1), NODE)
+    assert history.load() is None

@@ -1,0 +1,123 @@
+"""The agent as a process of its own, watched over HTTP as an operator would."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+_POLL_S = 0.1
+_STOP_S = 60.0
+
+
+class DemoError(Exception):
+    """The demo cannot go on; the message says why and where to look."""
+
+
+@dataclass(frozen=True)
+class Health:
+    """`/health`: whether all is well, and one sentence for each component."""
+
+    ok: bool
+    sentences: Mapping[str, str]
+
+
+class AgentProcess:
+    """`with AgentProcess(…) as agent:` starts it; leaving the block ends it whatever happened."""
+
+    def __init__(self, arguments: Sequence[str], log_file: Path, preferred_port: int) -> None:
+        self._port = free_port(preferred_port)
+        program = str(Path(sys.executable).with_name("agent"))
+        self.command = [program, *arguments, "--set", f"http.port={self._port}"]
+        self.log_file = log_file
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def __enter__(self) -> Self:
+        with self.log_file.open("wb") as log:
+            self._process = subprocess.Popen(self.command, stdout=log, stderr=log)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    def health(self) -> Health | None:
+        """None while it does not answer yet."""
+        body = self._get("/health")
+        if body is None:
+            return None
+        document = json.loads(body)
+        components: dict[str, Any] = document["components"]
+        return Health(
+            document["status"] == "ok",
+            {name: str(component["sentence"]) for name, component in components.items()},
+        )
+
+    def wait_until(
+        self, what: str, is_reached: Callable[[], bool], deadline_s: float, show: Callable[[], None]
+    ) -> None:
+        """Looks ten times a second, and shows. Raises `DemoError` when the agent ends or the
+        deadline passes."""
+        end_s = time.monotonic() + deadline_s
+        while not is_reached():
+            if self._process is None or self._process.poll() is not None:
+                code = self._process.returncode if self._process is not None else None
+                raise DemoError(f"The agent ended with exit code {code}.\n{self.log_tail()}")
+            if time.monotonic() > end_s:
+                raise DemoError(f"{what} did not happen in {deadline_s:.0f} s.\n{self.log_tail()}")
+            show()
+            time.sleep(_POLL_S)
+        show()
+
+    def stop(self) -> int:
+        """SIGTERM; gives the exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(_STOP_S)
+
+    def log_tail(self) -> str:
+        """The last lines of its log."""
+        lines = self.log_file.read_text(errors="replace").splitlines()[-15:]
+        return "\n".join([f"The end of {self.log_file}:", *lines])
+
+    def _get(self, path: str) -> bytes | None:
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=5) as answer:
+                return bytes(answer.read())
+        except urllib.error.HTTPError as error:
+            # 503 carries the same document: something is not well.
+            with error:
+                return error.read()
+        except OSError:
+            return None
+
+
+def free_port(preferred: int) -> int:
+    """This port, or another one when it is taken."""
+    for port in (preferred, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise DemoError("No port is free on 127.0.0.1.")

@@ -1,0 +1,56 @@
+"""What arrived, for a person: counts by table and operation, and a few events in full."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+
+OPERATIONS = {"i": "inserts", "u": "updates", "d": "deletes", "r": "ranges"}
+_MAX_COLUMNS = 6
+_MAX_CELLS = 2
+
+Event = Mapping[str, Any]
+
+
+def read_events(lines: Iterable[bytes | str]) -> list[Event]:
+    """One event a line, as the file sink writes them."""
+    return [json.loads(line) for line in lines]
+
+
+def print_counts(console: Console, events: Sequence[Event]) -> None:
+    """One line a topic."""
+    counts = Counter((event["topic"], event["value"]["op"]) for event in events)
+    table = Table("topic", *OPERATIONS.values(), "events", title="What arrived")
+    for topic in sorted({topic for topic, _ in counts}):
+        numbers = [counts[topic, operation] for operation in OPERATIONS]
+        table.add_row(topic, *(str(number or "") for number in numbers), str(sum(numbers)))
+    console.print(table)
+
+
+def print_samples(console: Console, events: Sequence[Event]) -> None:
+    """The first insert, the first deletion of a range and the first delete; long ones shortened."""
+    for operation in ("i", "r", "d"):
+        sample = next((e for e in events if e["value"]["op"] == operation), None)
+        if sample is None:
+            continue
+        console.print(f"\n[bold]{OPERATIONS[operation]}[/], for example from {sample['topic']}:")
+        text = json.dumps(_shortened(sample), indent=2, ensure_ascii=False)
+        console.print(Syntax(text, "json", word_wrap=True, background_color="default"))
+
+
+def _shortened(event: Event) -> dict[str, Any]:
+    """The same event with long lists cut, and said so."""
+    value = dict(event["value"])
+    after = value.get("after") or {}
+    if len(after) > _MAX_COLUMNS:
+        kept = dict(list(after.items())[:_MAX_COLUMNS])
+        value["after"] = {**kept, "…": f"{len(after) - _MAX_COLUMNS} more columns"}
+    cells = value.get("cells")
+    if cells and len(cells.get("cells") or ()) > _MAX_CELLS:
+        rest = len(cells["cells"]) - _MAX_CELLS
+        value["cells"] = {**cells, "cells": [*cells["cells"][:_MAX_CELLS], f"… {rest} more cells"]}
+    return {"key": event["key"], "headers": event["headers"], "value": value}

@@ -1,0 +1,12 @@
+"""Settings of all tests."""
+
+from hypothesis import HealthCheck, settings
+
+# No time limits: the machine may be busy. A failure prints what reproduces it.
+settings.register_profile(
+    "cdc",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("cdc")

@@ -1,0 +1,219 @@
+"""What could not be delivered is kept with its reason, in `<relocation directory>/error`.
+
+    CommitLog-7-1699.log               a segment with ranges that gave no events, once it is final
+    CommitLog-7-1699_cdc.idx
+    CommitLog-7-1699.log.reason.json   its ranges and causes; written when a range is met
+    CommitLog-7-1699.log.events.ndjson events that the sink refuses alone
+
+The reason comes first: a segment that has one is quarantined when it is done, also after a restart
+that begins behind the range. The directory is bounded and nothing in it is deleted. When it is full
+a segment stays in `cdc_raw`, and so does the segment of an event that has no room.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from agent.cdc_raw import SegmentName
+from agent.transfer.move import move, sync_directory
+
+ERROR = "error"
+
+_MAX_RANGES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class LostRange:
+    """Part of a segment that gave no events. `end` None: to the end of the segment."""
+
+    start: int
+    end: int | None
+    cause: str
+    table_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a segment is kept, as its `.reason.json` says."""
+
+    segment: str
+    agent_version: str
+    noted_at: str
+    ranges: tuple[LostRange, ...] = ()
+    ranges_left_out: int = 0
+    """How many more there were than are listed."""
+
+    def with_ranges(self, more: Iterable[LostRange]) -> "Reason":
+        """Ranges that are listed already are not repeated; neighbours of one cause become one."""
+        ranges = list(self.ranges)
+        left_out = self.ranges_left_out
+        for new in more:
+            if any(_covers(old, new) for old in ranges):
+                continue
+            last = ranges[-1] if ranges else None
+            if last is not None and _is_continued(last, new):
+                ranges[-1] = replace(last, end=new.end)
+            elif len(ranges) < _MAX_RANGES:
+                ranges.append(new)
+            else:
+                left_out += 1
+        return replace(self, ranges=tuple(ranges), ranges_left_out=left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedEvent:
+    """An event that the sink will never take. Key and value are JSON."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    headers: Sequence[tuple[str, bytes]]
+    reason: str
+
+
+class Quarantine:
+    """The directory, made when it is first needed. For one thread."""
+
+    def __init__(self, directory: Path, max_bytes: int, agent_version: str) -> None:
+        self.directory = directory
+        self.max_bytes = max_bytes
+        self._agent_version = agent_version
+
+    def used_bytes(self) -> int:
+        """Sizes of all files in the directory."""
+        total = 0
+        try:
+            with os.scandir(self.directory) as entries:
+                for entry in entries:
+                    total += _size_bytes(Path(entry.path))
+        except FileNotFoundError:
+            return 0
+        return total
+
+    def reason(self, name: SegmentName) -> Reason | None:
+        """Why this segment is to be kept; None when it is not. Raises OSError."""
+        path = self._reason_path(name)
+        try:
+            text = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            return _parsed(orjson.loads(text))
+        except (ValueError, TypeError, KeyError):
+            # Somebody changed it. That there is one is what counts: the segment is kept.
+            unreadable = LostRange(0, None, f"{path.name} could not be understood")
+            return Reason(name.log, self._agent_version, "", (unreadable,))
+
+    def note(self, name: SegmentName, ranges: Sequence[LostRange]) -> bool:
+        """Puts ranges of a segment on record, durably. False when all of them were. Raises OSError.
+
+        Never refused for want of room: without it the ranges would be forgotten."""
+        before = self.reason(name)
+        blank = Reason(name.log, self._agent_version, datetime.now(UTC).isoformat())
+        after = (before or blank).with_ranges(ranges)
+        if after == before:
+            return False
+        text = orjson.dumps(asdict(after), option=orjson.OPT_INDENT_2) + b"\n"
+        self.directory.mkdir(parents=True, exist_ok=True)
+        target = self._reason_path(name)
+        temporary = target.with_name(f".{target.name}.tmp")
+        _write_synced(temporary, text, "wb")
+        temporary.replace(target)
+        sync_directory(self.directory)
+        return True
+
+    def keep(self, name: SegmentName, events: Sequence[RefusedEvent]) -> bool:
+        """Keeps events of a segment, durably; False when there is no room. Raises OSError."""
+        lines = b"".join(_line(event, self._agent_version) for event in events)
+        if self.used_bytes() + len(lines) > self.max_bytes:
+            return False
+        self.directory.mkdir(parents=True, exist_ok=True)
+        path = self.directory / f"{name.log}.events.ndjson"
+        torn = b"" if _ends_with_line(path) else b"\n"
+        _write_synced(path, torn + lines, "ab")
+        sync_directory(self.directory)
+        return True
+
+    def take(self, name: SegmentName, log: Path, idx: Path) -> bool:
+        """Moves a segment in; False when there is no room. Either file may be missing. Raises
+        OSError."""
+        inside = self.directory / log.name
+        if self.used_bytes() - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
+            return False
+        self.directory.mkdir(parents=True, exist_ok=True)
+        for source in (log, idx):
+            move(source, self.directory / source.name)
+        return True
+
+    def _reason_path(self, name: SegmentName) -> Path:
+        return self.directory / f"{name.log}.reason.json"
+
+
+def _parsed(document: Mapping[str, object]) -> Reason:
+    ranges = document["ranges"]
+    if not isinstance(ranges, list):
+        raise TypeError("ranges must be a list")
+    return Reason(
+        segment=str(document["segment"]),
+        agent_version=str(document["agent_version"]),
+        noted_at=str(document["noted_at"]),
+        ranges=tuple(LostRange(**lost) for lost in ranges),
+        ranges_left_out=int(str(document["ranges_left_out"])),
+    )
+
+
+def _covers(old: LostRange, new: LostRange) -> bool:
+    if (old.cause, old.table_id) != (new.cause, new.table_id) or new.start < old.start:
+        return False
+    return old.end is None or (new.end is not None and new.end <= old.end)
+
+
+def _is_continued(last: LostRange, new: LostRange) -> bool:
+    return (last.cause, last.table_id) == (new.cause, new.table_id) and last.end == new.start
+
+
+def _line(event: RefusedEvent, agent_version: str) -> bytes:
+    headers = {
+        name: value.hex() if name == "cdc.id" else value.decode(errors="replace")
+        for name, value in event.headers
+    }
+    document = {
+        "topic": event.topic,
+        "key": orjson.Fragment(event.key),
+        "value": orjson.Fragment(event.value),
+        "headers": headers,
+        "reason": event.reason,
+        "noted_at": datetime.now(UTC).isoformat(),
+        "agent_version": agent_version,
+    }
+    return orjson.dumps(document) + b"\n"
+
+
+def _write_synced(path: Path, content: bytes, mode: str) -> None:
+    with path.open(mode) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _ends_with_line(path: Path) -> bool:
+    """False after a crash in the middle of a write."""
+    try:
+        with path.open("rb") as file:
+            return (
+                file.seek(0, os.SEEK_END) == 0
+                or os.pread(file.fileno(), 1, file.tell() - 1) == b"\n"
+            )
+    except FileNotFoundError:
+        return True
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,20 @@
+"""Finished segments are kept in a directory of this machine."""
+
+from pathlib import Path
+
+from agent.transfer.move import move
+
+ARCHIVE = "archive"
+
+
+class Local:
+    """Moves both files to `<relocation directory>/archive`, also to another file system. A file of
+    the same name is replaced: it is an earlier link of the same segment."""
+
+    def __init__(self, relocation_directory: Path) -> None:
+        self.directory = relocation_directory / ARCHIVE
+
+    def transfer(self, log: Path, idx: Path) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        for source in (log, idx):
+            move(source, self.directory / source.name)

@@ -1,0 +1,62 @@
+"""Moving a file so that at every moment one whole copy of it is there."""
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+_COPY_BLOCK_BYTES = 1 << 20
+# Another file system, one without hard links, a file of another user, too many links.
+_CANNOT_LINK = frozenset((errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS))
+
+
+def move(source: Path, target: Path) -> bool:
+    """Moves `source` to `target`, replacing what is there; the directory of `target` exists.
+
+    Durable on return. False when there was no source. Raises OSError, with the source in place.
+
+    Where it can the file is linked and unlinked rather than renamed: watchdog holds every event
+    behind a file that moved out of a watched directory back for half a second.
+    """
+    temporary = target.with_name(f".{target.name}.tmp")
+    temporary.unlink(missing_ok=True)
+    try:
+        if not _linked(source, temporary):
+            _copy(source, temporary)
+    except FileNotFoundError:
+        if source.exists():
+            raise
+        return False
+    temporary.replace(target)
+    # Renaming one link of a file onto another one leaves both.
+    temporary.unlink(missing_ok=True)
+    sync_directory(target.parent)
+    source.unlink(missing_ok=True)
+    return True
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes renames in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _linked(source: Path, temporary: Path) -> bool:
+    try:
+        temporary.hardlink_to(source)
+    except OSError as error:
+        if error.errno in _CANNOT_LINK:
+            return False
+        raise
+    return True
+
+
+def _copy(source: Path, temporary: Path) -> None:
+    with source.open("rb") as original, temporary.open("wb") as copied:
+        shutil.copyfileobj(original, copied, _COPY_BLOCK_BYTES)
+        copied.flush()
+        os.fsync(copied.fileno())
+    shutil.copystat(source, temporary)

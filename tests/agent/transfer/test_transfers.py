@@ -1,0 +1,128 @@
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.transfer import create_transfer
+from agent.transfer.black_hole import BlackHole
+from agent.transfer.local import Local
+from agent.transfer.move import move
+from sidecar.errors import ConfigError
+
+LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    raw = tmp_path / "cdc_raw"
+    raw.mkdir()
+    (raw / LOG).write_bytes(b"segment")
+    (raw / IDX).write_bytes(b"5\nCOMPLETED")
+    return raw
+
+
+def refuse_links(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def refuse(self: Path, target: Path) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+
+
+@pytest.mark.parametrize("missing", [(), (LOG,), (IDX,), (LOG, IDX)])
+@pytest.mark.parametrize("name", ["delete", "archive"])
+def test_both_files_leave_and_either_may_be_missing(
+    raw: Path, tmp_path: Path, name: str, missing: tuple[str, ...]
+) -> None:
+    for file_name in missing:
+        (raw / file_name).unlink()
+    transfer = create_transfer(name, tmp_path / "relocation")
+    transfer.transfer(raw / LOG, raw / IDX)
+    transfer.transfer(raw / LOG, raw / IDX)
+    assert list(raw.iterdir()) == []
+    archive = tmp_path / "relocation" / "archive"
+    kept = {file.name for file in archive.iterdir()} if archive.exists() else set()
+    assert kept == ({LOG, IDX} - set(missing) if name == "archive" else set())
+
+
+@pytest.mark.parametrize("code", [None, errno.EXDEV, errno.EPERM])
+def test_the_archive_may_be_on_another_file_system(
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None
+) -> None:
+    os.utime(raw / LOG, (1_000_000, 1_000_000))
+    if code is not None:
+        refuse_links(monkeypatch, code)
+    Local(tmp_path).transfer(raw / LOG, raw / IDX)
+    assert (tmp_path / "archive" / LOG).read_bytes() == b"segment"
+    assert (tmp_path / "archive" / LOG).stat().st_mtime == 1_000_000
+    assert (tmp_path / "archive" / IDX).read_bytes() == b"5\nCOMPLETED"
+    assert list(raw.iterdir()) == []
+    assert {file.name for file in (tmp_path / "archive").iterdir()} == {LOG, IDX}
+
+
+def test_an_earlier_link_of_the_same_segment_is_replaced(raw: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    archive.mkdir()
+    os.link(raw / LOG, archive / LOG)
+    (archive / IDX).write_bytes(b"old")
+    (archive / f".{LOG}.tmp").write_bytes(b"left by a crash")
+    Local(tmp_path).transfer(raw / LOG, raw / IDX)
+    assert {file.name for file in archive.iterdir()} == {LOG, IDX}
+    assert (archive / LOG).read_bytes() == b"segment"
+    assert (archive / IDX).read_bytes() == b"5\nCOMPLETED"
+    assert list(raw.iterdir()) == []
+
+
+def _fail_rename(patch: pytest.MonkeyPatch) -> None:
+    def fail(self: Path, target: Path) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    patch.setattr(Path, "replace", fail)
+
+
+def _fail_copy(patch: pytest.MonkeyPatch) -> None:
+    refuse_links(patch, errno.EXDEV)
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    patch.setattr("shutil.copyfileobj", fail)
+
+
+@pytest.mark.parametrize("break_something", [_fail_rename, _fail_copy])
+def test_a_move_that_fails_leaves_the_source(
+    raw: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    break_something: Callable[[pytest.MonkeyPatch], None],
+) -> None:
+    with monkeypatch.context() as patch:
+        break_something(patch)
+        with pytest.raises(OSError, match="No space"):
+            move(raw / LOG, tmp_path / LOG)
+    assert (raw / LOG).read_bytes() == b"segment"
+    assert move(raw / LOG, tmp_path / LOG)
+    assert (tmp_path / LOG).read_bytes() == b"segment"
+    assert not move(raw / LOG, tmp_path / LOG)
+
+
+def test_a_missing_target_directory_is_an_error_and_no_missing_source(
+    raw: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(FileNotFoundError):
+        move(raw / LOG, tmp_path / "away" / LOG)
+    assert (raw / LOG).exists()
+
+
+def test_names_are_those_that_users_know(tmp_path: Path) -> None:
+    package = "io.debezium.connector.cassandra."
+    for name in ("delete", "BlackHole", f"{package}BlackHoleCommitLogTransfer"):
+        assert isinstance(create_transfer(name, tmp_path), BlackHole)
+    for name in ("archive", "Local", f"{package}LocalCommitLogTransfer"):
+        assert isinstance(create_transfer(name, tmp_path), Local)
+    for name in ("GCS", f"{package}GCSCommitLogTransfer"):
+        with pytest.raises(ConfigError, match="Google Cloud"):
+            create_transfer(name, tmp_path)
+    with pytest.raises(ConfigError, match="S3"):
+        create_transfer("S3", tmp_path)

@@ -179,7 +179,7 @@ class SegmentProperties(Properties):
 
     relocation_directory: Path = prop(
         "commit.log.relocation.dir",
-        doc="Holds `archive` and `quarantine`. Best on the file system of `cdc_raw`, where a move "
+        doc="Holds `archive` and `error`, the quarantine. Best on the file system of `cdc_raw`, where a move "
         "is a rename.",
     )
     transfer: Annotated[Literal["delete", "archive"], BeforeValidator(_transfer_name)] = prop(

@@ -1,7 +1,7 @@
 //! Reads Apache Cassandra commit-log segments: bytes to mutations.
 //!
 //! ```text
-//! segment   header | marker | records … | marker | records … |        (segment, descriptor, marker)
+//! segment   header | marker | records … | marker | records … |        (segment, chain, descriptor)
 //! record    size | CRC | payload | CRC                                (record)
 //! payload   count | partition update …                                (mutation)
 //! update    table id | key | flags | times | column names             (mutation, columns)
@@ -15,6 +15,7 @@
 //!
 //! The section numbers in comments are those of `docs/commitlog-format.md`.
 
+mod chain;
 mod columns;
 pub mod cql_type;
 mod cursor;

@@ -32,10 +32,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::chain::Opened;
 use crate::descriptor::Descriptor;
 use crate::error::SegmentError;
-use crate::framing::{BLOCK_HEADER_LENGTH, Framing};
-use crate::marker::{MARKER_LENGTH, Marker, MarkerChecksum};
+use crate::framing::Framing;
+use crate::marker::MarkerChecksum;
 use crate::record::{Found, OVERHEAD, Records, inspect};
 
 /// What is read of a plain section at once; more only for a larger record.
@@ -83,7 +84,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    fn new(start: u64, end: Option<u64>, cause: &str) -> Self {
+    pub(crate) fn new(start: u64, end: Option<u64>, cause: &str) -> Self {
         Self {
             start,
             end,
@@ -105,37 +106,34 @@ pub enum Fill {
 
 /// The section that is being read.
 #[derive(Debug, Clone, Copy)]
-struct Section {
+pub(crate) struct Section {
+    /// Logical place of its marker.
+    pub marker: u64,
     /// Logical end of what the file has of it.
-    end: u64,
+    pub end: u64,
     /// Logical end that its marker claims, when the file is cut short of it.
-    claimed_end: Option<u64>,
+    pub claimed_end: Option<u64>,
+    /// Whether the end was found by looking for the next marker.
+    pub end_is_searched: bool,
 }
 
 /// One segment and a position in it.
 pub struct SegmentReader<S> {
-    segment: String,
-    source: S,
-    descriptor: Descriptor,
-    framing: Framing,
-    checksum: MarkerChecksum,
+    pub(crate) segment: String,
+    pub(crate) source: S,
+    pub(crate) descriptor: Descriptor,
+    pub(crate) framing: Framing,
+    pub(crate) checksum: MarkerChecksum,
     /// Physical and logical place of the next marker.
-    marker_physical: u64,
-    marker_logical: u64,
-    section: Option<Section>,
+    pub(crate) marker_physical: u64,
+    pub(crate) marker_logical: u64,
+    pub(crate) section: Option<Section>,
     /// Everything before is consumed.
-    position: u64,
-    buffer: Vec<u8>,
+    pub(crate) position: u64,
+    pub(crate) buffer: Vec<u8>,
     /// Logical position of the buffer's first byte, and how many bytes of it are valid.
-    buffer_start: u64,
-    buffer_length: usize,
-}
-
-enum Opened {
-    Section,
-    Skipped,
-    Gap(Gap),
-    End,
+    pub(crate) buffer_start: u64,
+    pub(crate) buffer_length: usize,
 }
 
 impl<S: Source> SegmentReader<S> {
@@ -206,7 +204,6 @@ impl<S: Source> SegmentReader<S> {
                 self.load(section, wanted)?;
                 found = inspect(self.buffered(), left);
             }
-            let section_end = section.claimed_end.unwrap_or(section.end);
             let cause = match found {
                 Found::Record(_) => return Ok(Fill::Records),
                 Found::SectionEnd => {
@@ -214,11 +211,8 @@ impl<S: Source> SegmentReader<S> {
                     match section.claimed_end {
                         None => continue,
                         Some(end) => {
-                            return Ok(Fill::Gap(Gap::new(
-                                section.end,
-                                Some(end),
-                                "the file is cut short inside a section",
-                            )));
+                            let cause = "the file is cut short inside a section";
+                            return Ok(Fill::Gap(Gap::new(section.end, Some(end), cause)));
                         }
                     }
                 }
@@ -226,11 +220,8 @@ impl<S: Source> SegmentReader<S> {
                     let start = self.position;
                     let end = start + (payload.len() + OVERHEAD) as u64;
                     self.position = end;
-                    return Ok(Fill::Gap(Gap::new(
-                        start,
-                        Some(end),
-                        "the checksum of a record does not match",
-                    )));
+                    let cause = "the checksum of a record does not match";
+                    return Ok(Fill::Gap(Gap::new(start, Some(end), cause)));
                 }
                 Found::Zero => {
                     if section.claimed_end.is_none() && self.rest_is_zero(section)? {
@@ -248,10 +239,14 @@ impl<S: Source> SegmentReader<S> {
                 }
                 Found::NeedsBytes(_) => "the file ends inside a section".to_owned(),
             };
+            if complete && let Some(gap) = self.find_section_end(section)? {
+                return Ok(Fill::Gap(gap));
+            }
             let start = self.position;
-            self.position = section_end;
+            let end = section.claimed_end.unwrap_or(section.end);
+            self.position = end;
             self.section = None;
-            return Ok(Fill::Gap(Gap::new(start, Some(section_end), &cause)));
+            return Ok(Fill::Gap(Gap::new(start, Some(end), &cause)));
         }
     }
 
@@ -304,213 +299,7 @@ impl<S: Source> SegmentReader<S> {
         Ok(true)
     }
 
-    /// Looks at the next marker.
-    fn open_section(&mut self, limit: Option<u64>, complete: bool) -> Result<Opened, SegmentError> {
-        let length = self.file_length()?;
-        let at = self.marker_physical;
-        if at + MARKER_LENGTH > length {
-            return Ok(Opened::End);
-        }
-        let marker = self.read_marker(at)?;
-        if marker.is_zero() {
-            return Ok(Opened::End);
-        }
-        let is_plausible = marker.is_plausible(at, length);
-        if self.checksum.matches(at, &marker) {
-            if is_plausible {
-                return self.open_chained(marker.end, length, limit);
-            }
-            if !complete {
-                return Ok(Opened::End);
-            }
-            if marker.end > length && matches!(self.framing, Framing::Plain) {
-                return self.open_chained(marker.end, length, limit);
-            }
-            return Ok(self.give_up("a sync marker points outside of the file"));
-        }
-        if !complete {
-            return Ok(Opened::End);
-        }
-        if is_plausible && self.is_marker_or_end(marker.end, length)? {
-            // Java's own readers may meet the end without its checksum: the two words are not
-            // stored at once (CASSANDRA-16842). The records carry their own checksums.
-            if marker.crc == 0 {
-                return self.open_chained(marker.end, length, limit);
-            }
-            let start = self.marker_logical;
-            return Ok(match self.open_chained(marker.end, length, limit)? {
-                Opened::Section => Opened::Gap(Gap::new(
-                    start,
-                    Some(start + MARKER_LENGTH),
-                    "the checksum of a sync marker does not match; its records are read",
-                )),
-                other => other,
-            });
-        }
-        if matches!(self.framing, Framing::Plain)
-            && let Some(next) = self.find_marker(at + 1, length)?
-        {
-            self.marker_physical = next;
-            self.marker_logical = next;
-            self.position = self.position.max(next);
-            return Ok(Opened::Gap(Gap::new(
-                at,
-                Some(next),
-                "a sync marker is damaged; reading goes on at the next one",
-            )));
-        }
-        Ok(self.give_up("a sync marker is damaged"))
-    }
-
-    /// Opens the section behind the current marker, whose physical end is `end`.
-    fn open_chained(
-        &mut self,
-        end: u64,
-        file_length: u64,
-        limit: Option<u64>,
-    ) -> Result<Opened, SegmentError> {
-        let content = self.marker_logical + MARKER_LENGTH;
-        let physical = self.marker_physical + MARKER_LENGTH;
-        let (logical_end, block) = match &self.framing {
-            Framing::Plain => (end, None),
-            Framing::Blocks(_) => match self.block_length(physical, end)? {
-                Ok(length) => (content + length as u64, Some(length)),
-                Err(cause) => {
-                    if limit.is_some() {
-                        // The logical end is not known, so neither is whether it may be read.
-                        return Ok(Opened::End);
-                    }
-                    return Ok(self.give_up(&cause));
-                }
-            },
-        };
-        if limit.is_some_and(|limit| logical_end > limit) {
-            return Ok(Opened::End);
-        }
-        let start = self.marker_logical;
-        self.marker_physical = end;
-        self.marker_logical = logical_end;
-        if logical_end <= self.position {
-            return Ok(Opened::Skipped);
-        }
-        self.position = self.position.max(content);
-        self.buffer_start = content;
-        self.buffer_length = 0;
-        if let Some(length) = block
-            && let Err(cause) = self.decode_block(physical, end, length)?
-        {
-            self.position = logical_end;
-            return Ok(Opened::Gap(Gap::new(start, Some(logical_end), &cause)));
-        }
-        let is_cut = end > file_length;
-        self.section = Some(Section {
-            end: if is_cut { file_length } else { logical_end },
-            claimed_end: is_cut.then_some(logical_end),
-        });
-        Ok(Opened::Section)
-    }
-
-    /// The decoded length of a block section; the inner error is damage.
-    fn block_length(&self, physical: u64, end: u64) -> Result<Result<usize, String>, SegmentError> {
-        let mut header = [0; BLOCK_HEADER_LENGTH as usize];
-        let stored = end.saturating_sub(physical + BLOCK_HEADER_LENGTH);
-        if physical + BLOCK_HEADER_LENGTH > end
-            || read_fully(&self.source, physical, &mut header)
-                .map_err(|error| io_error(&self.segment, error))?
-                < header.len()
-        {
-            return Ok(Err("a section is too short for its header".to_owned()));
-        }
-        let length = u32::from_be_bytes(header) as usize;
-        let max_length = match &self.framing {
-            Framing::Plain => usize::MAX,
-            Framing::Blocks(decoder) => decoder.max_length(stored as usize),
-        };
-        Ok(if length <= max_length && i32::try_from(length).is_ok() {
-            Ok(length)
-        } else {
-            Err(format!(
-                "a section of {stored} stored bytes claims {length} bytes of records"
-            ))
-        })
-    }
-
-    /// Fills the buffer with the records of a block section; the inner error is damage.
-    fn decode_block(
-        &mut self,
-        physical: u64,
-        end: u64,
-        length: usize,
-    ) -> Result<Result<(), String>, SegmentError> {
-        let Framing::Blocks(decoder) = &self.framing else {
-            return Ok(Ok(()));
-        };
-        // An empty closing section carries whatever its compressor makes of nothing (§2.5).
-        if length == 0 {
-            return Ok(Ok(()));
-        }
-        let from = physical + BLOCK_HEADER_LENGTH;
-        let mut block = vec![0; end.saturating_sub(from) as usize];
-        let read = read_fully(&self.source, from, &mut block)
-            .map_err(|error| io_error(&self.segment, error))?;
-        if read < block.len() {
-            return Ok(Err("the file ends inside a section".to_owned()));
-        }
-        if self.buffer.len() < length || self.buffer.len() > length.saturating_mul(4) {
-            self.buffer = vec![0; length];
-        }
-        let target = self.buffer.get_mut(..length).unwrap_or_default();
-        Ok(decoder.decode(&block, target).inspect(|()| {
-            self.buffer_length = length;
-        }))
-    }
-
-    /// Ends the segment at the current marker.
-    fn give_up(&mut self, cause: &str) -> Opened {
-        let start = self.marker_logical;
-        self.marker_physical = u64::MAX - MARKER_LENGTH;
-        Opened::Gap(Gap::new(start, None, cause))
-    }
-
-    /// Whether a good marker, a zero one or the end of the file stands at `at`.
-    fn is_marker_or_end(&self, at: u64, length: u64) -> Result<bool, SegmentError> {
-        if at + MARKER_LENGTH > length {
-            return Ok(true);
-        }
-        let marker = self.read_marker(at)?;
-        Ok(marker.is_zero() || self.checksum.matches(at, &marker))
-    }
-
-    /// The first place from `from` on where a plausible marker with a good checksum stands.
-    fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>, SegmentError> {
-        let mut chunk = vec![0; 256 << 10];
-        let mut at = from;
-        while at + MARKER_LENGTH <= length {
-            let read = read_fully(&self.source, at, &mut chunk)
-                .map_err(|error| io_error(&self.segment, error))?;
-            let bytes = chunk.get(..read).unwrap_or_default();
-            for (place, window) in (at..).zip(bytes.windows(MARKER_LENGTH as usize)) {
-                let marker = Marker::parse(window);
-                if marker.is_plausible(place, length) && self.checksum.matches(place, &marker) {
-                    return Ok(Some(place));
-                }
-            }
-            let step = read.saturating_sub(MARKER_LENGTH as usize - 1);
-            if step == 0 {
-                break;
-            }
-            at += step as u64;
-        }
-        Ok(None)
-    }
-
-    fn read_marker(&self, at: u64) -> Result<Marker, SegmentError> {
-        let mut bytes = [0; MARKER_LENGTH as usize];
-        read_fully(&self.source, at, &mut bytes).map_err(|error| io_error(&self.segment, error))?;
-        Ok(Marker::parse(&bytes))
-    }
-
-    fn file_length(&self) -> Result<u64, SegmentError> {
+    pub(crate) fn file_length(&self) -> Result<u64, SegmentError> {
         self.source
             .length()
             .map_err(|error| io_error(&self.segment, error))
@@ -526,7 +315,7 @@ pub fn read_descriptor(segment: &str, source: &impl Source) -> Result<Descriptor
     Descriptor::parse(segment, &header)
 }
 
-fn io_error(segment: &str, error: io::Error) -> SegmentError {
+pub(crate) fn io_error(segment: &str, error: io::Error) -> SegmentError {
     SegmentError::Io {
         segment: segment.to_owned(),
         error,
@@ -534,7 +323,11 @@ fn io_error(segment: &str, error: io::Error) -> SegmentError {
 }
 
 /// Reads until `buffer` is full or the file ends; gives the number of bytes.
-fn read_fully(source: &impl Source, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read_fully(
+    source: &impl Source,
+    offset: u64,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
     let mut read = 0;
     while let Some(rest) = buffer.get_mut(read..).filter(|rest| !rest.is_empty()) {
         match source.read_at(offset + read as u64, rest) {

@@ -13,17 +13,15 @@ impl BlockDecoder for Lz4 {
         stored.saturating_mul(MAX_RATIO)
     }
 
+    fn stored_length(&self, start: &[u8]) -> Option<usize> {
+        let (length, _) = start.split_first_chunk::<LENGTH_BYTES>()?;
+        Some(u32::from_le_bytes(*length) as usize)
+    }
+
     fn decode(&self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
-        let Some((length, block)) = block.split_first_chunk::<LENGTH_BYTES>() else {
+        let Some((_, block)) = block.split_first_chunk::<LENGTH_BYTES>() else {
             return Err("the LZ4 block is cut short".to_owned());
         };
-        let length = u32::from_le_bytes(*length) as usize;
-        if length != records.len() {
-            return Err(format!(
-                "the LZ4 block says {length} bytes, its section {}",
-                records.len()
-            ));
-        }
         let written = lz4_flex::block::decompress_into(block, records)
             .map_err(|error| format!("the LZ4 block is damaged: {error}"))?;
         if written == records.len() {

@@ -14,6 +14,9 @@ pub trait BlockDecoder: Send + Sync {
     /// more is damaged, and nothing is allocated for it.
     fn max_length(&self, stored: usize) -> usize;
 
+    /// The decoded length as the block itself says it, from its first 16 bytes, if it does.
+    fn stored_length(&self, start: &[u8]) -> Option<usize>;
+
     /// Fills `records`, which has the length that the section's header gives.
     fn decode(&self, block: &[u8], records: &mut [u8]) -> Result<(), String>;
 }

@@ -1,0 +1,310 @@
+//! The chain of sync markers: which section comes next, and what is done where the chain is broken
+//! (format notes §2.1, §2.2, §2.7).
+//!
+//! A marker's checksum covers its place and not where it points to, so an end that leads to no
+//! marker is not believed: the next marker is looked for by its checksum.
+
+use crate::error::SegmentError;
+use crate::framing::{BLOCK_HEADER_LENGTH, Framing};
+use crate::marker::{MARKER_LENGTH, Marker};
+use crate::segment::{Gap, Section, SegmentReader, Source, io_error, read_fully};
+
+/// What stands at the next marker.
+pub(crate) enum Opened {
+    Section,
+    /// The section lies before the position that the reader was opened at.
+    Skipped,
+    Gap(Gap),
+    End,
+}
+
+impl<S: Source> SegmentReader<S> {
+    /// Looks at the next marker. `limit` and `complete` as in [`SegmentReader::fill`].
+    pub(crate) fn open_section(
+        &mut self,
+        limit: Option<u64>,
+        complete: bool,
+    ) -> Result<Opened, SegmentError> {
+        let length = self.file_length()?;
+        let at = self.marker_physical;
+        if at + MARKER_LENGTH > length {
+            return Ok(Opened::End);
+        }
+        let marker = self.read_marker(at)?;
+        if marker.is_zero() {
+            return Ok(Opened::End);
+        }
+        let is_good = self.checksum.matches(at, &marker);
+        if !complete {
+            // A torn marker of a live file is one that is not there yet.
+            return if is_good && marker.is_plausible(at, length) {
+                self.open_chained(marker.end, length, limit)
+            } else {
+                Ok(Opened::End)
+            };
+        }
+        let leads_on =
+            marker.is_plausible(at, length) && self.is_marker_or_end(marker.end, length)?;
+        match (is_good, leads_on) {
+            (true, true) => self.open_chained(marker.end, length, limit),
+            (true, false) => self.open_doubtful(marker, length, limit),
+            // The two words of a marker are not stored at once, so a node may have died between
+            // them (CASSANDRA-16842). The records carry checksums of their own.
+            (false, true) if marker.crc == 0 => self.open_chained(marker.end, length, limit),
+            (false, true) => {
+                let cause = "the checksum of a sync marker does not match; its records are read";
+                self.open_damaged(marker.end, length, limit, cause)
+            }
+            (false, false) => match self.find_marker(at + 1, length)? {
+                Some(next) if self.is_plain() => {
+                    self.marker_physical = next;
+                    self.marker_logical = next;
+                    self.position = self.position.max(next);
+                    let cause = "a sync marker is damaged; reading goes on at the next one";
+                    Ok(Opened::Gap(Gap::new(at, Some(next), cause)))
+                }
+                // Where logical and physical positions differ, those behind are not known.
+                _ => Ok(self.give_up("a sync marker is damaged")),
+            },
+        }
+    }
+
+    /// A good marker that leads to no other: its end is wrong, or the next marker is damaged.
+    fn open_doubtful(
+        &mut self,
+        marker: Marker,
+        length: u64,
+        limit: Option<u64>,
+    ) -> Result<Opened, SegmentError> {
+        let at = self.marker_physical;
+        let is_right = marker.is_plausible(at, length)
+            && (self.is_plain() || self.is_block(at + MARKER_LENGTH, marker.end)?);
+        if is_right {
+            // Records of a plain section tell by themselves where it does not end.
+            return self.open_chained(marker.end, length, limit);
+        }
+        if let Some(next) = self.find_marker(at + MARKER_LENGTH, length)? {
+            let cause = "a sync marker points to no other; the next one was found";
+            return self.open_damaged(next, length, limit, cause);
+        }
+        if self.is_plain() && marker.end > length {
+            return self.open_chained(marker.end, length, limit);
+        }
+        if !self.is_plain() && self.is_block(at + MARKER_LENGTH, length)? {
+            let cause = "a sync marker points to no other; its section is read to the file's end";
+            return self.open_damaged(length, length, limit, cause);
+        }
+        Ok(self.give_up("a sync marker points outside of the file"))
+    }
+
+    /// Whether a whole block lies between two physical offsets.
+    fn is_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
+        Ok(match self.block_length(physical, end)? {
+            Some(length) => self.decode_block(physical, end, length)?.is_ok(),
+            None => false,
+        })
+    }
+
+    /// Opens a section and reports its marker as damaged.
+    fn open_damaged(
+        &mut self,
+        end: u64,
+        length: u64,
+        limit: Option<u64>,
+        cause: &str,
+    ) -> Result<Opened, SegmentError> {
+        let start = self.marker_logical;
+        Ok(match self.open_chained(end, length, limit)? {
+            Opened::Section => Opened::Gap(Gap::new(start, Some(start + MARKER_LENGTH), cause)),
+            other => other,
+        })
+    }
+
+    /// Opens the section behind the current marker, whose physical end is `end`.
+    fn open_chained(
+        &mut self,
+        end: u64,
+        file_length: u64,
+        limit: Option<u64>,
+    ) -> Result<Opened, SegmentError> {
+        let marker = self.marker_logical;
+        let content = marker + MARKER_LENGTH;
+        let physical = self.marker_physical + MARKER_LENGTH;
+        let is_cut = end > file_length;
+        let logical_end = match &self.framing {
+            Framing::Plain => end,
+            Framing::Blocks(_) => match self.block_length(physical, end)? {
+                Some(length) => content + length as u64,
+                // Neither is known whether it may be read, nor where it would end.
+                None if limit.is_some() => return Ok(Opened::End),
+                None => return Ok(self.give_up("the length of a section is damaged")),
+            },
+        };
+        if limit.is_some_and(|limit| logical_end > limit) {
+            return Ok(Opened::End);
+        }
+        self.marker_physical = end;
+        self.marker_logical = logical_end;
+        if logical_end <= self.position {
+            return Ok(Opened::Skipped);
+        }
+        self.position = self.position.max(content);
+        self.buffer_start = content;
+        self.buffer_length = 0;
+        if !self.is_plain() {
+            let length = (logical_end - content) as usize;
+            if let Err(cause) = self.decode_block(physical, end, length)? {
+                self.position = logical_end;
+                return Ok(Opened::Gap(Gap::new(marker, Some(logical_end), &cause)));
+            }
+        }
+        self.section = Some(Section {
+            marker,
+            end: if is_cut { file_length } else { logical_end },
+            claimed_end: is_cut.then_some(logical_end),
+            end_is_searched: false,
+        });
+        Ok(Opened::Section)
+    }
+
+    /// Corrects the end of a plain section that a damaged record makes doubtful, by looking for
+    /// the next marker. `None` when there is nothing to correct.
+    pub(crate) fn find_section_end(
+        &mut self,
+        section: Section,
+    ) -> Result<Option<Gap>, SegmentError> {
+        if !self.is_plain() || section.end_is_searched {
+            return Ok(None);
+        }
+        let length = self.file_length()?;
+        let Some(next) = self.find_marker(self.position, length)? else {
+            return Ok(None);
+        };
+        if next == section.end {
+            return Ok(None);
+        }
+        self.section = Some(Section {
+            end: next,
+            claimed_end: None,
+            end_is_searched: true,
+            ..section
+        });
+        self.marker_physical = next;
+        self.marker_logical = next;
+        let cause = "a sync marker points to a wrong place; the next one was found";
+        let end = section.marker + MARKER_LENGTH;
+        Ok(Some(Gap::new(section.marker, Some(end), cause)))
+    }
+
+    fn is_plain(&self) -> bool {
+        matches!(self.framing, Framing::Plain)
+    }
+
+    /// The decoded length of a block section; `None` when it cannot be known.
+    ///
+    /// Most compressors store the length once more. Where the two differ, the one that the block
+    /// decodes to is the right one.
+    fn block_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>, SegmentError> {
+        let Framing::Blocks(decoder) = &self.framing else {
+            return Ok(None);
+        };
+        let mut start = [0; BLOCK_HEADER_LENGTH as usize + 16];
+        let read = read_fully(&self.source, physical, &mut start)
+            .map_err(|error| io_error(&self.segment, error))?;
+        let start = start.get(..read).unwrap_or_default();
+        let stored = end.checked_sub(physical + BLOCK_HEADER_LENGTH);
+        let (Some((length, block)), Some(stored)) = (start.split_first_chunk::<4>(), stored) else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes(*length) as usize;
+        let own_length = decoder.stored_length(block);
+        let max_length = decoder.max_length(stored as usize).min(i32::MAX as usize);
+        if own_length.is_none_or(|own_length| own_length == length) {
+            return Ok(Some(length).filter(|length| *length <= max_length));
+        }
+        for candidate in [Some(length), own_length].into_iter().flatten() {
+            if candidate <= max_length && self.decode_block(physical, end, candidate)?.is_ok() {
+                return Ok(Some(candidate));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Fills the buffer with the records of a block section; the inner error is damage.
+    fn decode_block(
+        &mut self,
+        physical: u64,
+        end: u64,
+        length: usize,
+    ) -> Result<Result<(), String>, SegmentError> {
+        let Framing::Blocks(decoder) = &self.framing else {
+            return Ok(Ok(()));
+        };
+        // An empty closing section carries whatever its compressor makes of nothing (§2.5).
+        if length == 0 {
+            return Ok(Ok(()));
+        }
+        let from = physical + BLOCK_HEADER_LENGTH;
+        // A damaged marker may claim more than the file has.
+        let to = end.min(self.file_length()?);
+        let mut block = vec![0; to.saturating_sub(from) as usize];
+        let read = read_fully(&self.source, from, &mut block)
+            .map_err(|error| io_error(&self.segment, error))?;
+        if read < block.len() || to < end {
+            return Ok(Err("the file ends inside a section".to_owned()));
+        }
+        if self.buffer.len() < length || self.buffer.len() > length.saturating_mul(4) {
+            self.buffer = vec![0; length];
+        }
+        let target = self.buffer.get_mut(..length).unwrap_or_default();
+        Ok(decoder.decode(&block, target).inspect(|()| {
+            self.buffer_length = length;
+        }))
+    }
+
+    /// Ends the segment at the current marker.
+    fn give_up(&mut self, cause: &str) -> Opened {
+        let start = self.marker_logical;
+        self.marker_physical = u64::MAX - MARKER_LENGTH;
+        Opened::Gap(Gap::new(start, None, cause))
+    }
+
+    /// Whether a section may end at `at`: another marker, or the end of the file, or in plain
+    /// files the zeros that nothing was written over.
+    fn is_marker_or_end(&self, at: u64, length: u64) -> Result<bool, SegmentError> {
+        if at + MARKER_LENGTH > length {
+            return Ok(self.is_plain() || at == length);
+        }
+        let marker = self.read_marker(at)?;
+        Ok(marker.is_zero() && self.is_plain() || self.checksum.matches(at, &marker))
+    }
+
+    /// The first place from `from` on where a marker with a good checksum stands.
+    fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>, SegmentError> {
+        let mut chunk = vec![0; 256 << 10];
+        let mut at = from;
+        while at + MARKER_LENGTH <= length {
+            let read = read_fully(&self.source, at, &mut chunk)
+                .map_err(|error| io_error(&self.segment, error))?;
+            let bytes = chunk.get(..read).unwrap_or_default();
+            for (place, window) in (at..).zip(bytes.windows(MARKER_LENGTH as usize)) {
+                let marker = Marker::parse(window);
+                if marker.is_plausible(place, length) && self.checksum.matches(place, &marker) {
+                    return Ok(Some(place));
+                }
+            }
+            let step = read.saturating_sub(MARKER_LENGTH as usize - 1);
+            if step == 0 {
+                break;
+            }
+            at += step as u64;
+        }
+        Ok(None)
+    }
+
+    fn read_marker(&self, at: u64) -> Result<Marker, SegmentError> {
+        let mut bytes = [0; MARKER_LENGTH as usize];
+        read_fully(&self.source, at, &mut bytes).map_err(|error| io_error(&self.segment, error))?;
+        Ok(Marker::parse(&bytes))
+    }
+}

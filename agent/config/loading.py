@@ -41,10 +41,9 @@ class AgentConfig:
         return self.node_settings.cluster_name if self.node_settings is not None else None
 
     @property
-    def is_archiving(self) -> bool:
-        """Whether finished segments are kept."""
-        properties = self.properties
-        return properties.transfer == "archive" or not properties.post_processing_enabled
+    def transfer_name(self) -> str:
+        """What becomes of finished segments; without post-processing they are kept."""
+        return self.properties.transfer if self.properties.post_processing_enabled else "archive"
 
 
 def load_config(

@@ -24,13 +24,11 @@ _DEBEZIUM = "io.debezium.connector.cassandra"
 
 
 def _transfer_name(value: Any) -> Any:
-    """Debezium names a class; only the last part says which."""
-    if isinstance(value, str):
-        return {
-            f"{_DEBEZIUM}.BlackHoleCommitLogTransfer": "delete",
-            "BlackHoleCommitLogTransfer": "delete",
-        }.get(value.strip(), value.strip().lower())
-    return value
+    """Debezium names a class; its package and the end of its name do not matter."""
+    if not isinstance(value, str):
+        return value
+    short = value.strip().removeprefix(f"{_DEBEZIUM}.").removesuffix("CommitLogTransfer").lower()
+    return {"blackhole": "delete", "local": "archive"}.get(short, short)
 
 
 TableList = Annotated[CommaList, AfterValidator(compiled_alone)]
@@ -188,8 +186,8 @@ class SegmentProperties(Properties):
         doc="What becomes of a segment whose events are all acknowledged. "
         "`io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` means `delete`.",
         refused_values={
-            f"{_DEBEZIUM}.GCSCommitLogTransfer": "this release archives to a local directory only "
-            "(`archive`)"
+            name: "this release archives to a local directory only (`archive`)"
+            for name in (f"{_DEBEZIUM}.GCSCommitLogTransfer", "GCSCommitLogTransfer")
         },
     )
     post_processing_enabled: bool = prop(

@@ -89,23 +89,23 @@ def test_lists_of_tables_are_regular_expressions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("transfer", "enabled", "is_archiving"),
+    ("transfer", "enabled", "name"),
     [
-        ("io.debezium.connector.cassandra.BlackHoleCommitLogTransfer", "true", False),
-        ("io.debezium.connector.cassandra.BlackHoleCommitLogTransfer", "false", True),
-        ("archive", "true", True),
-        ("delete", "true", False),
+        ("io.debezium.connector.cassandra.BlackHoleCommitLogTransfer", "true", "delete"),
+        ("io.debezium.connector.cassandra.BlackHoleCommitLogTransfer", "false", "archive"),
+        ("Local", "true", "archive"),
+        ("delete", "true", "delete"),
     ],
 )
 def test_finished_segments_are_kept_when_either_property_says_so(
-    tmp_path: Path, transfer: str, enabled: str, is_archiving: bool
+    tmp_path: Path, transfer: str, enabled: str, name: str
 ) -> None:
     config = load(
         tmp_path,
         commit__log__transfer__class=transfer,
         commit__log__post__processing__enabled=enabled,
     )
-    assert config.is_archiving is is_archiving
+    assert config.transfer_name == name
 
 
 def test_overrides_stand_over_the_files(tmp_path: Path) -> None:

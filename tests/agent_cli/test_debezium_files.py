@@ -59,7 +59,7 @@ def test_a_file_of_the_first_releases_is_taken(yaml: Path) -> None:
     assert config.cluster_name == "Orders"
     assert (config.hosts, config.port) == (("127.0.0.1",), 9042)
     assert properties.cassandra_username == "debezium"
-    assert not config.is_archiving
+    assert config.transfer_name == "delete"
     assert properties.kafka_producer["bootstrap.servers"] == "127.0.0.1:9092"
     warned = "\n".join(config.warnings)
     for name in ("connector.name", "max.queue.size", "max.batch.size", "snapshot.consistency"):

@@ -1,0 +1,174 @@
+"""The connection, the schema and `agent check` against a node that asks for a password."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from agent.schema.connection import Credentials, NodeAddress, NodeConnection
+from agent.schema.driver import NodeSchema, schema_rows
+from agent.schema.history import SchemaHistory
+from commitlog import Schema
+from sidecar.errors import RefusedError, UnavailableError
+from tests.agent_cli.command import agent
+from tests.agent_cli.site import Site
+from tests.harness.cassandra import CassandraNode
+from tests.harness.cassandra_settings import NodeSettings
+
+pytestmark = pytest.mark.servers
+
+DEADLINE_S = 300.0
+Answer = TypeVar("Answer")
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
+    settings = NodeSettings(
+        commitlog_sync_period_ms=100, yaml={"authenticator": "PasswordAuthenticator"}
+    )
+    with CassandraNode(tmp_path_factory.mktemp("real-node") / "node", settings=settings) as node:
+        yield node
+
+
+def connection(node: CassandraNode, password: str = "cassandra") -> NodeConnection:
+    credentials = Credentials("cassandra", password)
+    return NodeConnection(NodeAddress([node.address.host], node.address.cql_port, credentials))
+
+
+def eventually(ask: Callable[[], Answer], *passing: type[Exception]) -> Answer:
+    """The first answer that is none of these errors: a node makes its first user after its start."""
+    end_s = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            return ask()
+        except passing:
+            if time.monotonic() > end_s:
+                raise
+            time.sleep(0.2)
+
+
+def configuration(node: CassandraNode, site: Site, password: str = "cassandra") -> Path:
+    return site.configuration(
+        {
+            "schema.file": None,
+            "node.id": None,
+            "cluster.name": None,
+            "cdc.raw.directory": None,
+            "cassandra.config": str(node.yaml),
+            "cassandra.username": "cassandra",
+            "cassandra.password": password,
+        }
+    )
+
+
+def test_the_node_says_who_it_is_and_which_tables_it_has(
+    node: CassandraNode, tmp_path: Path
+) -> None:
+    link = connection(node)
+    try:
+        facts = eventually(link.facts, RefusedError, UnavailableError)
+        assert facts.release_version == node.version
+        assert facts.cluster_name == "lab"
+        assert len(facts.host_id) == 36
+        link.rows(
+            "CREATE KEYSPACE shop WITH replication = "
+            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+        )
+        link.rows("CREATE TYPE shop.price (amount decimal, currency text)")
+        link.rows(
+            "CREATE TABLE shop.orders (id int, line int, price frozen<price>, tags set<text>, "
+            "note text, PRIMARY KEY (id, line)) WITH CLUSTERING ORDER BY (line DESC) AND cdc = true"
+        )
+        link.rows("ALTER TABLE shop.orders DROP note")
+        source = NodeSchema(link, SchemaHistory(tmp_path))
+        known = source.fetch()
+        assert known.identity.node_id == facts.host_id
+        tables = {f"{table.keyspace}.{table.name}": table for table in known.schema.tables()}
+        assert tables["shop.orders"].cdc
+        assert not tables["system.local"].cdc
+        remembered = NodeSchema(link, SchemaHistory(tmp_path)).remembered()
+        assert remembered == known
+        (described,) = link.rows("DESCRIBE KEYSPACE shop WITH INTERNALS")[-1:]
+        assert described["name"] == "orders"
+        text = "\n".join(
+            str(row["create_statement"])
+            for row in link.rows("DESCRIBE KEYSPACE shop WITH INTERNALS")
+        )
+        assert (
+            Schema.from_system_rows(schema_rows(link)).merged(Schema.from_cql(text)) == known.schema
+        )
+    finally:
+        link.close()
+
+
+def test_wrong_credentials_end_with_exit_code_4(node: CassandraNode, site: Site) -> None:
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    link.close()
+    with pytest.raises(RefusedError, match="user 'cassandra'"):
+        connection(node, "wrong").facts()
+    with pytest.raises(RefusedError, match="a client without credentials"):
+        NodeConnection(NodeAddress([node.address.host], node.address.cql_port)).facts()
+    done = agent("--config", configuration(node, site, "wrong"))
+    assert done.exit_code == 4
+    assert "cassandra.password" in done.errors
+    assert "Traceback" not in done.errors
+    assert "wrong" not in done.errors
+
+
+def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    link.rows(
+        "CREATE KEYSPACE IF NOT EXISTS checked WITH replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    link.rows("CREATE TABLE IF NOT EXISTS checked.t (k int PRIMARY KEY) WITH cdc = true")
+    host_id = link.facts().host_id
+    link.close()
+    done = agent("check", "--config", configuration(node, site))
+    assert done.exit_code == 0, done.output
+    assert "fault" not in done.output
+    assert f"host id {host_id}, cluster lab" in done.output
+    assert "The log is synced every 100 ms" in done.output
+    assert "Change data capture is on." in done.output
+    assert "Data that a repair streams is captured too" in done.output
+    assert "checked.t" in done.output
+    assert (
+        "cassandra"
+        not in done.output.lower().replace("cassandra 5.0", "").replace("cassandra.", "")
+        or "wrong" not in done.output
+    )
+
+
+def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site) -> None:
+    path = configuration(node, site, "wrong")
+    done = agent(
+        "check",
+        "--config",
+        path,
+        "--set",
+        "sink=kafka",
+        "--set",
+        "kafka.producer.bootstrap.servers=127.0.0.1:1",
+        "--set",
+        f"offset.backing.store.dir={site.folder / 'none'}",
+    )
+    assert done.exit_code == 1
+    faults = [line for line in done.output.splitlines() if line.startswith("fault")]
+    assert [line.split()[1] for line in faults] == ["node:", "directories:", "broker:"]
+
+
+def test_a_node_that_comes_back_is_asked_again(node: CassandraNode) -> None:
+    link = connection(node)
+    try:
+        before = eventually(link.facts, RefusedError, UnavailableError)
+        node.stop()
+        with pytest.raises(UnavailableError, match="does not answer"):
+            link.facts()
+        node.start()
+        assert eventually(link.facts, RefusedError, UnavailableError) == before
+    finally:
+        link.close()

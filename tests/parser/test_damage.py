@@ -170,7 +170,7 @@ HOSTILE_VINTS = [writer.uvint(n) for n in (1 << 20, 1 << 31, (1 << 63) - 1, 1 <<
 
 @pytest.mark.parametrize("vint", HOSTILE_VINTS, ids=bytes.hex)
 def test_hostile_lengths_inside_a_payload(vint: bytes, tmp_path: Path) -> None:
-    """Every length and count of a payload, blown up: one record is refused, nothing is allocated."""
+    """Every length and count of a payload, blown up: one record is refused, and no more."""
     good = mutations(0, 1)[0]
     for place in range(len(good)):
         hostile = good[:place] + vint + good[place + 1 :]

@@ -72,7 +72,11 @@ class AgentProcess:
         )
 
     def wait_until(
-        self, what: str, is_reached: Callable[[], bool], deadline_s: float, show: Callable[[], None]
+        self,
+        what: str,
+        is_reached: Callable[[], bool],
+        deadline_s: float,
+        show: Callable[[], None] = lambda: None,
     ) -> None:
         """Looks ten times a second, and shows. Raises `DemoError` when the agent ends or the
         deadline passes."""

@@ -50,7 +50,7 @@ def _shortened(event: Event) -> dict[str, Any]:
         kept = dict(list(after.items())[:_MAX_COLUMNS])
         value["after"] = {**kept, "…": f"{len(after) - _MAX_COLUMNS} more columns"}
     cells = value.get("cells")
-    if cells and len(cells.get("cells") or ()) > _MAX_CELLS:
-        rest = len(cells["cells"]) - _MAX_CELLS
-        value["cells"] = {**cells, "cells": [*cells["cells"][:_MAX_CELLS], f"… {rest} more cells"]}
+    if cells and len(cells.get("cell") or ()) > _MAX_CELLS:
+        rest = len(cells["cell"]) - _MAX_CELLS
+        value["cells"] = {**cells, "cell": [*cells["cell"][:_MAX_CELLS], f"… {rest} more cells"]}
     return {"key": event["key"], "headers": event["headers"], "value": value}

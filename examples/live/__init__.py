@@ -1,0 +1,1 @@
+"""The agent between a real node and a real broker."""

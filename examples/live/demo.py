@@ -1,0 +1,168 @@
+"""`make demo-live`: a real Cassandra 5.0, a real Kafka, and the agent between them.
+
+Writes go through cassandra-driver; their events are read back from the topics as they come.
+"""
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from confluent_kafka import Consumer, Message
+from rich.console import Console
+from rich.table import Table
+
+from examples.agent_process import AgentProcess, DemoError
+from examples.live.writes import EVENTS, SCHEMA, WRITES
+from tests.harness.cassandra import CassandraNode
+from tests.harness.cassandra_settings import NodeSettings
+from tests.harness.errors import HarnessError
+from tests.harness.kafka import KafkaBroker
+
+OUTPUT = Path("demo-output") / "live"
+TOPICS = ("live.shop.orders", "live.shop.audit")
+_SYNC_MS = 100
+_DEADLINE_S = 300.0
+
+
+def main() -> int:
+    console = Console()
+    try:
+        demo(console)
+    except (DemoError, HarnessError) as error:
+        console.print(f"[bold red]The demo failed:[/] {error}", highlight=False)
+        return 1
+    return 0
+
+
+def demo(console: Console) -> None:
+    """Raises `DemoError` and `HarnessError`."""
+    console.rule("[bold]cdc-sidecar: a real node, a real broker")
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    for folder in ("offsets", "relocation"):
+        (OUTPUT / folder).mkdir(parents=True)
+    settings = NodeSettings(cluster_name="live", commitlog_sync_period_ms=_SYNC_MS)
+    broker = KafkaBroker((OUTPUT / "kafka").resolve())
+    node = CassandraNode(OUTPUT / "node", settings=settings)
+    with console.status("Starting Kafka (the first time it is fetched from Maven Central) …"):
+        broker.start()
+    try:
+        console.print(f"Kafka listens on {broker.bootstrap}.", highlight=False)
+        with console.status("Starting Cassandra 5.0 …"):
+            node.start()
+        try:
+            where = f"{node.address.host}:{node.address.cql_port}"
+            console.print(f"Cassandra {node.version} serves CQL on {where}.", highlight=False)
+            publish(console, node, broker)
+        finally:
+            node.stop()
+    finally:
+        broker.stop()
+    console.print(f"Everything is stopped; logs, configuration and progress lie in {OUTPUT}.")
+
+
+def publish(console: Console, node: CassandraNode, broker: KafkaBroker) -> None:
+    """Writes, and shows the events as they arrive."""
+    for statement in SCHEMA:
+        node.execute(statement)
+    agent = AgentProcess(
+        ["--config", str(configuration(node, broker))], OUTPUT / "agent.log", preferred_port=8000
+    )
+    with agent:
+        with console.status("The agent starts …"):
+            agent.wait_until("A healthy agent", lambda: is_well(agent), _DEADLINE_S)
+        console.print(f"The agent is well: {agent.url}/health\n", highlight=False)
+        for statement in WRITES:
+            node.execute(statement)
+            console.print(f"[dim]cqlsh>[/] {statement};", highlight=False)
+        console.print()
+        show(console, receive(broker, agent))
+        exit_code = agent.stop()
+    if exit_code != 0:
+        raise DemoError(f"The agent ended with exit code {exit_code}.\n{agent.log_tail()}")
+    console.print("SIGTERM ended the agent with exit code 0.")
+
+
+def configuration(node: CassandraNode, broker: KafkaBroker) -> Path:
+    """The properties file that an operator would write for this node."""
+    path = OUTPUT / "cdc.properties"
+    path.write_text(
+        f"topic.prefix=live\n"
+        f"cassandra.config={node.yaml}\n"
+        f"kafka.producer.bootstrap.servers={broker.bootstrap}\n"
+        f"kafka.producer.linger.ms=5\n"
+        f"topic.creation.enable=true\n"
+        f"topic.creation.default.partitions=3\n"
+        f"commit.log.relocation.dir={OUTPUT / 'relocation'}\n"
+        f"offset.backing.store.dir={OUTPUT / 'offsets'}\n"
+        f"http.host=127.0.0.1\n"
+    )
+    return path
+
+
+def is_well(agent: AgentProcess) -> bool:
+    health = agent.health()
+    return health is not None and health.ok
+
+
+def receive(broker: KafkaBroker, agent: AgentProcess) -> list[tuple[float, Message]]:
+    """Every event with the seconds between its write and its arrival here."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap,
+            "group.id": "demo",
+            "auto.offset.reset": "earliest",
+            "allow.auto.create.topics": False,
+            # The topics come with the first events.
+            "topic.metadata.refresh.interval.ms": 500,
+        }
+    )
+    arrived: list[tuple[float, Message]] = []
+    end_s = time.monotonic() + _DEADLINE_S
+    try:
+        consumer.subscribe(list(TOPICS))
+        while len(arrived) < EVENTS:
+            if time.monotonic() > end_s:
+                raise DemoError(f"Only {len(arrived)} of {EVENTS} came.\n{agent.log_tail()}")
+            message = consumer.poll(0.2)
+            if message is not None and message.error() is None:
+                arrived.append((time.time() - write_time_s(message), message))
+    finally:
+        consumer.close()
+    return arrived
+
+
+def write_time_s(message: Message) -> float:
+    """When the client wrote it."""
+    return int(header(message, "cdc.ts_us")) / 1e6
+
+
+def header(message: Message, name: str) -> str:
+    """A text header of an event."""
+    headers = message.headers() or ()
+    for key, value in headers.items() if isinstance(headers, dict) else headers:
+        if key == name and value is not None:
+            return value.decode() if isinstance(value, bytes) else value
+    raise DemoError(f"An event has no header {name}.")
+
+
+def show(console: Console, arrived: list[tuple[float, Message]]) -> None:
+    table = Table("topic", "partition", "op", "kind", "key", "seconds after the write")
+    for seconds, message in arrived:
+        key, value = message.key(), message.value()
+        assert key is not None
+        assert value is not None
+        table.add_row(
+            str(message.topic()),
+            str(message.partition()),
+            json.loads(value)["op"],
+            header(message, "cdc.kind"),
+            bytes(key).decode() if isinstance(key, bytes) else key,
+            f"{seconds:.2f}",
+        )
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

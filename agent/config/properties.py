@@ -177,8 +177,8 @@ class SegmentProperties(Properties):
 
     relocation_directory: Path = prop(
         "commit.log.relocation.dir",
-        doc="Holds `archive` and `error`, the quarantine. Best on the file system of `cdc_raw`, where a move "
-        "is a rename.",
+        doc="Holds `archive` and `error`, the quarantine. Best on the file system of `cdc_raw`, "
+        "where a move is a rename.",
     )
     transfer: Annotated[Literal["delete", "archive"], BeforeValidator(_transfer_name)] = prop(
         "commit.log.transfer.class",

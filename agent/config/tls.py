@@ -33,7 +33,12 @@ def tls_context(properties: NodeProperties) -> ssl.SSLContext | None:
     for path in (files.ca, files.certificate, files.key):
         if path is not None:
             _require_pem(path)
-    context = ssl.create_default_context(cafile=str(files.ca) if files.ca else None)
+    try:
+        context = ssl.create_default_context(cafile=str(files.ca) if files.ca else None)
+    except ssl.SSLError as error:
+        raise ConfigError(
+            f"cassandra.ssl: the authorities in {files.ca} cannot be used: {error}."
+        ) from error
     context.check_hostname = properties.cassandra_ssl_check_hostname
     if files.certificate is not None:
         try:

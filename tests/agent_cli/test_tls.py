@@ -1,0 +1,77 @@
+"""TLS towards the node; `files/localhost.pem` is a certificate made for these tests, with its key."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from agent.config import load_config
+from agent.config.tls import tls_context
+from sidecar.errors import ConfigError
+
+PEM = Path(__file__).parent / "files" / "localhost.pem"
+
+
+def context(tmp_path: Path, *lines: str) -> ssl.SSLContext | None:
+    path = tmp_path / "cdc.properties"
+    path.write_text(
+        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
+        "offset.backing.store.dir=/o\n" + "".join(f"{line}\n" for line in lines)
+    )
+    return tls_context(load_config([path]).properties)
+
+
+def test_off_is_the_default(tmp_path: Path) -> None:
+    assert context(tmp_path) is None
+    assert context(tmp_path, f"cassandra.ssl.ca.path={PEM}") is None
+
+
+def test_the_node_is_checked(tmp_path: Path) -> None:
+    made = context(tmp_path, "cassandra.ssl.enabled=true", f"cassandra.ssl.ca.path={PEM}")
+    assert made is not None
+    assert made.verify_mode is ssl.CERT_REQUIRED
+    assert made.check_hostname
+    assert [dict(entry[0] for entry in c["subject"]) for c in made.get_ca_certs()] == [  # type: ignore[misc]
+        {"commonName": "localhost"}
+    ]
+    loose = context(
+        tmp_path,
+        "cassandra.ssl.enabled=true",
+        f"cassandra.ssl.ca.path={PEM}",
+        "cassandra.ssl.check.hostname=false",
+    )
+    assert loose is not None
+    assert not loose.check_hostname
+    assert loose.verify_mode is ssl.CERT_REQUIRED
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("keyStore.location", "trustStore.location"),
+        ("javax.net.ssl.keyStore.location", "javax.net.ssl.trustStore.location"),
+    ],
+)
+def test_the_file_of_debezium_names_the_same(tmp_path: Path, names: tuple[str, str]) -> None:
+    stores = tmp_path / "ssl.properties"
+    stores.write_text("".join(f"{name}={PEM}\n" for name in names) + "keyStore.password=x\n")
+    made = context(tmp_path, "cassandra.ssl.enabled=true", f"cassandra.ssl.config.path={stores}")
+    assert made is not None
+    assert len(made.get_ca_certs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [(None, "No such file"), (b"\xfe\xed\xfe\xed", "PEM"), (b"-----BEGIN ", "cannot be used")],
+)
+def test_a_file_that_cannot_be_used_is_named(
+    tmp_path: Path, content: bytes | None, part: str
+) -> None:
+    store = tmp_path / "keystore.jks"
+    if content is not None:
+        store.write_bytes(content)
+    for name in ("ca", "certificate"):
+        with pytest.raises(ConfigError) as raised:
+            context(tmp_path, "cassandra.ssl.enabled=true", f"cassandra.ssl.{name}.path={store}")
+        assert str(store) in str(raised.value)
+        assert part in str(raised.value)

@@ -38,7 +38,7 @@ def connection(node: CassandraNode, password: str = "cassandra") -> NodeConnecti
 
 
 def eventually(ask: Callable[[], Answer], *passing: type[Exception]) -> Answer:
-    """The first answer that is none of these errors: a node makes its first user after its start."""
+    """The first answer that is none of these errors; the first user comes after the start."""
     end_s = time.monotonic() + DEADLINE_S
     while True:
         try:
@@ -136,11 +136,6 @@ def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
     assert "Change data capture is on." in done.output
     assert "Data that a repair streams is captured too" in done.output
     assert "checked.t" in done.output
-    assert (
-        "cassandra"
-        not in done.output.lower().replace("cassandra 5.0", "").replace("cassandra.", "")
-        or "wrong" not in done.output
-    )
 
 
 def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site) -> None:

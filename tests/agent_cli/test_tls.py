@@ -1,4 +1,4 @@
-"""TLS towards the node; `files/localhost.pem` is a certificate made for these tests, with its key."""
+"""TLS towards the node; `files/localhost.pem` is a certificate for these tests, with its key."""
 
 import ssl
 from pathlib import Path

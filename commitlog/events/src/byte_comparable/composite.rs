@@ -69,9 +69,7 @@ pub(super) fn write_vector(
     dimension: u32,
     bytes: &[u8],
 ) -> Result<(), ValueError> {
-    if let Some(length) = ty.fixed_length()
-        && length != bytes.len()
-    {
+    if let Some(length) = ty.fixed_length().filter(|length| *length != bytes.len()) {
         return Err(ValueError::length(ty, &length, bytes.len()));
     }
     let mut reader = Reader::new(ty, bytes);

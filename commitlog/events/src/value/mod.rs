@@ -3,7 +3,8 @@
 //! A value is given as its type and its value bytes (format notes §6.2): what a simple cell, a
 //! clustering column or an element of a collection holds, without a length in front. [`json`]
 //! writes it as the JSON of an event, [`text`] as the text of a range bound. Everything appends
-//! to a buffer of the caller; nothing is allocated for a scalar.
+//! to a buffer of the caller; the JSON of a scalar allocates nothing else, save for a `decimal` or
+//! `varint` of more than 16 bytes and for a subnormal float.
 
 mod calendar;
 mod counter;
@@ -15,6 +16,7 @@ mod hex;
 mod inet;
 pub mod json;
 mod reader;
+mod shortest;
 pub mod text;
 
 pub use error::ValueError;

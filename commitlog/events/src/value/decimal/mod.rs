@@ -113,28 +113,28 @@ impl<'a> Decimal<'a> {
         Ok(())
     }
 
-    /// Plain digits or, where those are too many, one digit, a point, the others and an exponent
-    /// (`BigDecimal#toString`).
-    pub(crate) fn write_plain_or_scientific(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
-        if self.write_plain(out).is_ok() {
-            return Ok(());
-        }
+    /// Plain digits if the scale is not negative and at most six zeros come first, else one
+    /// digit, a point, the others and an exponent (`BigDecimal#toString`).
+    pub(crate) fn write_java(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
         self.unscaled.check_digits(&CqlType::Decimal)?;
-        if self.unscaled.is_negative() {
-            out.push(b'-');
-        }
         let start = out.len();
         self.unscaled.write_digits(out);
         let fraction = out.len().saturating_sub(start).saturating_sub(1);
+        let exponent = (fraction as i64).saturating_sub(i64::from(self.scale));
+        if self.scale >= 0 && exponent >= -6 {
+            out.truncate(start);
+            return self.write_plain(out);
+        }
         if fraction > 0 {
             out.insert(start.saturating_add(1), b'.');
         }
-        let exponent = (fraction as i64).saturating_sub(i64::from(self.scale));
-        out.push(b'E');
-        if exponent >= 0 {
-            out.push(b'+');
+        if self.unscaled.is_negative() {
+            out.insert(start, b'-');
         }
-        out.extend_from_slice(itoa::Buffer::new().format(exponent).as_bytes());
+        if exponent != 0 {
+            out.extend_from_slice(if exponent > 0 { b"E+" } else { b"E" });
+            out.extend_from_slice(itoa::Buffer::new().format(exponent).as_bytes());
+        }
         Ok(())
     }
 }

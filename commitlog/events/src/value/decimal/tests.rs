@@ -18,7 +18,7 @@ fn scientific(scale: i32, unscaled: i128) -> String {
     let mut out = Vec::new();
     let bytes = decimal_bytes(scale, unscaled);
     let decimal = Decimal::parse(&bytes).unwrap();
-    decimal.write_plain_or_scientific(&mut out).unwrap();
+    decimal.write_java(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -61,8 +61,13 @@ fn plain_text_is_bounded() {
 }
 
 #[test]
-fn scientific_text_where_plain_is_too_long() {
+fn scientific_text_as_java_chooses_it() {
     assert_eq!(scientific(2, 12345), "123.45");
+    assert_eq!(scientific(7, -10), "-0.0000010");
+    assert_eq!(scientific(8, -10), "-1.0E-7");
+    assert_eq!(scientific(-2, 12), "1.2E+3");
+    assert_eq!(scientific(-3, 0), "0E+3");
+    assert_eq!(scientific(3, 0), "0.000");
     assert_eq!(scientific(i32::MIN, 12345), "1.2345E+2147483652");
     assert_eq!(scientific(i32::MAX, -1), "-1E-2147483647");
 }

@@ -114,7 +114,3 @@ fn write_nullable(
 fn write_null(out: &mut Vec<u8>) {
     out.extend_from_slice(b"null");
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp)]
-mod tests;

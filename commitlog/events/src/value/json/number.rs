@@ -3,6 +3,7 @@ use commitlog_core::cql_type::CqlType;
 use super::super::counter::counter_total;
 use super::super::decimal::{Decimal, Integer};
 use super::super::duration::Duration;
+use super::super::shortest;
 use super::super::{DecimalMode, VarintMode};
 use super::ValueError;
 use super::binary::write_base64;
@@ -14,8 +15,7 @@ pub(super) fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
 /// The shortest digits that read back as this float; what is no number is a string.
 pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
     if number.is_finite() {
-        let mut buffer = ryu::Buffer::new();
-        out.extend_from_slice(buffer.format_finite(number).as_bytes());
+        shortest::write_f32(out, number);
     } else {
         write_non_finite(out, number.is_nan(), number.is_sign_negative());
     }
@@ -24,8 +24,7 @@ pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
 /// The shortest digits that read back as this double; what is no number is a string.
 pub(super) fn write_f64(out: &mut Vec<u8>, number: f64) {
     if number.is_finite() {
-        let mut buffer = ryu::Buffer::new();
-        out.extend_from_slice(buffer.format_finite(number).as_bytes());
+        shortest::write_f64(out, number);
     } else {
         write_non_finite(out, number.is_nan(), number.is_sign_negative());
     }

@@ -1,78 +1,91 @@
-/// Java's `Float#toString` with the shortest digits that read back.
+use super::super::shortest;
+
+/// `Float#toString` of Java 19.
 pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
-    if write_special(out, number.is_nan(), number.is_infinite(), number < 0.0) {
-        return;
+    if number.is_finite() {
+        let mut shortest = Vec::new();
+        shortest::write_f32(&mut shortest, number);
+        write_finite(out, &shortest);
+    } else {
+        write_non_finite(out, number.is_nan(), number.is_sign_negative());
     }
-    let mut buffer = ryu::Buffer::new();
-    write_java(out, buffer.format_finite(number));
 }
 
-/// Java's `Double#toString` with the shortest digits that read back.
+/// `Double#toString` of Java 19.
 pub(super) fn write_f64(out: &mut Vec<u8>, number: f64) {
-    if write_special(out, number.is_nan(), number.is_infinite(), number < 0.0) {
-        return;
+    if number.is_finite() {
+        let mut shortest = Vec::new();
+        shortest::write_f64(&mut shortest, number);
+        write_finite(out, &shortest);
+    } else {
+        write_non_finite(out, number.is_nan(), number.is_sign_negative());
     }
-    let mut buffer = ryu::Buffer::new();
-    write_java(out, buffer.format_finite(number));
 }
 
-fn write_special(out: &mut Vec<u8>, nan: bool, infinite: bool, negative: bool) -> bool {
-    if nan {
-        out.extend_from_slice(b"NaN");
-    } else if infinite {
-        out.extend_from_slice(if negative { b"-Infinity" } else { b"Infinity" });
-    }
-    nan || infinite
-}
-
-/// Rewrites digits with any placement of the point and any exponent in Java's way: plain from
-/// 10^-3 to below 10^7, else one digit before the point and an exponent; always a digit after
-/// the point.
-fn write_java(out: &mut Vec<u8>, text: &str) {
-    let text = text.strip_prefix('-').map_or(text, |positive| {
-        out.push(b'-');
-        positive
+fn write_non_finite(out: &mut Vec<u8>, nan: bool, negative: bool) {
+    out.extend_from_slice(match (nan, negative) {
+        (true, _) => b"NaN",
+        (false, false) => b"Infinity",
+        (false, true) => b"-Infinity",
     });
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-    let zeros = all.iter().take_while(|digit| **digit == b'0').count();
-    let digits = all.get(zeros..).unwrap_or_default().trim_ascii();
-    let significant = digits.iter().rposition(|digit| *digit != b'0');
-    let Some(significant) = significant else {
+}
+
+/// Rewrites a number in Java's way: plain from 10^-3 to below 10^7, else one digit before the
+/// point and an exponent; always a digit after the point.
+fn write_finite(out: &mut Vec<u8>, text: &[u8]) {
+    let text = match text {
+        [b'-', positive @ ..] => {
+            out.push(b'-');
+            positive
+        }
+        _ => text,
+    };
+    let mut parts = text.splitn(2, |byte| *byte == b'e');
+    let mantissa = parts.next().unwrap_or_default();
+    let exponent = parts.next().and_then(|text| std::str::from_utf8(text).ok());
+    let exponent: i32 = exponent.and_then(|text| text.parse().ok()).unwrap_or(0);
+
+    let point = mantissa.iter().position(|byte| *byte == b'.');
+    let mut digits: Vec<u8> = mantissa.to_vec();
+    digits.retain(|byte| *byte != b'.');
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    digits.drain(..zeros);
+    while digits.last() == Some(&b'0') {
+        digits.pop();
+    }
+    if digits.is_empty() {
         out.extend_from_slice(b"0.0");
         return;
-    };
-    let digits = digits.get(..=significant).unwrap_or_default();
+    }
     // The value is d.ddd × 10^power.
+    let whole = point.unwrap_or(mantissa.len());
     let power = exponent
-        .parse::<i32>()
-        .unwrap_or(0)
-        .saturating_add(whole.len() as i32)
+        .saturating_add(whole as i32)
         .saturating_sub(zeros as i32)
         .saturating_sub(1);
-    if (-3..7).contains(&power) {
-        write_plain(out, digits, power);
-    } else {
-        write_plain(out, digits, 0);
-        out.push(b'E');
-        out.extend_from_slice(itoa::Buffer::new().format(power).as_bytes());
+    match usize::try_from(power) {
+        Ok(power) if power < 7 => write_plain(out, power.saturating_add(1), &digits),
+        Err(_) if power >= -3 => {
+            out.extend_from_slice(b"0.");
+            let zeros = power.unsigned_abs().saturating_sub(1) as usize;
+            out.extend(std::iter::repeat_n(b'0', zeros));
+            out.extend_from_slice(&digits);
+        }
+        _ => {
+            write_plain(out, 1, &digits);
+            out.push(b'E');
+            out.extend_from_slice(itoa::Buffer::new().format(power).as_bytes());
+        }
     }
 }
 
-fn write_plain(out: &mut Vec<u8>, digits: &[u8], power: i32) {
-    let Ok(power) = usize::try_from(power) else {
-        out.extend_from_slice(b"0.");
-        let zeros = power.unsigned_abs().saturating_sub(1) as usize;
-        out.extend(std::iter::repeat_n(b'0', zeros));
-        out.extend_from_slice(digits);
-        return;
-    };
-    let mut rest = digits.iter().copied();
-    for _ in 0..=power {
-        out.push(rest.next().unwrap_or(b'0'));
+/// `whole` digits before the point, zeros where there are no more.
+fn write_plain(out: &mut Vec<u8>, whole: usize, digits: &[u8]) {
+    let mut digits = digits.iter().copied();
+    for _ in 0..whole {
+        out.push(digits.next().unwrap_or(b'0'));
     }
     out.push(b'.');
-    out.push(rest.next().unwrap_or(b'0'));
-    out.extend(rest);
+    out.push(digits.next().unwrap_or(b'0'));
+    out.extend(digits);
 }

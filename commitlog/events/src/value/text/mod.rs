@@ -4,7 +4,6 @@ mod float;
 
 use commitlog_core::cql_type::CqlType;
 
-use super::counter::counter_total;
 use super::decimal::{Decimal, Integer};
 use super::duration::Duration;
 use super::hex::{write_hex, write_uuid};
@@ -63,20 +62,19 @@ fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<(), Valu
         CqlType::SmallInt => write_integer(out, i16::from_be_bytes(fixed(ty, bytes)?)),
         CqlType::Int => write_integer(out, i32::from_be_bytes(fixed(ty, bytes)?)),
         CqlType::BigInt => write_integer(out, i64::from_be_bytes(fixed(ty, bytes)?)),
-        CqlType::Counter => write_integer(out, counter_total(bytes)?),
         CqlType::VarInt => {
             let integer = Integer::new(bytes);
             integer.check_digits(ty)?;
             integer.write_text(out);
         }
-        CqlType::Decimal => Decimal::parse(bytes)?.write_plain_or_scientific(out)?,
+        CqlType::Decimal => Decimal::parse(bytes)?.write_java(out)?,
         CqlType::Float => float::write_f32(out, f32::from_be_bytes(fixed(ty, bytes)?)),
         CqlType::Double => float::write_f64(out, f64::from_be_bytes(fixed(ty, bytes)?)),
         CqlType::Date => {
             let days = i64::from(u32::from_be_bytes(fixed(ty, bytes)?));
             calendar::write_date(out, days.saturating_sub(1 << 31));
         }
-        CqlType::Time => calendar::write_time(out, u64::from_be_bytes(fixed(ty, bytes)?)),
+        CqlType::Time => calendar::write_time(out, i64::from_be_bytes(fixed(ty, bytes)?)),
         CqlType::Timestamp => {
             calendar::write_timestamp(out, i64::from_be_bytes(fixed(ty, bytes)?));
         }
@@ -90,6 +88,7 @@ fn write_value(out: &mut Vec<u8>, ty: &CqlType, bytes: &[u8]) -> Result<(), Valu
             write_fields(out, ty, fields, bytes)?;
         }
         CqlType::Blob
+        | CqlType::Counter
         | CqlType::List(_)
         | CqlType::Set(_)
         | CqlType::Map(..)
@@ -135,7 +134,3 @@ fn write_fields<'t>(
     }
     reader.finish()
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::float_cmp)]
-mod tests;

@@ -1,0 +1,31 @@
+//! Floating-point numbers as the shortest digits that read back, as Java has chosen them since
+//! version 19: of two equally near texts the one with the even last digit.
+//!
+//! Java writes two digits at least, so where one is enough it takes the nearest two: 1.4E-45 and
+//! not 1.0E-45. That differs only among the smallest subnormal numbers.
+
+/// Appends a finite number: digits, perhaps a point, perhaps `e` and an exponent.
+pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
+    if number.is_subnormal() {
+        let nearest = format!("{number:.1e}");
+        if nearest.parse() == Ok(number) {
+            out.extend_from_slice(nearest.as_bytes());
+            return;
+        }
+    }
+    let mut buffer = ryu::Buffer::new();
+    out.extend_from_slice(buffer.format_finite(number).as_bytes());
+}
+
+/// The same for a double.
+pub(super) fn write_f64(out: &mut Vec<u8>, number: f64) {
+    if number.is_subnormal() {
+        let nearest = format!("{number:.1e}");
+        if nearest.parse() == Ok(number) {
+            out.extend_from_slice(nearest.as_bytes());
+            return;
+        }
+    }
+    let mut buffer = ryu::Buffer::new();
+    out.extend_from_slice(buffer.format_finite(number).as_bytes());
+}

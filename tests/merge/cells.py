@@ -1,0 +1,99 @@
+"""What events say, as values that have an order: the larger one wins.
+
+The orders are those of `Cells#resolveRegular`, `LivenessInfo#supersedes` and
+`DeletionTime#supersedes`. They are total, so that merging is a maximum: in any order, any batches,
+any number of times.
+"""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import total_ordering
+from typing import Any
+
+NEVER_S = 1 << 62
+"""Stands for a local deletion time that is not there."""
+
+
+class State(IntEnum):
+    """What a cell is; at equal write times the larger one wins."""
+
+    LIVE = 0
+    EXPIRING = 1
+    TOMBSTONE = 2
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Deletion:
+    """Deletes what was written at `ts_us` or before."""
+
+    ts_us: int
+    ldt_s: int
+
+    def covers(self, ts_us: int) -> bool:
+        return ts_us <= self.ts_us
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """What an INSERT leaves besides its cells. `ttl_s` is 0 where it does not expire."""
+
+    ts_us: int
+    ttl_s: int = 0
+    ldt_s: int = NEVER_S
+
+    def __lt__(self, other: "Liveness") -> bool:
+        return self._rank() < other._rank()
+
+    def is_live(self, now_s: int) -> bool:
+        return not self.ttl_s or now_s < self.ldt_s
+
+    def _rank(self) -> tuple[int, bool, int, int]:
+        # The TTL decides nothing that can be seen; it makes the order total.
+        return self.ts_us, self.ttl_s != 0, self.ldt_s, -self.ttl_s
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value with its time. `ttl_s` is 0 where it does not expire; a tombstone has no value."""
+
+    state: State
+    ts_us: int
+    ttl_s: int
+    ldt_s: int
+    value: bytes
+
+    def __lt__(self, other: "Cell") -> bool:
+        return self._rank() < other._rank()
+
+    def is_live(self, now_s: int) -> bool:
+        match self.state:
+            case State.LIVE:
+                return True
+            case State.EXPIRING:
+                return now_s < self.ldt_s
+            case State.TOMBSTONE:
+                return False
+
+    def _rank(self) -> tuple[int, State, int, int, bytes]:
+        return self.ts_us, self.state, self.ldt_s, -self.ttl_s, self.value
+
+
+def read_deletion(member: Mapping[str, Any]) -> Deletion:
+    return Deletion(member["ts"], member.get("ldt", NEVER_S))
+
+
+def read_liveness(member: Mapping[str, Any]) -> Liveness:
+    return Liveness(member["ts"], member.get("ttl", 0), member.get("ldt", NEVER_S))
+
+
+def read_cell(member: Mapping[str, Any]) -> Cell:
+    ttl_s = member.get("ttl", 0)
+    ldt_s = member.get("ldt", NEVER_S)
+    if member["val"] is None:
+        return Cell(State.TOMBSTONE, member["ts"], 0, ldt_s, b"")
+    state = State.EXPIRING if ttl_s else State.LIVE
+    return Cell(state, member["ts"], ttl_s, ldt_s, b64decode(member["val"], validate=True))

@@ -1,0 +1,75 @@
+"""Merged tables against `SELECT *`."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cassandra.cluster import EXEC_PROFILE_DEFAULT
+from cassandra.query import dict_factory
+
+from tests.merge.plain import plain
+from tests.merge.table import Table
+from tests.merge.typed import Columns, columns_of, typed_rows
+
+_MAX_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The answer to `SELECT *`: rows in order, and the columns with their types."""
+
+    columns: Columns
+    rows: list[dict[str, Any]]
+
+
+def select_all(session: Any, keyspace: str, table: str) -> Selected:
+    """Asks the node."""
+    profile = session.execution_profile_clone_update(EXEC_PROFILE_DEFAULT, row_factory=dict_factory)
+    result = session.execute(f'SELECT * FROM "{keyspace}"."{table}"', execution_profile=profile)
+    names, types = result.column_names, result.column_types
+    session.cluster.refresh_table_metadata(keyspace, table)
+    metadata = session.cluster.metadata.keyspaces[keyspace].tables[table]
+    return Selected(columns_of(metadata, names, types), list(result))
+
+
+def differences(table: Table, selected: Selected, now_s: int) -> list[str]:
+    """What differs, a line each; order of rows included. Empty: merging gives the table."""
+    merged = typed_rows(table, selected.columns, now_s)
+    if [_cells(row) for row in merged] == [_cells(row) for row in selected.rows]:
+        return []
+    keys = [c.name for c in (*selected.columns.partition_key, *selected.columns.clustering)]
+    ours = {_key(row, keys): row for row in merged}
+    theirs = {_key(row, keys): row for row in selected.rows}
+    lines = [f"{_shown(ours[key], keys)} is merged, not selected" for key in ours - theirs.keys()]
+    lines += [
+        f"{_shown(theirs[key], keys)} is selected, not merged" for key in theirs - ours.keys()
+    ]
+    for key in ours.keys() & theirs.keys():
+        lines += [
+            f"{_shown(ours[key], keys)}: {name} is {ours[key][name]!r} merged, "
+            f"{theirs[key][name]!r} selected"
+            for name in theirs[key]
+            if plain(ours[key][name]) != plain(theirs[key][name])
+        ]
+    if not lines:
+        lines = ["the rows are equal and their order differs"]
+    return lines
+
+
+def summary(lines: Iterable[str]) -> str:
+    """The first differences, for a message."""
+    shown = list(lines)
+    rest = len(shown) - _MAX_SHOWN
+    return "\n".join(shown[:_MAX_SHOWN] + ([f"… and {rest} more"] if rest > 0 else []))
+
+
+def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: plain(value) for name, value in row.items()}
+
+
+def _key(row: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
+    return tuple(plain(row[name]) for name in names)
+
+
+def _shown(row: Mapping[str, Any], names: Iterable[str]) -> str:
+    return "row (" + ", ".join(f"{name}={row[name]!r}" for name in names) + ")"

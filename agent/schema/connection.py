@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cassandra import AuthenticationFailed, DriverException, OperationTimedOut, Timeout
+from cassandra import AuthenticationFailed, RequestValidationException, Unauthorized
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import (
     EXEC_PROFILE_DEFAULT,
@@ -168,20 +168,22 @@ class NodeConnection:
         for cause in causes:
             if isinstance(cause, AuthenticationFailed) and _UNDECIDED not in str(cause):
                 return self._refusal(cause)
-        if isinstance(
-            error, (NoHostAvailable, DriverException, OperationTimedOut, Timeout, OSError)
-        ):
+        if isinstance(error, Unauthorized):
+            return self._refusal(error)
+        if isinstance(error, RequestValidationException):
             return UnavailableError(
-                f"Cassandra at {self.address} does not answer: {_first_line(causes[0])}"
+                f"Cassandra at {self.address} does not take a query: {_first_line(error)}"
             )
-        return UnavailableError(f"Cassandra at {self.address}: {_first_line(error)}")
+        return UnavailableError(
+            f"Cassandra at {self.address} does not answer: {_first_line(causes[0])}"
+        )
 
     def _refusal(self, cause: Exception) -> RefusedError:
         credentials = self.address.credentials
         who = f"user {credentials.username!r}" if credentials else "a client without credentials"
         return RefusedError(
             f"Cassandra at {self.address} refuses {who}: {_first_line(cause)} "
-            "Check cassandra.username and cassandra.password."
+            "Check cassandra.username, cassandra.password and the rights of that user."
         )
 
 

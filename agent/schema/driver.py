@@ -1,30 +1,26 @@
 """The schema from a running node: the rows of `system_schema` over CQL."""
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import orjson
 
-from agent.schema.connection import NodeConnection, Row
+from agent.schema.connection import NodeConnection
 from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.errors import UnavailableError
 
-# Source: Cassandra's SchemaKeyspace. What a release lacks is absent from its rows.
-_COLUMNS_OF_TABLE: Mapping[str, Sequence[str]] = {
-    "tables": ("keyspace_name", "table_name", "id", "flags", "cdc"),
-    "columns": (
-        *("keyspace_name", "table_name", "column_name"),
-        *("kind", "position", "type", "clustering_order"),
-    ),
-    "dropped_columns": (
-        *("keyspace_name", "table_name", "column_name"),
-        *("kind", "type", "dropped_time"),
-    ),
-    "types": ("keyspace_name", "type_name", "field_names", "field_types"),
-    "views": ("keyspace_name", "view_name", "base_table_name", "id"),
+# Source: Cassandra's SchemaKeyspace. Drop times are asked for as numbers, because those of the
+# system's own columns lie beyond the years that Python has.
+_QUERIES: Mapping[str, str] = {
+    "tables": "keyspace_name, table_name, id, flags, cdc FROM system_schema.tables",
+    "columns": "keyspace_name, table_name, column_name, kind, position, type, clustering_order "
+    "FROM system_schema.columns",
+    "dropped_columns": "keyspace_name, table_name, column_name, kind, type, "
+    "toUnixTimestamp(dropped_time) AS dropped_time FROM system_schema.dropped_columns",
+    "types": "keyspace_name, type_name, field_names, field_types FROM system_schema.types",
+    "views": "keyspace_name, view_name, base_table_name, id FROM system_schema.views",
 }
 _ATTEMPTS = 5
 
@@ -84,10 +80,10 @@ def schema_rows(connection: NodeConnection) -> bytes:
     for _ in range(_ATTEMPTS):
         document = {
             table: [
-                _plain(row, columns)
-                for row in connection.rows(f"SELECT * FROM system_schema.{table}")
+                {column: _plain(value) for column, value in row.items()}
+                for row in connection.rows(f"SELECT {query}")
             ]
-            for table, columns in _COLUMNS_OF_TABLE.items()
+            for table, query in _QUERIES.items()
         }
         after = _version(connection)
         if after == before:
@@ -103,16 +99,10 @@ def _version(connection: NodeConnection) -> str:
     return str(row["schema_version"])
 
 
-def _plain(row: Row, columns: Sequence[str]) -> dict[str, Any]:
-    return {column: _plain_value(row[column]) for column in columns if column in row}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        # The driver gives UTC without saying so.
-        return round(value.replace(tzinfo=UTC).timestamp() * 1000)
-    if value is None or isinstance(value, (str, int, bool)):
+def _plain(value: Any) -> Any:
+    """Ids as text, sets as lists."""
+    if value is None or isinstance(value, (str, int)):
         return value
-    if isinstance(value, (list, tuple, set, frozenset)) or type(value).__name__ == "SortedSet":
-        return [_plain_value(element) for element in value]
+    if isinstance(value, Collection):
+        return [_plain(element) for element in value]
     return str(value)

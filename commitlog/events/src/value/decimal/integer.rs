@@ -6,9 +6,12 @@ use super::super::{MAX_DIGITS, ValueError};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Integer<'a>(&'a [u8]);
 
-/// Nine decimal digits are what one step of the conversion of a long integer gives.
-const CHUNK: u64 = 1_000_000_000;
-const CHUNK_DIGITS: usize = 9;
+/// What one step of the conversion of a long integer gives: 19 decimal digits. Its top bit is
+/// set, which [`divide`] relies on.
+const CHUNK: u64 = 10_000_000_000_000_000_000;
+const CHUNK_DIGITS: usize = 19;
+/// ⌊(2^128 - 1) / `CHUNK`⌋ - 2^64.
+const CHUNK_RECIPROCAL: u64 = (u128::MAX / CHUNK as u128 - (1 << 64)) as u64;
 
 impl<'a> Integer<'a> {
     /// Drops leading bytes that only repeat the sign; no bytes at all are zero.
@@ -106,15 +109,15 @@ impl<'a> Integer<'a> {
     }
 }
 
-/// Repeated division by 10^9; the work grows with the square of the length.
+/// Repeated division by 10^19; the work grows with the square of the length.
 pub(super) fn write_long(out: &mut Vec<u8>, magnitude: &[u8]) {
-    let mut limbs: Vec<u32> = magnitude
-        .rchunks(4)
+    let mut limbs: Vec<u64> = magnitude
+        .rchunks(8)
         .rev()
         .map(|bytes| {
             bytes
                 .iter()
-                .fold(0, |limb, byte| (limb << 8) | u32::from(*byte))
+                .fold(0, |limb, byte| (limb << 8) | u64::from(*byte))
         })
         .collect();
     let mut rest = limbs.as_mut_slice();
@@ -128,9 +131,7 @@ pub(super) fn write_long(out: &mut Vec<u8>, magnitude: &[u8]) {
         }
         let mut remainder = 0;
         for limb in rest.iter_mut() {
-            let dividend = (remainder << 32) | u64::from(*limb);
-            *limb = (dividend / CHUNK) as u32;
-            remainder = dividend % CHUNK;
+            (*limb, remainder) = divide(remainder, *limb);
         }
         chunks.push(remainder);
     }
@@ -142,5 +143,44 @@ pub(super) fn write_long(out: &mut Vec<u8>, magnitude: &[u8]) {
         let zeros = CHUNK_DIGITS.saturating_sub(digits.len());
         out.extend(std::iter::repeat_n(b'0', zeros));
         out.extend_from_slice(digits);
+    }
+}
+
+/// Quotient and remainder of `high × 2^64 + low` by `CHUNK`, for `high` below `CHUNK`; by two
+/// multiplications, since a division takes several times as long (Möller and Granlund,
+/// "Improved division by invariant integers", 2011, algorithm 4).
+fn divide(high: u64, low: u64) -> (u64, u64) {
+    let dividend = u128::from(high) << 64 | u128::from(low);
+    let estimate = (u128::from(CHUNK_RECIPROCAL) * u128::from(high)).wrapping_add(dividend);
+    let mut quotient = ((estimate >> 64) as u64).wrapping_add(1);
+    let mut remainder = low.wrapping_sub(quotient.wrapping_mul(CHUNK));
+    if remainder > estimate as u64 {
+        quotient = quotient.wrapping_sub(1);
+        remainder = remainder.wrapping_add(CHUNK);
+    }
+    if remainder >= CHUNK {
+        quotient = quotient.wrapping_add(1);
+        remainder = remainder.wrapping_sub(CHUNK);
+    }
+    (quotient, remainder)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_fast_division_divides(
+            high in prop_oneof![0..CHUNK, Just(0), Just(CHUNK - 1)],
+            low in prop_oneof![any::<u64>(), Just(0), Just(u64::MAX)],
+        ) {
+            let dividend = u128::from(high) << 64 | u128::from(low);
+            let chunk = u128::from(CHUNK);
+            let expected = ((dividend / chunk) as u64, (dividend % chunk) as u64);
+            prop_assert_eq!(divide(high, low), expected);
+        }
     }
 }

@@ -1,0 +1,113 @@
+"""Prometheus metrics of the agent, beside those of its delivery. Names carry their unit."""
+
+from prometheus_client import Counter, Gauge
+
+from agent.segments import Phase
+from sidecar.metrics import DeliveryMetrics
+
+EVENTS = "cdc_events_total"
+MUTATIONS = "cdc_mutations_total"
+SKIPPED_UPDATES = "cdc_skipped_updates_total"
+QUARANTINED = "cdc_quarantined_total"
+SEGMENTS_FINISHED = "cdc_segments_finished_total"
+READ_SEGMENT = "cdc_read_segment_id"
+READ_POSITION = "cdc_read_position_bytes"
+ACKNOWLEDGED_SEGMENT = "cdc_acknowledged_segment_id"
+ACKNOWLEDGED_POSITION = "cdc_acknowledged_position_bytes"
+LAG_BYTES = "cdc_lag_bytes"
+LAG_SECONDS = "cdc_lag_seconds"
+SEGMENTS = "cdc_segments"
+RAW_BYTES = "cdc_raw_bytes"
+RAW_LIMIT_BYTES = "cdc_raw_limit_bytes"
+HELD = "cdc_held"
+HELD_SECONDS = "cdc_held_seconds"
+QUARANTINE_BYTES = "cdc_quarantine_bytes"
+QUARANTINE_LIMIT_BYTES = "cdc_quarantine_limit_bytes"
+SCHEMA_TABLES = "cdc_schema_tables"
+WATCHING = "cdc_watching"
+
+# Reasons of QUARANTINED.
+DAMAGE = "damage"
+UNKNOWN_SCHEMA = "unknown_schema"
+UNREADABLE = "unreadable"
+VANISHED = "vanished"
+REFUSED_EVENT = "refused_event"
+REASONS = (DAMAGE, UNKNOWN_SCHEMA, UNREADABLE, VANISHED, REFUSED_EVENT)
+
+# Ways of SEGMENTS_FINISHED.
+TRANSFERRED = "transferred"
+KEPT = "quarantined"
+
+
+class AgentMetrics:
+    """What the agent counts. Counters are moved where things happen; gauges are set from views."""
+
+    def __init__(self, delivery: DeliveryMetrics) -> None:
+        self.delivery = delivery
+        registry = delivery.registry
+        self.events = Counter(
+            EVENTS, "Events read, repeats included.", ("table", "op"), registry=registry
+        )
+        self.mutations = Counter(MUTATIONS, "Mutations read, repeats included.", registry=registry)
+        self.skipped_updates = Counter(
+            SKIPPED_UPDATES,
+            "Partition updates that give no events, by reason.",
+            ("reason",),
+            registry=registry,
+        )
+        self.quarantined = Counter(
+            QUARANTINED,
+            "Ranges and events that could not be delivered and are on record, by reason.",
+            ("reason",),
+            registry=registry,
+        )
+        self.segments_finished = Counter(
+            SEGMENTS_FINISHED, "Segments that left cdc_raw, by way.", ("way",), registry=registry
+        )
+        self.read_segment = Gauge(READ_SEGMENT, "Segment that is read.", registry=registry)
+        self.read_position = Gauge(
+            READ_POSITION, "Logical position that is read in it.", registry=registry
+        )
+        self.acknowledged_segment = Gauge(
+            ACKNOWLEDGED_SEGMENT, "Segment of the last acknowledged position.", registry=registry
+        )
+        self.acknowledged_position = Gauge(
+            ACKNOWLEDGED_POSITION, "Logical position acknowledged in it.", registry=registry
+        )
+        self.lag_bytes = Gauge(
+            LAG_BYTES,
+            "Bytes of all segments that can be read and are not acknowledged.",
+            registry=registry,
+        )
+        self.lag_seconds = Gauge(
+            LAG_SECONDS,
+            "Age of the last acknowledged write while there is a lag in bytes, else 0.",
+            registry=registry,
+        )
+        self.segments = Gauge(SEGMENTS, "Segments by state.", ("state",), registry=registry)
+        self.raw_bytes = Gauge(RAW_BYTES, "Size of the segments in cdc_raw.", registry=registry)
+        self.raw_limit_bytes = Gauge(
+            RAW_LIMIT_BYTES,
+            "Size at which the node rejects writes or drops segments; 0: not known.",
+            registry=registry,
+        )
+        self.held = Gauge(
+            HELD, "1 while a segment waits for a schema or for its file, else 0.", registry=registry
+        )
+        self.held_seconds = Gauge(HELD_SECONDS, "For how long it waits.", registry=registry)
+        self.quarantine_bytes = Gauge(
+            QUARANTINE_BYTES, "Size of the quarantine.", registry=registry
+        )
+        self.quarantine_limit_bytes = Gauge(
+            QUARANTINE_LIMIT_BYTES, "Size that it may have.", registry=registry
+        )
+        self.schema_tables = Gauge(SCHEMA_TABLES, "Tables that are known.", registry=registry)
+        self.watching = Gauge(
+            WATCHING, "1 while inotify wakes the agent, 0 while it only polls.", registry=registry
+        )
+        for reason in REASONS:
+            self.quarantined.labels(reason)
+        for way in (TRANSFERRED, KEPT):
+            self.segments_finished.labels(way)
+        for phase in Phase:
+            self.segments.labels(phase.value)

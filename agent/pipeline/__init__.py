@@ -1,0 +1,17 @@
+"""From changes in `cdc_raw` to acknowledged events and stored progress."""
+
+from agent.pipeline.pipeline import Pipeline
+from agent.pipeline.reader import OpenReader, Reader, SchemaSource, open_with
+from agent.pipeline.settings import PipelineSettings
+from agent.pipeline.view import HoldView, View
+
+__all__ = [
+    "HoldView",
+    "OpenReader",
+    "Pipeline",
+    "PipelineSettings",
+    "Reader",
+    "SchemaSource",
+    "View",
+    "open_with",
+]

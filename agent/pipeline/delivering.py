@@ -1,0 +1,189 @@
+"""The way from a batch to its acknowledgement: the window and the sink."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent.cdc_raw import SegmentName
+from agent.pipeline.reader import Batch
+from sidecar.delivery import Message, Numbered, Progress, Window
+from sidecar.errors import SidecarError
+from sidecar.metrics import DeliveryMetrics
+from sidecar.sinks.base import Outcome, Sink
+
+# Long enough for a topic's first metadata, short enough to see everything else in between.
+_SEND_DEADLINE_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An event that the sink will never take. It is in a mutation between the two positions."""
+
+    number: int
+    name: SegmentName
+    start: int
+    end: int
+    message: Message
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Where the events of a batch are from."""
+
+    first: int
+    stop: int
+    name: SegmentName
+    start: int
+    end: int
+    last_write_ts_us: int | None
+
+
+class Delivery:
+    """Sends batches in order and takes acknowledgements in any. Used by one thread.
+
+    The sink's errors come out of `send`, `poll` and `close`; after `SinkRestartError` everything
+    that is not acknowledged is read and sent again: `forget` it, and `open` once more.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        max_events: int,
+        max_bytes: int,
+        *,
+        metrics: DeliveryMetrics,
+        clock: Callable[[], float],
+    ) -> None:
+        """`clock` gives seconds."""
+        self._sink = sink
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._metrics = metrics
+        self._clock = clock
+        self._window: Window[SegmentName, int] = self._new_window(0)
+        self._unsent: deque[tuple[Numbered[SegmentName, int], int]] = deque()
+        self._spans: deque[_Span] = deque()
+        self._refused: list[Refused] = []
+        self.is_open = False
+        self.last_acknowledged_write_ts_us: int | None = None
+
+    @property
+    def window(self) -> Window[SegmentName, int]:
+        return self._window
+
+    @property
+    def sink(self) -> Sink:
+        return self._sink
+
+    @property
+    def is_idle(self) -> bool:
+        """True when everything that was read is acknowledged."""
+        return self._window.unacknowledged == 0
+
+    @property
+    def wants_more(self) -> bool:
+        """True when at most one batch waits to be sent."""
+        return len(self._unsent) <= 1
+
+    @property
+    def refused(self) -> Sequence[Refused]:
+        """Events that wait to be set aside."""
+        return self._refused
+
+    def has_room(self, events: int, size_bytes: int) -> bool:
+        room = self._window.room
+        return room.events >= events and room.bytes >= size_bytes
+
+    def open(self) -> None:
+        try:
+            self._sink.open()
+        except SidecarError:
+            self._sink.close(0.0)
+            raise
+        self.is_open = True
+
+    def add(self, name: SegmentName, batch: Batch, start: int) -> None:
+        """A batch that was read from position `start` on, also one without events."""
+        numbered = self._window.add(name, batch)
+        if len(batch):
+            self._unsent.append((numbered, 0))
+            self._spans.append(
+                _Span(
+                    numbered.first,
+                    numbered.stop,
+                    name,
+                    start,
+                    batch.end_position,
+                    batch.last_write_ts_us,
+                )
+            )
+
+    def send(self) -> bool:
+        """Hands over what the sink takes; True when it took something."""
+        has_sent = False
+        while self._unsent:
+            numbered, start = self._unsent[0]
+            taken = self._sink.send(numbered, start, _SEND_DEADLINE_S)
+            self._metrics.events_sent.inc(taken)
+            has_sent = has_sent or taken > 0
+            if start + taken < len(numbered.batch):
+                self._unsent[0] = (numbered, start + taken)
+                break
+            self._unsent.popleft()
+        return has_sent
+
+    def poll(self) -> bool:
+        """Notes what the sink knows; True when there was something."""
+        return self._note(self._sink.poll(0))
+
+    def set_aside(self, refused: Refused) -> None:
+        """A refused event is kept elsewhere, and counts as done."""
+        self._refused.remove(refused)
+        self._window.acknowledge((refused.number,))
+        self._drop_spans()
+
+    def progress(self) -> list[Progress[SegmentName, int]]:
+        """Segments whose acknowledged position moved."""
+        return self._window.progress()
+
+    def close(self, deadline_s: float) -> None:
+        """Closes the sink and notes its last answers."""
+        if self.is_open:
+            self.is_open = False
+            self._note(self._sink.close(deadline_s))
+
+    def forget(self) -> None:
+        """Begins with an empty window; what was not acknowledged is read again."""
+        self._window = self._new_window(self._window.next_number)
+        self._unsent.clear()
+        self._spans.clear()
+        self._refused.clear()
+
+    def _new_window(self, first_number: int) -> Window[SegmentName, int]:
+        return Window(
+            self._max_events, self._max_bytes, first_number=first_number, clock=self._clock
+        )
+
+    def _note(self, outcome: Outcome) -> bool:
+        if outcome.acknowledged:
+            self._window.acknowledge(outcome.acknowledged)
+            self._metrics.events_acknowledged.inc(len(outcome.acknowledged))
+        for failure in outcome.failed:
+            span = self._span_of(failure.number)
+            message = self._window.message(failure.number)
+            self._refused.append(
+                Refused(failure.number, span.name, span.start, span.end, message, failure.reason)
+            )
+            self._metrics.events_failed.inc()
+        self._drop_spans()
+        return bool(outcome.acknowledged or outcome.failed)
+
+    def _span_of(self, number: int) -> _Span:
+        return next(span for span in self._spans if span.first <= number < span.stop)
+
+    def _drop_spans(self) -> None:
+        while self._spans and self._spans[0].stop <= self._window.watermark:
+            span = self._spans.popleft()
+            if span.last_write_ts_us is not None:
+                self.last_acknowledged_write_ts_us = span.last_write_ts_us

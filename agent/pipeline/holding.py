@@ -1,0 +1,142 @@
+"""Holding a segment whose next record cannot be read for now.
+
+A record of an unknown table or column waits for the schema; a file that cannot be read waits for
+the disk or a permission. Both wait for a bounded time, and then what cannot be read is given up:
+the range is put on record and its segment is quarantined.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from agent.cdc_raw import SegmentName
+from agent.pipeline.reader import Blocked
+from commitlog import Schema
+
+_RETRY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What a record needs and the schema lacks."""
+
+    table_id: str
+    column: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """One segment that is held."""
+
+    name: SegmentName
+    position: int
+    """End of the record, or where the file cannot be read on."""
+    missing: Missing | None
+    """None: the file itself cannot be read."""
+    sentence: str
+    schema: Schema
+    """The schema that lacks it."""
+    since_s: float
+    next_try_s: float
+
+    def is_of(self, other: "Hold") -> bool:
+        """True when both are about the same obstacle, so that its time goes on."""
+        return (self.name, self.position, self.missing) == (
+            other.name,
+            other.position,
+            other.missing,
+        )
+
+
+class Step(Enum):
+    """What to do about a hold."""
+
+    WAIT = auto()
+    ASK = auto()
+    """Ask for a newer schema."""
+    READ = auto()
+    """Read on: something changed, or it is time to try."""
+    GIVE_UP = auto()
+
+
+class Holding:
+    """The hold that goes on, and what was given up. Pure: times come from outside, in seconds.
+
+    Tables and columns that were waited for in vain are passed over at once until the schema
+    changes: one dropped table must not hold every record anew.
+    """
+
+    def __init__(self, hold_max_s: float) -> None:
+        self._hold_max_s = hold_max_s
+        self._last: Hold | None = None
+        self._given_up: set[Missing] = set()
+        self._given_up_with: Schema | None = None
+        self.hold: Hold | None = None
+
+    def is_given_up(self, blocked: Blocked, schema: Schema) -> bool:
+        """True when the record is to be passed over."""
+        return schema is self._given_up_with and _missing(blocked) in self._given_up
+
+    def begin_blocked(
+        self, name: SegmentName, blocked: Blocked, schema: Schema, now_s: float
+    ) -> Hold:
+        """Waits for a table or a column; it is asked for at once."""
+        missing = _missing(blocked)
+        hold = Hold(name, blocked.position, missing, blocked.reason, schema, now_s, now_s)
+        return self._begin(hold, now_s)
+
+    def begin_failed(
+        self, name: SegmentName, position: int, sentence: str, schema: Schema, now_s: float
+    ) -> Hold:
+        """Waits for a file that cannot be read."""
+        hold = Hold(name, position, None, sentence, schema, now_s, now_s + _RETRY_S)
+        return self._begin(hold, now_s)
+
+    def step(self, schema: Schema | None, now_s: float) -> Step:
+        """What to do now; `schema` is the one that is known now."""
+        hold = self.hold
+        if hold is None:
+            return Step.WAIT
+        if hold.missing is not None and schema is not None and schema is not hold.schema:
+            return Step.READ
+        is_asked = hold.next_try_s > hold.since_s
+        if is_asked and now_s - hold.since_s >= self._hold_max_s:
+            return Step.GIVE_UP
+        if now_s < hold.next_try_s:
+            return Step.WAIT
+        return Step.READ if hold.missing is None else Step.ASK
+
+    def asked(self, now_s: float) -> None:
+        """The next question waits."""
+        if self.hold is not None:
+            self.hold = replace(self.hold, next_try_s=now_s + _RETRY_S)
+
+    def end(self) -> None:
+        """Reading goes on; the same obstacle would go on with its time."""
+        self._last, self.hold = self.hold, None
+
+    def give_up(self, schema: Schema) -> None:
+        """The hold has lasted too long."""
+        hold, self.hold, self._last = self.hold, None, None
+        if hold is None or hold.missing is None:
+            return
+        if schema is not self._given_up_with:
+            self._given_up = set()
+            self._given_up_with = schema
+        self._given_up.add(hold.missing)
+
+    def due_in_s(self, now_s: float) -> float | None:
+        """When something is to be done about the hold; None without one."""
+        if self.hold is None:
+            return None
+        end_s = self.hold.since_s + self._hold_max_s
+        return max(0.0, min(self.hold.next_try_s, end_s) - now_s)
+
+    def _begin(self, hold: Hold, now_s: float) -> Hold:
+        if self._last is not None and self._last.is_of(hold):
+            hold = replace(hold, since_s=self._last.since_s)
+        self.hold = hold
+        return hold
+
+
+def _missing(blocked: Blocked) -> Missing:
+    return Missing(blocked.table_id, blocked.column)

@@ -1,0 +1,138 @@
+"""How segments leave `cdc_raw`: transferred when they are delivered, quarantined when not wholly.
+
+Nothing leaves before its end is stored: a crash in between finds it finished in the ledger, and
+takes it out unread.
+"""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from agent.cdc_raw import SegmentName
+from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
+from agent.pipeline.delivering import Refused
+from agent.quarantine import LostRange, Quarantine, RefusedEvent
+from agent.transfer import Transfer
+from sidecar.logs import Repeated, fields
+
+logger = logging.getLogger(__name__)
+
+
+class Leaving:
+    """Takes segments out, and puts on record what could not be delivered. For one thread.
+
+    Nothing here raises: what fails is said, shows in `trouble`, and is tried again by the caller.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        transfer: Transfer,
+        quarantine: Quarantine,
+        metrics: AgentMetrics,
+    ) -> None:
+        self._directory = directory
+        self._transfer = transfer
+        self._quarantine = quarantine
+        self._metrics = metrics
+        self._repeated = Repeated(logger)
+        self._troubles: dict[str, str] = {}
+
+    @property
+    def trouble(self) -> str:
+        """What does not work at the moment, in sentences; empty where all works."""
+        return " ".join(self._troubles.values())
+
+    def quarantine_bytes(self) -> int:
+        """How full the quarantine is; 0 when it cannot be looked at."""
+        try:
+            return self._quarantine.used_bytes()
+        except OSError:
+            return 0
+
+    def record(self, name: SegmentName, ranges: Iterable[LostRange], reason: str) -> bool:
+        """Puts ranges without events on record; False when that is not possible for now."""
+        ranges = tuple(ranges)
+        try:
+            is_new = self._quarantine.note(name, ranges)
+        except OSError as error:
+            self._fail(
+                "record",
+                f"The quarantine {self._quarantine.directory} cannot be "
+                f"written, so reading waits: {error.strerror or error}.",
+            )
+            return False
+        self._mend("record")
+        if is_new:
+            for lost in ranges:
+                logger.warning(
+                    "part of a segment gave no events; it is on record in the quarantine",
+                    extra=fields(segment=name, start=lost.start, end=lost.end, cause=lost.cause),
+                )
+            self._metrics.quarantined.labels(reason).inc(len(ranges))
+        return True
+
+    def keep(self, refused: Refused) -> bool:
+        """Keeps an event that the sink refuses, or without room for it its segment; False when
+        neither is possible for now."""
+        topic, key, value, headers, _ = refused.message
+        event = RefusedEvent(topic, key, value, headers, refused.reason)
+        try:
+            is_kept = self._quarantine.keep(refused.name, (event,))
+        except OSError as error:
+            self._fail(
+                "keep",
+                f"The quarantine {self._quarantine.directory} cannot be written, "
+                f"so a refused event waits: {error.strerror or error}.",
+            )
+            return False
+        self._mend("keep")
+        if not is_kept:
+            cause = f"the sink refused an event that has no room here: {refused.reason}"
+            lost = LostRange(refused.start, refused.end, cause)
+            return self.record(refused.name, (lost,), REFUSED_EVENT)
+        logger.warning(
+            "the sink refused an event; it is kept in the quarantine",
+            extra=fields(segment=refused.name, topic=topic, reason=refused.reason),
+        )
+        self._metrics.quarantined.labels(REFUSED_EVENT).inc()
+        return True
+
+    def leave(self, name: SegmentName) -> bool:
+        """Takes a finished segment out; False when it stays for now."""
+        log, idx = self._directory / name.log, self._directory / name.idx
+        key = f"leave {name}"
+        try:
+            reason = self._quarantine.reason(name)
+            if reason is None or not reason.ranges:
+                self._transfer.transfer(log, idx)
+                way = TRANSFERRED
+            elif self._quarantine.take(name, log, idx):
+                way = KEPT
+            else:
+                self._fail(
+                    key,
+                    f"{name} stays in cdc_raw, because the quarantine "
+                    f"{self._quarantine.directory} is full: look at the reasons there and "
+                    "remove what is settled, or raise quarantine.max.bytes.",
+                )
+                return False
+        except OSError as error:
+            self._fail(
+                key,
+                f"{name} cannot leave cdc_raw and is tried again: "
+                f"{error.filename or ''} {error.strerror or error}.",
+            )
+            return False
+        self._mend(key)
+        self._metrics.segments_finished.labels(way).inc()
+        logger.info("segment finished", extra=fields(segment=name, way=way))
+        return True
+
+    def _fail(self, key: str, sentence: str) -> None:
+        self._troubles[key] = sentence
+        self._repeated.say(key, sentence)
+
+    def _mend(self, key: str) -> None:
+        if self._troubles.pop(key, None) is not None:
+            self._repeated.over(key, "The quarantine and the transfer work again.")

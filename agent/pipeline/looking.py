@@ -1,0 +1,100 @@
+"""Looks at `cdc_raw`: when something changed there, and periodically."""
+
+import logging
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from agent.cdc_raw import Observation, SegmentName, Watcher, observe
+from sidecar.logs import Repeated, fields
+
+logger = logging.getLogger(__name__)
+
+
+class Looking:
+    """Says when a look is due, and makes it."""
+
+    def __init__(
+        self,
+        directory: Path,
+        interval_s: float,
+        on_change: Callable[[], None],
+        *,
+        clock: Callable[[], float],
+    ) -> None:
+        """`on_change` is called by the watch's thread; `clock` gives seconds."""
+        self._directory = directory
+        self._interval_s = interval_s
+        self._on_change = on_change
+        self._clock = clock
+        self._watcher = Watcher(directory, self._changed)
+        self._is_wanted = False
+        self._next_s = clock()
+        self._repeated = Repeated(logger)
+        self._said: tuple[str, ...] = ()
+        self.trouble = ""
+        """Why the last look failed; empty when it did not."""
+        self.last = Observation()
+        """What the last look showed."""
+
+    @property
+    def watch_trouble(self) -> str:
+        """Why changes do not ask for looks; empty where they do."""
+        return self._watcher.trouble
+
+    @property
+    def is_wanted(self) -> bool:
+        """True when something changed since the last look began."""
+        return self._is_wanted
+
+    @property
+    def due_in_s(self) -> float:
+        return 0.0 if self._is_wanted else max(0.0, self._next_s - self._clock())
+
+    def want(self) -> None:
+        """Asks for a look."""
+        self._is_wanted = True
+
+    def look(self, completed: Collection[SegmentName]) -> Observation | None:
+        """The directory as it is; None when it cannot be looked at, which is tried again."""
+        self._next_s = self._clock() + self._interval_s
+        self._watcher.ensure()
+        # Before the look: what changes during it asks for another one.
+        self._is_wanted = False
+        try:
+            self.last = observe(self._directory, completed)
+        except OSError as error:
+            self.trouble = (
+                f"{self._directory} cannot be looked at ({error.strerror or error}); it is tried "
+                "again."
+            )
+            self._repeated.say("look", self.trouble)
+            return None
+        self._repeated.over("look", f"{self._directory} can be looked at again.")
+        self.trouble = ""
+        self._say_what_is_strange(self.last)
+        return self.last
+
+    def close(self) -> None:
+        self._watcher.stop()
+
+    def _changed(self) -> None:
+        self._is_wanted = True
+        self._on_change()
+
+    def _say_what_is_strange(self, observation: Observation) -> None:
+        if observation.refused != self._said:
+            self._said = observation.refused
+            if observation.refused:
+                logger.warning(
+                    "files in cdc_raw that are no segments are left alone",
+                    extra=fields(files=", ".join(observation.refused[:5])),
+                )
+        for seen in observation.segments:
+            key = f"idx {seen.name}"
+            if seen.idx.unreadable is not None:
+                self._repeated.say(
+                    key,
+                    "an index file is not understood and counts as no news",
+                    segment=seen.name,
+                    content=seen.idx.unreadable,
+                )

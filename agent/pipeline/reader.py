@@ -1,0 +1,139 @@
+"""What the pipeline needs of a segment reader and of a schema; `commitlog` gives the real ones."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+from agent.cdc_raw import SegmentName
+from commitlog import EventFormat, Schema, SegmentReader
+from sidecar.delivery import EventBatch
+
+
+class Gap(Protocol):
+    """A range of a segment that gave no events."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int | None: ...
+    @property
+    def cause(self) -> str: ...
+
+
+class Blocked(Protocol):
+    """The record that stopped a read, and the table or column that it needs."""
+
+    @property
+    def position(self) -> int: ...
+    @property
+    def table_id(self) -> str: ...
+    @property
+    def column(self) -> str | None: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class Batch(EventBatch[int], Protocol):
+    """What one read gave; positions are logical."""
+
+    @property
+    def end_position(self) -> int: ...
+    @property
+    def stop(self) -> Literal["full", "end", "blocked"]: ...
+    @property
+    def blocked(self) -> Blocked | None: ...
+    @property
+    def gaps(self) -> Sequence[Gap]: ...
+    @property
+    def mutations(self) -> int: ...
+    @property
+    def skipped(self) -> Mapping[str, int]: ...
+    @property
+    def counts(self) -> Mapping[tuple[str, str], int]: ...
+    @property
+    def last_write_ts_us(self) -> int | None: ...
+
+
+class Reader(Protocol):
+    """One segment, read forward. Keeps its file open."""
+
+    @property
+    def position(self) -> int:
+        """Where the next read starts."""
+
+    def read(
+        self,
+        schema: Schema,
+        *,
+        limit: int | None,
+        complete: bool,
+        max_events: int,
+        max_bytes: int,
+    ) -> Batch:
+        """The next events. Raises OSError; damage is a gap in the batch."""
+
+    def skip(self) -> Gap:
+        """Passes over the record that blocked the last read."""
+
+
+OpenReader = Callable[[Path, SegmentName, int], Reader]
+"""Opens a segment at a position. Raises OSError, or CommitLogError when it cannot be read."""
+
+
+class SchemaSource(Protocol):
+    """Where the pipeline gets the schema from. Any thread may call it."""
+
+    def current(self) -> Schema | None:
+        """The schema that is known; the same object while nothing changed. None: none yet."""
+
+    def refresh(self, reason: str) -> bool:
+        """Looks for a newer one, because `reason`; waits seconds at most. True: it changed."""
+
+    @property
+    def last_error(self) -> str | None:
+        """Why the last refresh failed; None when it did not."""
+
+    @property
+    def fatal(self) -> Exception | None:
+        """Why there will be no other schema any more."""
+
+
+def open_with(event_format: EventFormat) -> OpenReader:
+    """Readers whose events have one format."""
+
+    def open_reader(path: Path, name: SegmentName, position: int) -> Reader:
+        reader = SegmentReader(str(path), name=name.log, position=position)
+        return _FormattedReader(reader, event_format)
+
+    return open_reader
+
+
+class _FormattedReader:
+    def __init__(self, reader: SegmentReader, event_format: EventFormat) -> None:
+        self._reader = reader
+        self._event_format = event_format
+
+    @property
+    def position(self) -> int:
+        return self._reader.position
+
+    def read(
+        self,
+        schema: Schema,
+        *,
+        limit: int | None,
+        complete: bool,
+        max_events: int,
+        max_bytes: int,
+    ) -> Batch:
+        return self._reader.read(
+            schema,
+            self._event_format,
+            limit=limit,
+            complete=complete,
+            max_events=max_events,
+            max_bytes=max_bytes,
+        )
+
+    def skip(self) -> Gap:
+        return self._reader.skip()

@@ -1,0 +1,30 @@
+"""What the pipeline is told by its owner."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """Bounds and periods of one pipeline."""
+
+    cdc_raw_directory: Path
+    window_max_events: int
+    window_max_bytes: int
+    poll_interval_ms: int
+    """Between looks that nothing asked for."""
+    offset_flush_interval_ms: int
+    hold_max_ms: int
+    """How long a record that cannot be read holds its segment."""
+    batch_max_events: int = 5000
+    batch_max_bytes: int = 1 << 20
+
+    @property
+    def read_max_events(self) -> int:
+        """Events of one read. A quarter of the window at most, so that reading and delivery go
+        on beside each other, and a read that has begun always fits."""
+        return max(1, min(self.batch_max_events, self.window_max_events // 4))
+
+    @property
+    def read_max_bytes(self) -> int:
+        return max(1, min(self.batch_max_bytes, self.window_max_bytes // 4))

@@ -1,0 +1,140 @@
+"""Makes the view and sets the gauges, often enough for people and seldom enough for throughput."""
+
+import time
+from collections.abc import Callable
+
+from agent.metrics import AgentMetrics
+from agent.pipeline.delivering import Delivery
+from agent.pipeline.holding import Holding
+from agent.pipeline.keeping import Keeping
+from agent.pipeline.leaving import Leaving
+from agent.pipeline.looking import Looking
+from agent.pipeline.settings import PipelineSettings
+from agent.pipeline.view import HoldView, View
+from agent.segments import Segments
+from sidecar.sinks.base import SinkState
+
+_BUSY_INTERVAL_S = 0.25
+_QUARANTINE_INTERVAL_S = 5.0
+
+
+class Showing:
+    """Keeps the view that other threads look at. Replaced whole, so they need no lock."""
+
+    def __init__(
+        self, settings: PipelineSettings, metrics: AgentMetrics, *, clock: Callable[[], float]
+    ) -> None:
+        """`clock` gives seconds."""
+        self._metrics = metrics
+        self._clock = clock
+        self._shown_at_s = self._moved_at_s = clock()
+        self._lag_since_s: float | None = None
+        self._quarantine_bytes = 0
+        self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
+        self._view: View | None = None
+        metrics.delivery.window_limit_events.set(settings.window_max_events)
+        metrics.delivery.window_limit_bytes.set(settings.window_max_bytes)
+
+    @property
+    def view(self) -> View:
+        if self._view is None:
+            raise RuntimeError("nothing is shown yet")
+        return self._view
+
+    @property
+    def moved_at_s(self) -> float:
+        """When the last turn was made."""
+        return self._moved_at_s
+
+    @property
+    def is_due(self) -> bool:
+        """True when a busy pipeline should show itself again."""
+        return self._clock() - self._shown_at_s >= _BUSY_INTERVAL_S
+
+    def moved(self) -> None:
+        """A turn was made."""
+        self._moved_at_s = self._clock()
+
+    def show(
+        self,
+        segments: Segments,
+        looking: Looking,
+        holding: Holding,
+        delivery: Delivery,
+        keeping: Keeping,
+        leaving: Leaving,
+        *,
+        is_stopping: bool,
+    ) -> None:
+        """Makes the view of what there is now."""
+        now_s = self._shown_at_s = self._clock()
+        if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
+            self._quarantine_at_s = now_s
+            self._quarantine_bytes = leaving.quarantine_bytes()
+        window = delivery.window
+        lag_bytes = segments.readable_bytes
+        self._view = View(
+            at_s=now_s,
+            ledger=keeping.ledger,
+            stored=keeping.stored,
+            sink=delivery.sink.state() if delivery.is_open else SinkState(False, "not open"),
+            segments=tuple(segments),
+            count_by_phase=segments.count_by_phase,
+            hold=_hold_view(holding, now_s),
+            is_stopping=is_stopping,
+            unacknowledged_events=window.unacknowledged,
+            unacknowledged_age_s=window.oldest_age_s or 0.0,
+            window_bytes=window.held_bytes,
+            lag_bytes=lag_bytes,
+            lag_s=self._lag_s(lag_bytes, delivery),
+            raw_bytes=looking.last.size_bytes,
+            look_trouble=looking.trouble,
+            watch_trouble=looking.watch_trouble,
+            refused_files=looking.last.refused,
+            save_trouble=keeping.trouble,
+            leave_trouble=leaving.trouble,
+            quarantine_bytes=self._quarantine_bytes,
+        )
+        self._set_gauges(self._view)
+
+    def _lag_s(self, lag_bytes: int, delivery: Delivery) -> float:
+        """Age of the last acknowledged write while something waits; before the first one, for how
+        long something has waited."""
+        if not lag_bytes and not delivery.window.unacknowledged:
+            self._lag_since_s = None
+            return 0.0
+        if self._lag_since_s is None:
+            self._lag_since_s = self._clock()
+        last_us = delivery.last_acknowledged_write_ts_us
+        if last_us is None:
+            return self._clock() - self._lag_since_s
+        return max(0.0, time.time() - last_us / 1_000_000)
+
+    def _set_gauges(self, view: View) -> None:
+        metrics, delivery = self._metrics, self._metrics.delivery
+        delivery.unacknowledged_events.set(view.unacknowledged_events)
+        delivery.unacknowledged_age_seconds.set(view.unacknowledged_age_s)
+        delivery.window_bytes.set(view.window_bytes)
+        delivery.sink_up.set(view.sink.healthy)
+        metrics.lag_bytes.set(view.lag_bytes)
+        metrics.lag_seconds.set(view.lag_s)
+        metrics.raw_bytes.set(view.raw_bytes)
+        metrics.held.set(view.hold is not None)
+        metrics.held_seconds.set(view.hold.for_s if view.hold is not None else 0.0)
+        metrics.quarantine_bytes.set(view.quarantine_bytes)
+        metrics.watching.set(not view.watch_trouble)
+        for phase, count in view.count_by_phase.items():
+            metrics.segments.labels(phase.value).set(count)
+        current = view.current
+        if current is not None:
+            metrics.read_segment.set(current.name.id)
+            metrics.read_position.set(current.read_position)
+        oldest = view.oldest
+        if oldest is not None:
+            metrics.acknowledged_segment.set(oldest.name.id)
+            metrics.acknowledged_position.set(oldest.acknowledged_position)
+
+
+def _hold_view(holding: Holding, now_s: float) -> HoldView | None:
+    hold = holding.hold
+    return None if hold is None else HoldView(hold.name.log, hold.sentence, now_s - hold.since_s)

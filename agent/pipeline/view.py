@@ -1,0 +1,61 @@
+"""What the pipeline shows of itself: a frozen value that any thread may look at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agent.segments import Ledger, Phase, Segment
+from sidecar.sinks.base import SinkState
+
+
+@dataclass(frozen=True, slots=True)
+class HoldView:
+    """Which segment is held, and why."""
+
+    segment: str
+    sentence: str
+    for_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The pipeline at one moment. Times are `time.monotonic` unless their name says otherwise."""
+
+    at_s: float
+    ledger: Ledger
+    stored: Ledger
+    sink: SinkState
+    segments: tuple[Segment, ...] = ()
+    count_by_phase: Mapping[Phase, int] = field(default_factory=dict)
+    hold: HoldView | None = None
+    is_stopping: bool = False
+    unacknowledged_events: int = 0
+    unacknowledged_age_s: float = 0.0
+    window_bytes: int = 0
+    lag_bytes: int = 0
+    lag_s: float = 0.0
+    raw_bytes: int = 0
+    look_trouble: str = ""
+    """Why cdc_raw cannot be looked at; empty where it can."""
+    watch_trouble: str = ""
+    """Why changes in cdc_raw do not wake the agent; empty where they do."""
+    refused_files: tuple[str, ...] = ()
+    """What lies in cdc_raw and is no segment."""
+    save_trouble: str = ""
+    leave_trouble: str = ""
+    quarantine_bytes: int = 0
+
+    @property
+    def current(self) -> Segment | None:
+        """The segment that was read last: the newest with a position."""
+        begun = [segment for segment in self.segments if segment.read_position > 0]
+        return begun[-1] if begun else None
+
+    @property
+    def oldest(self) -> Segment | None:
+        """The oldest segment that is begun and not drained: progress stands in it."""
+        begun = [
+            segment
+            for segment in self.segments
+            if segment.read_position > 0 and segment.phase is not Phase.DRAINED
+        ]
+        return begun[0] if begun else None

@@ -1,0 +1,52 @@
+"""The one condition that an idle pipeline waits on."""
+
+import os
+import select
+import threading
+
+
+class Wakeup:
+    """Any thread rings; one thread waits, for that and for other descriptors at once.
+
+    A pipe rather than `threading.Condition`, because the request to stop is a descriptor too.
+    """
+
+    def __init__(self) -> None:
+        self._read_fd, self._write_fd = os.pipe()
+        os.set_blocking(self._read_fd, False)
+        os.set_blocking(self._write_fd, False)
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def ring(self) -> None:
+        """Ends the wait that goes on, or the next one. Harmless after `close`."""
+        with self._lock:
+            if self._is_closed:
+                return
+            try:
+                os.write(self._write_fd, b"\0")
+            except BlockingIOError:
+                # A full pipe wakes just as well.
+                return
+
+    def wait(self, timeout_s: float, *descriptors: int) -> None:
+        """Waits for a ring, for a descriptor that can be read, or for the time to pass."""
+        poller = select.poll()
+        for descriptor in (self._read_fd, *descriptors):
+            poller.register(descriptor, select.POLLIN)
+        poller.poll(max(0.0, timeout_s) * 1000)
+        self._forget_rings()
+
+    def close(self) -> None:
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                os.close(self._read_fd)
+                os.close(self._write_fd)
+
+    def _forget_rings(self) -> None:
+        try:
+            while len(os.read(self._read_fd, 4096)) == 4096:
+                pass
+        except BlockingIOError:
+            return

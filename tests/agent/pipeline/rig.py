@@ -1,0 +1,119 @@
+"""A pipeline over fakes that a test drives turn by turn, and can kill at any of them."""
+
+from pathlib import Path
+
+from agent.metrics import AgentMetrics
+from agent.pipeline import Pipeline, PipelineSettings, View
+from agent.quarantine import Quarantine
+from agent.segments import ledger_from_entries
+from agent.transfer import Transfer, create_transfer
+from sidecar.metrics import DeliveryMetrics
+from sidecar.sinks.memory import MemorySink
+from tests.agent.pipeline.fakes import FakeClock, FakeSchema, FakeStore, InlineExecutor, Raw
+
+NODE_ID = "node-1"
+
+
+class Rig:
+    """Everything that outlives the agent's process, and the process."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        window_max_events: int = 40,
+        batch_max_events: int = 10,
+        quarantine_max_bytes: int = 1_000_000,
+        hold_max_ms: int = 60_000,
+        sink: MemorySink | None = None,
+    ) -> None:
+        self.raw = Raw(directory / "cdc_raw")
+        self.relocation = directory / "relocation"
+        self.settings = PipelineSettings(
+            cdc_raw_directory=self.raw.directory,
+            window_max_events=window_max_events,
+            window_max_bytes=1_000_000,
+            poll_interval_ms=10_000,
+            offset_flush_interval_ms=0,
+            hold_max_ms=hold_max_ms,
+            batch_max_events=batch_max_events,
+        )
+        self.clock = FakeClock()
+        self.schema = FakeSchema(self.raw.schema("ks.t"))
+        self.store = FakeStore()
+        self.sink = sink or MemorySink()
+        self.quarantine = Quarantine(self.relocation / "error", quarantine_max_bytes, "1.2.3")
+        self.transfer: Transfer = create_transfer("archive", self.relocation)
+        self.delivered: list[str] = []
+        """Everything that sinks took, over all lives of the agent."""
+        self.start()
+
+    def start(self) -> None:
+        self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+        self.pipeline = Pipeline(
+            self.settings,
+            open_reader=self.raw.open,
+            schema=self.schema,
+            sink=self.sink,
+            store=self.store,
+            ledger=ledger_from_entries(self.store.values, NODE_ID),
+            transfer=self.transfer,
+            quarantine=self.quarantine,
+            metrics=self.metrics,
+            executor=InlineExecutor(),
+            clock=self.clock,
+        )
+
+    def kill(self, sink: MemorySink | None = None) -> None:
+        """What SIGKILL leaves: nothing of the process, and what the sink took may be lost or not.
+        The watch is ended, which the kernel does for a process."""
+        self.pipeline._looking.close()
+        self.pipeline._wakeup.close()
+        self.collect()
+        self.sink = sink or MemorySink(automatic=self.sink._automatic)
+        self.start()
+
+    def look(self) -> None:
+        """The watch saw something."""
+        self.pipeline._looking.want()
+
+    def turn(self) -> bool:
+        """One turn, as if everything that changed had rung."""
+        self.look()
+        return self.pipeline.turn()
+
+    def settle(self, turns: int = 200) -> None:
+        """Turns until nothing is to do."""
+        self.look()
+        for _ in range(turns):
+            if not self.pipeline.turn():
+                return
+        raise AssertionError("it never comes to rest")
+
+    def pass_time(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.settle()
+
+    def collect(self) -> list[str]:
+        """The identities of all events that arrived, in order."""
+        self.delivered += [message[2].decode().strip('"') for _, message in self.sink.messages]
+        self.sink.messages.clear()
+        return self.delivered
+
+    @property
+    def view(self) -> View:
+        return self.pipeline.view
+
+    @property
+    def phases(self) -> list[str]:
+        return [segment.phase.value for segment in self.view.segments]
+
+    def archived(self) -> set[str]:
+        return _names(self.relocation / "archive")
+
+    def quarantined(self) -> set[str]:
+        return _names(self.relocation / "error")
+
+
+def _names(directory: Path) -> set[str]:
+    return {file.name for file in directory.iterdir()} if directory.exists() else set()

@@ -2,6 +2,12 @@
 
 Defaults: every broker that must have an event has it (`acks=all`), repeats by the client itself
 are recognised (idempotence), and the client never gives an event up (`delivery.timeout.ms=0`).
+
+`linger.ms=10` by measurement on a shared two-core machine. A backlog of 300,000 events to ten
+topics of three partitions costs the client 6.0 µs of CPU an event at 5 ms, 6.3 at 10, 6.9 at 20 and
+7.8 at 50 (means of four runs, spread ±25 %): full batches need no waiting. At 2,000 events/s an
+event is acknowledged after 8, 11, 12 ms (median) at 5, 10, 20 ms, and the broker uses 37, 25, 18 %
+of a core, which is what a longer wait saves.
 """
 
 import re
@@ -31,7 +37,7 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
         "compression.type": "lz4",
         "delivery.timeout.ms": "0",
         "enable.idempotence": "true",
-        "linger.ms": "20",
+        "linger.ms": "10",
         # The window bounds what waits; the client's own bounds must not be met first.
         "queue.buffering.max.kbytes": str(1 << 20),
         "queue.buffering.max.messages": "1000000",

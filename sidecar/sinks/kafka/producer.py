@@ -1,12 +1,23 @@
 """The Kafka sink: events to topics, idempotent and acknowledged by every replica in sync.
 
 The partition of an event is its hash modulo the topic's partitions, so this module and not the
-client chooses it. Every message carries its number in its own delivery callback.
+client chooses it.
+
+Every message carries its number in its own delivery callback. Client CPU an event, 300,000 events
+of 600 bytes with four headers, lz4, mean of three runs on two shared cores:
+
+    object with the number           4.6 µs     one shared callback for errors alone     4.1 µs
+    deque of numbers a partition     5.1 µs     no callback                              3.9 µs
+    functools.partial                5.4 µs     produce_batch, no headers, no callback   2.7 µs
+
+The object is as cheap as a deque and right in whatever order reports come, where a deque would
+acknowledge the wrong event. `produce_batch` carries no headers, and the event id is one.
 """
 
 import logging
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -15,14 +26,13 @@ from confluent_kafka.admin import AdminClient
 
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, SidecarError, SinkRestartError
-from sidecar.logs import fields
+from sidecar.logs import Repeated, fields
 from sidecar.sinks.base import Failure, Outcome, SinkState
 from sidecar.sinks.kafka.client_properties import PREFIX, client_properties
 from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, reason, refusal
 from sidecar.sinks.kafka.topics import TopicCreation, Topics
 
 logger = logging.getLogger(__name__)
-_client_logger = logging.getLogger(f"{__name__}.librdkafka")
 
 _CHUNK_EVENTS = 1000
 _FIRST_CONTACT_S = 5.0
@@ -48,6 +58,7 @@ class KafkaSink:
         self._warnings = properties.warnings
         self._creation = creation
         self._clock = clock
+        self._client_log = _ClientLog(clock)
         self._batch_bytes = int(self._config["batch.size"])
         self._producer: Producer | None = None
         self._reset()
@@ -70,7 +81,7 @@ class KafkaSink:
             logger.warning(warning)
         config = self._config | {"batch.size": self._batch_bytes, "error_cb": self._on_client_error}
         try:
-            self._producer = Producer(config, logger=_client_logger)
+            self._producer = Producer(config, logger=self._client_log)
         except KafkaException as error:
             raise ConfigError(
                 f"The Kafka client does not take `{PREFIX}*`: {reason(error.args[0])}."
@@ -88,8 +99,7 @@ class KafkaSink:
         while taken < stop:
             chunk_stop = min(stop, taken + _CHUNK_EVENTS)
             reached = self._send_chunk(producer, numbered, taken, chunk_stop, until_s)
-            producer.poll(0)
-            self._raise_error()
+            self._serve(producer, 0)
             is_full = reached < chunk_stop
             taken = reached
             if is_full or self._clock() >= until_s:
@@ -110,14 +120,16 @@ class KafkaSink:
         produce: Callable[..., None] = producer.produce
         acknowledge, fail = self._acknowledged.append, self._on_failure
         number = numbered.first + first
-        last_topic, count = "", 0
+        counts: dict[str, int] = {}
         try:
             for topic, key, value, headers, partition_hash in numbered.batch.messages(first, stop):
-                if topic != last_topic:
-                    known = self._topics.partition_count(topic, max(0.0, until_s - self._clock()))
-                    if known is None:
+                count = counts.get(topic)
+                if count is None:
+                    left_s = max(0.0, until_s - self._clock())
+                    count = self._topics.partition_count(topic, left_s)
+                    if count is None:
                         break
-                    last_topic, count = topic, known
+                    counts[topic] = count
                 try:
                     produce(
                         topic,
@@ -130,7 +142,7 @@ class KafkaSink:
                         headers,
                     )
                 except KafkaException as error:
-                    self._on_refused_call(number, error.args[0])
+                    self._on_refused_call(producer, number, error.args[0])
                 number += 1
         except BufferError:
             pass
@@ -138,8 +150,7 @@ class KafkaSink:
 
     def poll(self, timeout_s: float) -> Outcome:
         producer = self._opened()
-        producer.poll(timeout_s)
-        self._raise_error()
+        self._serve(producer, timeout_s)
         outcome = self._take_outcome()
         if outcome.acknowledged:
             self._away_since_s = None
@@ -172,7 +183,9 @@ class KafkaSink:
         producer, self._producer = self._producer, None
         if producer is None:
             return Outcome()
-        producer.flush(deadline_s)
+        # A client that has given up refuses to flush.
+        with suppress(KafkaException):
+            producer.flush(deadline_s)
         self._is_closing = True
         producer.purge()
         producer.poll(0)
@@ -183,6 +196,14 @@ class KafkaSink:
             raise RuntimeError("the sink is not open")
         self._raise_error()
         return self._producer
+
+    def _serve(self, producer: Producer, timeout_s: float) -> None:
+        """Let the client call back; raises what it, or a callback, found to be fatal."""
+        try:
+            producer.poll(timeout_s)
+        except KafkaException as error:
+            self._on_client_error(error.args[0])
+        self._raise_error()
 
     def _raise_error(self) -> None:
         if self._error is not None:
@@ -203,15 +224,14 @@ class KafkaSink:
                 ("bootstrap.", "client.", "sasl.", "security.", "ssl.", "enable.ssl.")
             )
         }
-        return AdminClient(config, logger=_client_logger)
+        return AdminClient(config, logger=self._client_log)
 
     def _first_contact(self, producer: Producer) -> None:
         until_s = self._clock() + _FIRST_CONTACT_S
         self._away_since_s = self._clock()
         while self._away_since_s is not None and self._clock() < until_s:
             self._probe(producer)
-            producer.poll(0)
-            self._raise_error()
+            self._serve(producer, 0)
 
     def _probe(self, producer: Producer) -> None:
         """Ask for the brokers, so that their return is seen when nothing is on its way."""
@@ -273,12 +293,14 @@ class KafkaSink:
             )
         )
 
-    def _on_refused_call(self, number: int, error: KafkaError) -> None:
+    def _on_refused_call(self, producer: Producer, number: int, error: KafkaError) -> None:
         """The client did not even take the message."""
         if error.code() in OF_THE_EVENT or error.code() in OF_THE_BATCH:
             self._failed.append(Failure(number, f"the Kafka client refuses it: {reason(error)}"))
-        else:
-            raise SinkRestartError(f"The Kafka client does not take events: {reason(error)}.")
+            return
+        # What made the client give up is in a callback that waits.
+        self._serve(producer, 0)
+        raise SinkRestartError(f"The Kafka client does not take events: {reason(error)}.")
 
     def _fail_all(self, error: SidecarError) -> None:
         if self._error is None:
@@ -306,6 +328,20 @@ class _Delivery:
             self._acknowledge(self._number)
         else:
             self._fail(self._number, error, report)
+
+
+class _ClientLog:
+    """Takes the lines of librdkafka; one of a kind is said once and then at growing intervals."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._repeated = Repeated(logger, clock=clock)
+
+    def log(self, level: int, pattern: str, kind: str, client: str, text: str) -> None:
+        """Called by the client with the pattern `%s [%s] %s`."""
+        line = text.partition("]: ")[2] or text
+        # What an error means for delivery is said by the sink.
+        level = min(level, logging.WARNING)
+        self._repeated.say(kind, "the Kafka client says", level, kind=kind, text=line)
 
 
 def _size_bytes(report: Report) -> int:

@@ -16,7 +16,9 @@ from sidecar.sinks.kafka.refusals import reason, refusal
 _PREFIX = "topic.creation.default."
 _REFRESH_S = 300.0
 _PAUSE_S = 1.0
+_CREATED_PAUSE_S = 0.05
 _LOOKUP_S = 2.0
+_REFRESH_LOOKUP_S = 0.2
 _CREATION_S = 10.0
 
 
@@ -51,7 +53,7 @@ class Topics:
     """Partition counts as the broker tells them, asked again every five minutes.
 
     A topic that is not there is asked for at most once a second; `missing` says why it is not, a
-    sentence for each.
+    sentence for each. A broker with `auto.create.topics.enable` makes it by being asked.
     """
 
     def __init__(
@@ -69,18 +71,20 @@ class Topics:
         self._clock = clock
         self._counts: dict[str, int] = {}
         self._ask_at_s: dict[str, float] = {}
+        self._pause_s = _PAUSE_S
         self.missing: dict[str, str] = {}
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
         """None when it is not known now. Raises RefusedError, or ConfigError for a bad name."""
-        now_s = self._clock()
-        if now_s >= self._ask_at_s.get(topic, 0.0):
-            count = self._ask(topic, min(timeout_s, _LOOKUP_S))
+        if self._clock() >= self._ask_at_s.get(topic, 0.0):
+            self._pause_s = _PAUSE_S
+            longest_s = _REFRESH_LOOKUP_S if topic in self._counts else _LOOKUP_S
+            count = self._ask(topic, min(timeout_s, longest_s))
             if count is not None:
                 self._counts[topic] = count
                 self.missing.pop(topic, None)
-            known = topic in self._counts
-            self._ask_at_s[topic] = self._clock() + (_REFRESH_S if known else _PAUSE_S)
+            pause_s = _REFRESH_S if topic in self._counts else self._pause_s
+            self._ask_at_s[topic] = self._clock() + pause_s
         return self._counts.get(topic)
 
     def _ask(self, topic: str, timeout_s: float) -> int | None:
@@ -122,9 +126,12 @@ class Topics:
             config=dict(creation.settings),
         )
         self.missing[topic] = f"the topic {topic} has just been created"
+        # The client answers only as long as somebody holds it.
+        admin = self._admin()
         try:
-            futures = self._admin().create_topics([new_topic], request_timeout=_CREATION_S)
+            futures = admin.create_topics([new_topic], request_timeout=_CREATION_S)
             futures[topic].result(_CREATION_S)
+            self._pause_s = _CREATED_PAUSE_S
         except TimeoutError:
             self.missing[topic] = f"the topic {topic} cannot be created: the broker does not answer"
         except KafkaException as exception:

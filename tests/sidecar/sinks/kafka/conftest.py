@@ -1,0 +1,51 @@
+"""A real broker for the tests of the sink, and sinks that are closed after them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.sinks.kafka.producer import KafkaSink
+from sidecar.sinks.kafka.topics import TopicCreation
+from tests.harness.kafka import KafkaBroker
+
+SinkFactory = Callable[..., KafkaSink]
+
+
+@pytest.fixture(scope="package")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """Shared; each test has topics of its own."""
+    with KafkaBroker(tmp_path_factory.mktemp("kafka"), heap_mib=256) as broker:
+        yield broker
+
+
+@pytest.fixture
+def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
+    """Not started; for a test that stops and starts it."""
+    broker = KafkaBroker(tmp_path / "kafka", heap_mib=256)
+    yield broker
+    if broker.is_running:
+        broker.kill()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sinks that open without waiting for a broker that is not there."""
+    monkeypatch.setattr("sidecar.sinks.kafka.producer._FIRST_CONTACT_S", 0.1)
+
+
+@pytest.fixture
+def make_sink() -> Iterator[SinkFactory]:
+    """Opened sinks; settings have `_` for the dots."""
+    sinks: list[KafkaSink] = []
+
+    def make(bootstrap: str, creation: TopicCreation | None = None, **settings: str) -> KafkaSink:
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        sink = KafkaSink({"bootstrap.servers": bootstrap} | named, creation)
+        sinks.append(sink)
+        sink.open()
+        return sink
+
+    yield make
+    for sink in sinks:
+        sink.close(0)

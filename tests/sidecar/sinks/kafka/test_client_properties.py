@@ -1,0 +1,156 @@
+"""The Java producer's settings become librdkafka's."""
+
+from collections.abc import Mapping
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+
+from sidecar.errors import ConfigError
+from sidecar.sinks.kafka.client_properties import DEFAULTS, client_properties
+from sidecar.sinks.kafka.names import INERT, LIBRDKAFKA, REFUSED, RENAMED, SAME, TRANSLATED
+
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+HOST_CHECK = "ssl.endpoint.identification.algorithm"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+
+
+def config(**settings: str) -> Mapping[str, str]:
+    """Names with `_` for the dots."""
+    return client_properties({n.replace("_", "."): v for n, v in settings.items()}).config
+
+
+def problems(settings: Mapping[str, str]) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        client_properties(settings)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize("name", sorted(SAME | LIBRDKAFKA | set(RENAMED.values()) | set(DEFAULTS)))
+def test_every_name_that_is_passed_on_is_known_to_the_client(name: str) -> None:
+    """The client answers with one error for unknown names and with others for bad values."""
+    try:
+        Producer({name: "\x01"}, logger=None)
+    except KafkaException as error:
+        assert "No such configuration property" not in str(error)
+    except (TypeError, ValueError) as error:
+        assert name in str(error)
+
+
+def test_no_name_has_two_meanings() -> None:
+    kinds = [SAME, RENAMED.keys(), TRANSLATED, INERT.keys(), REFUSED.keys(), LIBRDKAFKA]
+    assert sum(map(len, kinds)) == len(set().union(*kinds))
+
+
+def test_defaults() -> None:
+    chosen = config(bootstrap_servers="a:1,b:1")
+    assert chosen == {**DEFAULTS, "bootstrap.servers": "a:1,b:1"}
+    assert (chosen["acks"], chosen["enable.idempotence"]) == ("all", "true")
+    assert (chosen["compression.type"], chosen["delivery.timeout.ms"]) == ("lz4", "0")
+    Producer({**chosen})
+
+
+def test_a_setting_wins_over_its_default() -> None:
+    assert config(linger_ms="7")["linger.ms"] == "7"
+    assert "linger.ms" not in config(queue_buffering_max_ms="7")
+    assert "compression.type" not in config(compression_codec="zstd")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "client_name", "client_value"),
+    [
+        ("acks", "-1", "acks", "all"),
+        ("acks", "ALL", "acks", "all"),
+        ("max.request.size", "2000000", "message.max.bytes", "2000000"),
+        ("buffer.memory", "33554432", "queue.buffering.max.kbytes", "32768"),
+        ("buffer.memory", "100", "queue.buffering.max.kbytes", "1"),
+        ("send.buffer.bytes", "-1", "socket.send.buffer.bytes", "0"),
+        ("receive.buffer.bytes", "65536", "socket.receive.buffer.bytes", "65536"),
+        ("metadata.max.age.ms", "1000", "topic.metadata.refresh.interval.ms", "1000"),
+        ("compression.zstd.level", "3", "compression.level", "3"),
+        ("security.protocol", "SASL_SSL", "security.protocol", "sasl_ssl"),
+        ("ssl.truststore.location", "/a/ca.pem", "ssl.ca.location", "/a/ca.pem"),
+        ("ssl.truststore.certificates", "-----BEGIN", "ssl.ca.pem", "-----BEGIN"),
+        ("ssl.keystore.location", "/a/me.p12", "ssl.keystore.location", "/a/me.p12"),
+        ("ssl.keystore.location", "/a/me.pem", "ssl.key.location", "/a/me.pem"),
+        (HOST_CHECK, "", HOST_CHECK, "none"),
+        (HOST_CHECK, "HTTPS", HOST_CHECK, "https"),
+        ("request.timeout.ms", "1000", "request.timeout.ms", "1000"),
+    ],
+)
+def test_translations(name: str, value: str, client_name: str, client_value: str) -> None:
+    assert client_properties({name: value}).config[client_name] == client_value
+
+
+def test_a_declared_store_type_wins_over_the_file_name() -> None:
+    chosen = config(ssl_truststore_location="/a/ca", ssl_truststore_type="pem")
+    assert chosen["ssl.ca.location"] == "/a/ca"
+    chosen = config(
+        ssl_keystore_location="/a/me.jks", ssl_keystore_type="PKCS12", ssl_keystore_password="x"
+    )
+    assert (chosen["ssl.keystore.location"], chosen["ssl.keystore.password"]) == ("/a/me.jks", "x")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "jaas", "name", "password"),
+    [
+        ("PLAIN", f'{PLAIN} required username="alice" password="s3 cret";', "alice", "s3 cret"),
+        ("PLAIN", f"{PLAIN} required\n username='alice'\n password='a\"b' ;\n", "alice", 'a"b'),
+        ("SCRAM-SHA-512", rf'{SCRAM} required username="a\"l" password=plain;', 'a"l', "plain"),
+    ],
+)
+def test_a_login_in_java_form(mechanism: str, jaas: str, name: str, password: str) -> None:
+    chosen = client_properties({"sasl.mechanism": mechanism, "sasl.jaas.config": jaas}).config
+    assert (chosen["sasl.username"], chosen["sasl.password"]) == (name, password)
+    assert "sasl.jaas.config" not in chosen
+
+
+def test_mistakes_are_all_named() -> None:
+    assert problems(
+        {"acks": "1", "linger.m": "5", "transactional.id": "x", "batch.size": "large"}
+    ) == (
+        "`kafka.producer.linger.m` is no setting of a Kafka producer; the nearest one is "
+        "`kafka.producer.linger.ms`.",
+        "`kafka.producer.transactional.id` cannot be used: events are sent without transactions.",
+        "`kafka.producer.acks` must be `all`, not `1`: an event that only one broker has can be "
+        "lost after its progress is saved.",
+        "`kafka.producer.batch.size` must be a whole number, not `large`.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"security.protocol": "TLS"}, "must be one of PLAINTEXT, SSL"),
+        ({"ssl.truststore.location": "/a/ca.jks"}, "is a JKS store, which only Java reads"),
+        ({"ssl.truststore.location": "/a/ca.p12"}, "is a PKCS12 store, which only Java reads"),
+        ({"ssl.keystore.location": "/a/me.jks"}, "-deststoretype PKCS12"),
+        ({"sasl.jaas.config": "nonsense"}, "must read"),
+        ({"sasl.jaas.config": "com.example.Login required x=1;"}, "only PlainLoginModule"),
+        ({"sasl.jaas.config": f'{PLAIN} required username="a";'}, "a username and a password"),
+        (
+            {"sasl.jaas.config": f'{PLAIN} required username="a" password="hidden";'},
+            "is for PLAIN, but `kafka.producer.sasl.mechanism` is `GSSAPI`",
+        ),
+        ({"interceptor.classes": "com.example.I"}, "Java classes cannot be used"),
+    ],
+)
+def test_what_cannot_be_translated(settings: Mapping[str, str], problem: str) -> None:
+    (found,) = problems(settings)
+    assert problem in found
+    assert "hidden" not in found
+
+
+def test_settings_without_effect() -> None:
+    found = client_properties(dict.fromkeys(INERT, "x"))
+    assert found.config == DEFAULTS
+    assert len(found.warnings) == len(INERT)
+
+
+def test_without_idempotence_one_request_at_a_time_keeps_the_order() -> None:
+    chosen = config(enable_idempotence="false")
+    assert chosen["max.in.flight.requests.per.connection"] == "1"
+
+
+def test_a_batch_is_not_larger_than_a_request() -> None:
+    assert config(max_request_size="50000")["batch.size"] == "50000"
+    assert config(max_request_size="50000", batch_size="70000")["batch.size"] == "70000"

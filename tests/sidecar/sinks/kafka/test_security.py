@@ -1,0 +1,97 @@
+"""Logins and rights on a real broker with SASL and an authoriser."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.errors import RefusedError
+from sidecar.sinks.kafka.topics import TopicCreation
+from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import free_port
+from tests.sidecar.batches import message
+from tests.sidecar.sinks.kafka.conftest import SinkFactory
+from tests.sidecar.sinks.kafka.driving import Delivery
+
+pytestmark = pytest.mark.servers
+
+_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+class SecuredBroker(KafkaBroker):
+    """Has a second listener that wants a login. `writer` may do all, `nobody` may do nothing."""
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]
+        self.secured_port = free_port()
+
+    @property
+    def secured(self) -> str:
+        return f"127.0.0.1:{self.secured_port}"
+
+    def _server_properties(self) -> str:
+        plain, secured = f"PLAINTEXT://{self.bootstrap}", f"SASL_PLAINTEXT://{self.secured}"
+        properties = {
+            "listeners": f"{plain},{secured},CONTROLLER://127.0.0.1:{self.controller_port}",
+            "advertised.listeners": f"{plain},{secured}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+            "SASL_PLAINTEXT:SASL_PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{_LOGIN} required "
+            'user_writer="right" user_nobody="right";',
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS;User:writer",
+        }
+        return super()._server_properties() + "".join(f"{n}={v}\n" for n, v in properties.items())
+
+
+@pytest.fixture(scope="module")
+def secured_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    with SecuredBroker(tmp_path_factory.mktemp("secured"), heap_mib=256) as broker:
+        broker.create_topic("secured", 1)
+        yield broker
+
+
+def login(user: str, password: str) -> dict[str, str]:
+    """In the form of the Java client."""
+    return {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_jaas_config": f'{_LOGIN} required username="{user}" password="{password}";',
+    }
+
+
+def test_the_right_login(secured_broker: SecuredBroker, make_sink: SinkFactory) -> None:
+    sink = make_sink(secured_broker.secured, TopicCreation(), **login("writer", "right"))
+    Delivery(sink, [message("secured", 0, 0), message("secured-made", 1, 0)]).run()
+    assert len(secured_broker.consume_all("secured", "secured-made")) == 2
+
+
+@pytest.mark.parametrize(("user", "password"), [("writer", "wrong"), ("stranger", "right")])
+def test_a_wrong_login_is_refused(
+    secured_broker: SecuredBroker, make_sink: SinkFactory, user: str, password: str
+) -> None:
+    with pytest.raises(RefusedError, match=r"refuses the login.*kafka\.producer\.sasl") as caught:
+        make_sink(secured_broker.secured, **login(user, password))
+    assert password not in str(caught.value).replace("password)", "")
+
+
+def test_a_mechanism_that_the_broker_lacks_is_refused(
+    secured_broker: SecuredBroker, make_sink: SinkFactory
+) -> None:
+    with pytest.raises(RefusedError, match="refuses the login"):
+        make_sink(
+            secured_broker.secured,
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="SCRAM-SHA-256",
+            sasl_username="writer",
+            sasl_password="right",
+        )
+
+
+@pytest.mark.parametrize("topic", ["secured", "secured-not-there"])
+def test_a_user_without_rights_is_refused(
+    secured_broker: SecuredBroker, make_sink: SinkFactory, topic: str
+) -> None:
+    sink = make_sink(secured_broker.secured, TopicCreation(), **login("nobody", "right"))
+    with pytest.raises(RefusedError, match="refuses this user"):
+        Delivery(sink, [message(topic, 0, 0)]).run()

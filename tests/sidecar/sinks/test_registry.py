@@ -1,0 +1,80 @@
+"""Sinks by name."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from sidecar.errors import ConfigError
+from sidecar.properties import command_line_settings, load
+from sidecar.settings import SidecarProperties, SinkName
+from sidecar.sinks.file import FileSink
+from sidecar.sinks.kafka.producer import KafkaSink
+from sidecar.sinks.memory import MemorySink
+from sidecar.sinks.registry import create_sink, sink_names
+from sidecar.sinks.stdout import StdoutSink
+
+
+def properties(*assignments: str) -> SidecarProperties:
+    overrides = command_line_settings(["offset.backing.store.dir=/tmp", *assignments])
+    return load(SidecarProperties, [], overrides=overrides, environment={}).properties
+
+
+def test_the_registry_has_the_names_of_the_property() -> None:
+    assert set(sink_names()) == set(get_args(SinkName))
+
+
+@pytest.mark.parametrize(
+    ("assignments", "kind"),
+    [
+        (["sink=memory"], MemorySink),
+        (["sink=STDOUT"], StdoutSink),
+        (["sink=file", "file.path=/tmp/x"], FileSink),
+        (["kafka.producer.bootstrap.servers=localhost:1"], KafkaSink),
+    ],
+)
+def test_each_name_gives_its_sink(assignments: list[str], kind: type) -> None:
+    assert isinstance(create_sink(properties(*assignments)), kind)
+
+
+@pytest.mark.parametrize(
+    ("assignments", "problem"),
+    [
+        ([], r"`kafka\.producer\.bootstrap\.servers` must be set for the sink `kafka`"),
+        (["sink=file"], r"`file\.path` must be set for the sink `file`"),
+        (["sink=kafak"], "must be 'kafka', 'file', 'stdout' or 'memory', not `kafak`"),
+        (
+            ["sink=memory", "kafka.producer.linger.m=5"],
+            r"`kafka\.producer\.linger\.m` \(command line\) is no setting of a Kafka producer; the "
+            r"nearest one is `kafka\.producer\.linger\.ms`",
+        ),
+    ],
+)
+def test_what_a_sink_needs_is_checked_with_the_properties(
+    assignments: list[str], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        properties(*assignments)
+
+
+def test_settings_of_the_producer_without_effect_are_warned_about() -> None:
+    overrides = command_line_settings(
+        ["offset.backing.store.dir=/tmp", "sink=memory", "kafka.producer.max.block.ms=1"]
+    )
+    loaded = load(SidecarProperties, [], overrides=overrides, environment={})
+    assert loaded.warnings[0].startswith("`kafka.producer.max.block.ms` has no effect: ")
+
+
+@pytest.mark.parametrize("name", ["partitions", "replication.factor"])
+def test_topic_creation_needs_numbers(name: str) -> None:
+    chosen = properties(
+        "kafka.producer.bootstrap.servers=localhost:1",
+        "topic.creation.enable=true",
+        f"topic.creation.default.{name}=0",
+    )
+    with pytest.raises(ConfigError, match="must be a positive number or -1, not `0`"):
+        create_sink(chosen)
+
+
+def test_paths_are_paths() -> None:
+    assert properties("sink=file", "file.path=/tmp/x").file_path == Path("/tmp/x")

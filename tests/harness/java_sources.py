@@ -5,6 +5,7 @@ Eclipse's compiler does it, so that a Java runtime without `javac` is enough.
 
 import hashlib
 import subprocess
+import zipfile
 from pathlib import Path
 
 from tests.harness.cache import cached_directory
@@ -29,10 +30,21 @@ def compiled_classes(jars: Path | None = None, only: str = "") -> Path:
     def compile_into(target: Path) -> None:
         command = [str(java(17)), "-jar", str(artifact(_COMPILER)), "-11", "-nowarn"]
         if jars is not None:
-            command += ["-classpath", ":".join(str(jar) for jar in sorted(jars.glob("*.jar")))]
+            command += ["-classpath", ":".join(map(str, _jars_for_compiler(jars)))]
         command += ["-d", str(target), *map(str, files)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise ToolFailedError(f"The Java sources do not compile:\n{done.stdout}{done.stderr}")
+            output = (done.stdout + done.stderr)[:4000]
+            raise ToolFailedError(f"The Java sources do not compile:\n{output}")
 
     return cached_directory(f"classes/{digest.hexdigest()[:12]}", compile_into)
+
+
+def _jars_for_compiler(folder: Path) -> list[Path]:
+    # A jar with packages of Java's own makes the compiler doubt every class of them.
+    found = []
+    for jar in sorted(folder.glob("*.jar")):
+        with zipfile.ZipFile(jar) as archive:
+            if not any(name.startswith("java/") for name in archive.namelist()):
+                found.append(jar)
+    return found

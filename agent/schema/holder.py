@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from agent.schema.source import Known, NodeIdentity, SchemaFeeder
 from commitlog import Schema
@@ -36,6 +37,7 @@ class SchemaHolder:
         self._fatal: Exception | None = None
         self._repeated = Repeated(logger)
         self._changed = threading.Condition()
+        self._listener: Callable[[], None] = lambda: None
         self._has_answered = False
         self._fetches = 0
         self._is_fetching = False
@@ -43,6 +45,10 @@ class SchemaHolder:
         self._is_stopping = False
         self._last_fetch_s: float | None = None
         self._thread = threading.Thread(target=self._run, name="schema", daemon=True)
+
+    def when_changed(self, listener: Callable[[], None]) -> None:
+        """Calls `listener` on the fetching thread after each change. Before `start`."""
+        self._listener = listener
 
     def start(self) -> None:
         self._thread.start()
@@ -156,6 +162,7 @@ class SchemaHolder:
                 "the schema has changed",
                 extra=fields(tables=len(merged), source=self._feeder.description),
             )
+            self._listener()
 
     def _merged(self, fetched: Schema | None) -> Schema | None:
         known = self._schema

@@ -170,3 +170,19 @@ def test_closing_ends_the_thread_and_the_feeder() -> None:
     with started(feeder) as holder:
         assert holder.wait_until_known(DEADLINE_S)
     assert feeder.is_closed
+
+
+def test_a_change_is_told_and_a_fetch_without_news_is_not() -> None:
+    told = threading.Semaphore(0)
+    feeder = SteeredFeeder(schema_of("a"))
+    holder = SchemaHolder(feeder, refresh_interval_ms=1)
+    holder.when_changed(told.release)
+    holder.start()
+    try:
+        assert told.acquire(timeout=DEADLINE_S)
+        feeder.wait_for_fetches(feeder.fetched + 5)
+        feeder.answer = schema_of("b")
+        assert told.acquire(timeout=DEADLINE_S)
+        assert not told.acquire(blocking=False)
+    finally:
+        holder.close()

@@ -18,7 +18,7 @@ from sidecar.properties import (
 )
 from sidecar.sinks.kafka.client_properties import client_properties
 
-SinkName = Literal["kafka", "file", "stdout", "memory"]
+SinkName = Literal["kafka", "file", "stdout"]
 
 
 class SidecarProperties(Properties):

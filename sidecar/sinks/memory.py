@@ -1,4 +1,7 @@
-"""A sink in memory, for tests and trials. It acknowledges at once, or when it is told to."""
+"""A sink in memory, for tests. It acknowledges at once, or when it is told to.
+
+It keeps everything, so no property names it.
+"""
 
 from collections.abc import Iterable
 from typing import Any

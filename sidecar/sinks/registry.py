@@ -34,14 +34,8 @@ def _stdout(properties: SidecarProperties) -> Sink:
     return StdoutSink()
 
 
-def _memory(properties: SidecarProperties) -> Sink:
-    from sidecar.sinks.memory import MemorySink
-
-    return MemorySink()
-
-
 _FACTORIES: Mapping[str, Factory] = MappingProxyType(
-    {"file": _file, "kafka": _kafka, "memory": _memory, "stdout": _stdout}
+    {"file": _file, "kafka": _kafka, "stdout": _stdout}
 )
 
 

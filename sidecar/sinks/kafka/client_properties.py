@@ -88,6 +88,12 @@ def client_properties(settings: Mapping[str, str]) -> ClientProperties:
     return ClientProperties(MappingProxyType(_with_defaults(config)), tuple(warnings))
 
 
+def connection(config: Mapping[str, str]) -> dict[str, str | int | float | bool]:
+    """The part of a configuration that says how a broker is reached; every client takes it."""
+    prefixes = ("bootstrap.", "client.", "enable.ssl.", "sasl.", "security.", "socket.", "ssl.")
+    return {name: value for name, value in config.items() if name.startswith(prefixes)}
+
+
 def _with_defaults(config: dict[str, str]) -> dict[str, str]:
     # A setting and its other name in librdkafka must not both be given.
     aliases = {

@@ -28,7 +28,7 @@ from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, SidecarError, SinkRestartError
 from sidecar.logs import Repeated, fields
 from sidecar.sinks.base import Failure, Outcome, SinkState
-from sidecar.sinks.kafka.client_properties import PREFIX, client_properties
+from sidecar.sinks.kafka.client_properties import PREFIX, client_properties, connection
 from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, reason, refusal
 from sidecar.sinks.kafka.topics import TopicCreation, Topics
 
@@ -53,9 +53,7 @@ class KafkaSink:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix; `clock` gives seconds."""
-        properties = client_properties(settings)
-        self._config: dict[str, Any] = dict(properties.config)
-        self._warnings = properties.warnings
+        self._config: dict[str, Any] = dict(client_properties(settings).config)
         self._creation = creation
         self._clock = clock
         self._client_log = _ClientLog(clock)
@@ -77,8 +75,6 @@ class KafkaSink:
         """Waits up to five seconds for a broker. Raises ConfigError for settings that the client
         does not take, RefusedError when the broker refuses the login."""
         self._reset()
-        for warning in self._warnings:
-            logger.warning(warning)
         config = self._config | {"batch.size": self._batch_bytes, "error_cb": self._on_client_error}
         try:
             self._producer = Producer(config, logger=self._client_log)
@@ -217,14 +213,7 @@ class KafkaSink:
         return outcome
 
     def _admin(self) -> AdminClient:
-        config = {
-            name: value
-            for name, value in self._config.items()
-            if name.startswith(
-                ("bootstrap.", "client.", "sasl.", "security.", "ssl.", "enable.ssl.")
-            )
-        }
-        return AdminClient(config, logger=self._client_log)
+        return AdminClient(connection(self._config), logger=self._client_log)
 
     def _first_contact(self, producer: Producer) -> None:
         until_s = self._clock() + _FIRST_CONTACT_S

@@ -10,7 +10,6 @@ from sidecar.properties import command_line_settings, load
 from sidecar.settings import SidecarProperties, SinkName
 from sidecar.sinks.file import FileSink
 from sidecar.sinks.kafka.producer import KafkaSink
-from sidecar.sinks.memory import MemorySink
 from sidecar.sinks.registry import create_sink, sink_names
 from sidecar.sinks.stdout import StdoutSink
 
@@ -27,7 +26,6 @@ def test_the_registry_has_the_names_of_the_property() -> None:
 @pytest.mark.parametrize(
     ("assignments", "kind"),
     [
-        (["sink=memory"], MemorySink),
         (["sink=STDOUT"], StdoutSink),
         (["sink=file", "file.path=/tmp/x"], FileSink),
         (["kafka.producer.bootstrap.servers=localhost:1"], KafkaSink),
@@ -42,9 +40,9 @@ def test_each_name_gives_its_sink(assignments: list[str], kind: type) -> None:
     [
         ([], r"`kafka\.producer\.bootstrap\.servers` must be set for the sink `kafka`"),
         (["sink=file"], r"`file\.path` must be set for the sink `file`"),
-        (["sink=kafak"], "must be 'kafka', 'file', 'stdout' or 'memory', not `kafak`"),
+        (["sink=kafak"], "must be 'kafka', 'file' or 'stdout', not `kafak`"),
         (
-            ["sink=memory", "kafka.producer.linger.m=5"],
+            ["sink=stdout", "kafka.producer.linger.m=5"],
             r"`kafka\.producer\.linger\.m` \(command line\) is no setting of a Kafka producer; the "
             r"nearest one is `kafka\.producer\.linger\.ms`",
         ),
@@ -59,7 +57,7 @@ def test_what_a_sink_needs_is_checked_with_the_properties(
 
 def test_settings_of_the_producer_without_effect_are_warned_about() -> None:
     overrides = command_line_settings(
-        ["offset.backing.store.dir=/tmp", "sink=memory", "kafka.producer.max.block.ms=1"]
+        ["offset.backing.store.dir=/tmp", "sink=stdout", "kafka.producer.max.block.ms=1"]
     )
     loaded = load(SidecarProperties, [], overrides=overrides, environment={})
     assert loaded.warnings[0].startswith("`kafka.producer.max.block.ms` has no effect: ")

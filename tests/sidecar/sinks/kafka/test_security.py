@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.errors import RefusedError
+from sidecar.sinks.kafka.survey import existing_topics
 from sidecar.sinks.kafka.topics import TopicCreation
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import free_port
@@ -95,3 +96,14 @@ def test_a_user_without_rights_is_refused(
     sink = make_sink(secured_broker.secured, TopicCreation(), **login("nobody", "right"))
     with pytest.raises(RefusedError, match="refuses this user"):
         Delivery(sink, [message(topic, 0, 0)]).run()
+
+
+def test_a_survey_with_and_without_the_right_login(secured_broker: SecuredBroker) -> None:
+    def settings(password: str) -> dict[str, str]:
+        named = login("writer", password).items()
+        servers = {"bootstrap.servers": secured_broker.secured}
+        return servers | {name.replace("_", "."): value for name, value in named}
+
+    assert existing_topics(settings("right"), 60)["secured"] == 1
+    with pytest.raises(RefusedError, match="refuses the login"):
+        existing_topics(settings("wrong"), 60)

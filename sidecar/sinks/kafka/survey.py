@@ -1,0 +1,46 @@
+"""A look at the broker without sending anything, for checks before the sink is used."""
+
+import time
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from sidecar.errors import ConfigError, UnavailableError
+from sidecar.sinks.kafka.client_properties import PREFIX, client_properties, connection
+from sidecar.sinks.kafka.refusals import reason
+from sidecar.sinks.kafka.topics import raise_refusal
+
+_STEP_S = 0.2
+
+
+def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, int]:
+    """Partition count of every topic that the broker shows; `settings` as for `KafkaSink`.
+
+    Raises UnavailableError when no broker answers within `timeout_s`, RefusedError when it refuses
+    the login, ConfigError when the settings are wrong.
+    """
+    config = client_properties(settings).config
+    servers = config.get("bootstrap.servers", "")
+    problems: list[KafkaError] = []
+    try:
+        client = AdminClient(
+            {**connection(config), "log_level": 0, "error_cb": problems.append}  # type: ignore[dict-item]
+        )
+    except KafkaException as error:
+        raise ConfigError(
+            f"The Kafka client does not take `{PREFIX}*`: {reason(error.args[0])}."
+        ) from error
+    until_s = time.monotonic() + timeout_s
+    while True:
+        try:
+            topics = client.list_topics(timeout=_STEP_S).topics
+            return {name: len(topic.partitions) for name, topic in topics.items()}
+        except KafkaException as error:
+            client.poll(0)
+            for problem in problems:
+                raise_refusal(problem, "The Kafka broker")
+            if time.monotonic() >= until_s:
+                causes = [p for p in problems if p.code() != KafkaError._ALL_BROKERS_DOWN]
+                cause = reason(causes[-1] if causes else error.args[0])
+                raise UnavailableError(f"No Kafka broker of {servers} answers: {cause}.") from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from agent.config import debezium
 from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
+from agent.transfer import TransferName
 from sidecar.errors import ConfigError
 from sidecar.properties import Loaded, command_line_settings, load
 
@@ -41,7 +42,7 @@ class AgentConfig:
         return self.node_settings.cluster_name if self.node_settings is not None else None
 
     @property
-    def transfer_name(self) -> str:
+    def transfer_name(self) -> TransferName:
         """What becomes of finished segments; without post-processing they are kept."""
         return self.properties.transfer if self.properties.post_processing_enabled else "archive"
 

@@ -1,0 +1,139 @@
+"""The agent as one service: its parts are made here and nowhere else."""
+
+import logging
+import shutil
+import time
+
+from agent.config import OFFSET_FILE, AgentConfig
+from agent.config.node_settings import cdc_total_limit_bytes
+from agent.metrics import AgentMetrics
+from agent.pipeline import Pipeline, PipelineSettings, open_with
+from agent.quarantine import ERROR, Quarantine
+from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
+from agent.segments import ledger_from_entries
+from agent.status import SERVICE_NAME, AgentStatus
+from agent.transfer import create_transfer
+from commitlog import EventFormat, __version__
+from sidecar.http import HttpServer
+from sidecar.lifecycle import Stop
+from sidecar.locks import DirectoryLock
+from sidecar.logs import fields
+from sidecar.metrics import DeliveryMetrics
+from sidecar.offsets import PropertiesStore
+from sidecar.sinks.base import Sink
+from sidecar.sinks.registry import create_sink
+
+logger = logging.getLogger(__name__)
+
+_IDENTITY_WAIT_S = 0.5
+
+
+def create_service(config: AgentConfig) -> "AgentService":
+    """The agent of one node, not yet running. Raises ConfigError."""
+    return AgentService(config, create_schema_holder(config), create_sink(config.properties))
+
+
+class AgentService:
+    """Locks its directories, answers on HTTP, learns who the node is, and delivers until asked to
+    stop."""
+
+    def __init__(self, config: AgentConfig, holder: SchemaHolder, sink: Sink) -> None:
+        self._config = config
+        self._holder = holder
+        self._sink = sink
+        self._metrics = AgentMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
+        self._metrics.raw_limit_bytes.set(_raw_limit_bytes(config))
+        self._metrics.quarantine_limit_bytes.set(config.properties.quarantine_max_bytes)
+        self._status = AgentStatus(
+            __version__,
+            holder,
+            self._metrics,
+            config.properties.quarantine_max_bytes,
+            config.cdc_raw_directory,
+        )
+        properties = config.properties
+        self._server = HttpServer(self._status, properties.http_host, properties.http_port)
+
+    def run(self, stop: Stop) -> None:
+        """Until `stop` is requested. Raises what cannot be waited for."""
+        directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
+        with DirectoryLock(*directories), self._server:
+            self._holder.when_changed(self._status.wake)
+            self._holder.start()
+            try:
+                identity = self._identity(stop)
+                if identity is not None:
+                    self._deliver(identity, stop)
+            finally:
+                self._holder.close()
+
+    def _identity(self, stop: Stop) -> NodeIdentity | None:
+        """Who the node is; None when the stop came first. A node that is away is waited for."""
+        while not stop.requested:
+            if self._holder.wait_until_known(0.0):
+                return self._holder.identity
+            stop.wait(_IDENTITY_WAIT_S)
+        return None
+
+    def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
+        pipeline = self._pipeline(identity)
+        self._status.attach(pipeline)
+        logger.info(
+            "delivering",
+            extra=fields(
+                node_id=identity.node_id,
+                cluster=identity.cluster_name,
+                tables=self._holder.table_count,
+                http_port=self._server.port,
+            ),
+        )
+        pipeline.run(stop)
+
+    def _pipeline(self, identity: NodeIdentity) -> Pipeline:
+        config, properties = self._config, self._config.properties
+        store = PropertiesStore(properties.offset_directory, OFFSET_FILE)
+        stored = store.load()
+        if stored.recovered_from_previous is not None:
+            logger.warning(stored.recovered_from_previous)
+        event_format = EventFormat(
+            topic_prefix=properties.topic_prefix,
+            cluster=identity.cluster_name,
+            node_id=identity.node_id,
+            cells=properties.event_cells,
+            op_style=properties.event_op_style,
+            partition_by=properties.kafka_partition_by,
+            include=properties.table_include_list,
+            exclude=properties.table_exclude_list,
+        )
+        relocation = properties.relocation_directory
+        return Pipeline(
+            PipelineSettings(
+                cdc_raw_directory=config.cdc_raw_directory,
+                window_max_events=properties.inflight_max_events,
+                window_max_bytes=properties.inflight_max_bytes,
+                poll_interval_ms=properties.poll_interval_ms,
+                offset_flush_interval_ms=properties.offset_flush_interval_ms,
+                hold_max_ms=properties.hold_max_ms,
+            ),
+            open_reader=open_with(event_format),
+            schema=self._holder,
+            sink=self._sink,
+            store=store,
+            ledger=ledger_from_entries(stored.values, identity.node_id),
+            transfer=create_transfer(config.transfer_name, relocation),
+            quarantine=Quarantine(relocation / ERROR, properties.quarantine_max_bytes, __version__),
+            metrics=self._metrics,
+            clock=time.monotonic,
+        )
+
+
+def _raw_limit_bytes(config: AgentConfig) -> int:
+    """What the node lets `cdc_raw` grow to; 0 when nothing tells."""
+    configured = config.node_settings.cdc_total_bytes if config.node_settings else None
+    if configured is None and config.node_settings is None:
+        return 0
+    try:
+        volume_bytes = shutil.disk_usage(config.cdc_raw_directory).total
+    except OSError:
+        return configured or 0
+    return cdc_total_limit_bytes(configured, volume_bytes)

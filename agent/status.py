@@ -1,0 +1,150 @@
+"""What the agent tells of itself over HTTP: verdicts and sentences made of the pipeline's view."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from agent.metrics import AgentMetrics
+from agent.pipeline import Pipeline, View
+from agent.schema import SchemaHolder
+from agent.segments import Phase
+from sidecar.http import Build, Component, Verdict
+
+SERVICE_NAME = "cdc-sidecar-cassandra"
+
+_STALLED_S = 120.0
+"""A turn is never this long unless the disk or the sink's client hangs."""
+
+
+class AgentStatus:
+    """Looks at the pipeline and the schema from the server's threads; never waits."""
+
+    def __init__(
+        self,
+        version: str,
+        holder: SchemaHolder,
+        metrics: AgentMetrics,
+        quarantine_max_bytes: int,
+        cdc_raw_directory: Path,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` gives seconds and is the pipeline's."""
+        self._version = version
+        self._holder = holder
+        self._metrics = metrics
+        self._quarantine_max_bytes = quarantine_max_bytes
+        self._directory = cdc_raw_directory
+        self._clock = clock
+        self._pipeline: Pipeline | None = None
+
+    def attach(self, pipeline: Pipeline) -> None:
+        """From now on there is something to tell."""
+        self._pipeline = pipeline
+
+    def wake(self) -> None:
+        """The schema changed: the pipeline should see it."""
+        if self._pipeline is not None:
+            self._pipeline.wake()
+
+    def build(self) -> Build:
+        return Build(SERVICE_NAME, self._version)
+
+    def live(self) -> Verdict:
+        if self._pipeline is None:
+            return Verdict(True, self._start_sentence())
+        idle_s = self._clock() - self._pipeline.moved_at_s
+        if idle_s > _STALLED_S:
+            return Verdict(False, f"the pipeline has not moved for {idle_s:.0f} s")
+        return Verdict(True, "the pipeline moves")
+
+    def ready(self) -> Verdict:
+        if self._pipeline is None:
+            return Verdict(False, self._start_sentence())
+        view = self._pipeline.view
+        if view.is_stopping:
+            return Verdict(False, "the agent is stopping")
+        return Verdict(view.sink.healthy, view.sink.sentence)
+
+    def components(self) -> Sequence[Component]:
+        live = self.live()
+        found = [Component("pipeline", live.ok, live.sentence), self._schema()]
+        if self._pipeline is not None:
+            found += self._of_view(self._pipeline.view)
+        return found
+
+    def offsets(self) -> Mapping[str, object]:
+        if self._pipeline is None:
+            return {"stored": {}, "reached": {}, "segments": []}
+        view = self._pipeline.view
+        return {
+            "stored": view.stored.to_entries(),
+            "reached": view.ledger.to_entries(),
+            "segments": [
+                {
+                    "segment": segment.name.log,
+                    "state": segment.phase.value,
+                    "idx_position": segment.idx.offset,
+                    "completed": segment.idx.completed,
+                    "read_position": segment.read_position,
+                    "acknowledged_position": segment.acknowledged_position,
+                }
+                for segment in view.segments
+            ],
+        }
+
+    def metrics(self) -> bytes:
+        self._metrics.schema_tables.set(self._holder.table_count)
+        return self._metrics.delivery.render()
+
+    def _start_sentence(self) -> str:
+        reason = self._holder.last_error
+        return f"waiting for the first schema: {reason}" if reason else "starting"
+
+    def _schema(self) -> Component:
+        known = self._holder.table_count
+        error = self._holder.last_error
+        if error is None and known:
+            return Component("schema", True, f"{known} tables are known", {"tables": known})
+        sentence = error or "not known yet"
+        if known:
+            sentence = f"the last known schema with {known} tables is used: {sentence}"
+        return Component("schema", bool(known), sentence, {"tables": known})
+
+    def _of_view(self, view: View) -> Iterator[Component]:
+        yield Component(
+            "sink",
+            view.sink.healthy,
+            view.sink.sentence,
+            {
+                "unacknowledged_events": view.unacknowledged_events,
+                "unacknowledged_age_s": round(view.unacknowledged_age_s, 3),
+            },
+        )
+        yield self._raw(view)
+        yield Component(
+            "offsets", not view.save_trouble, view.save_trouble or "progress is saved as it is made"
+        )
+        yield Component(
+            "quarantine",
+            not view.leave_trouble,
+            view.leave_trouble or f"{view.quarantine_bytes} bytes are kept",
+            {"bytes": view.quarantine_bytes, "max_bytes": self._quarantine_max_bytes},
+        )
+
+    def _raw(self, view: View) -> Component:
+        details: dict[str, object] = {
+            "bytes": view.raw_bytes,
+            "lag_bytes": view.lag_bytes,
+            "lag_s": round(view.lag_s, 3),
+            "segments": {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase},
+        }
+        if view.hold is not None:
+            sentence = f"{view.hold.segment} is held for {view.hold.for_s:.0f} s: "
+            return Component("cdc_raw", False, sentence + view.hold.sentence, details)
+        if view.look_trouble:
+            return Component("cdc_raw", False, view.look_trouble, details)
+        if view.watch_trouble:
+            # Rescans go on, so nothing is lost: it only takes longer.
+            details["watch"] = view.watch_trouble
+        return Component("cdc_raw", True, f"{self._directory} is followed", details)

@@ -1,0 +1,23 @@
+"""`python -m benches [parser|agent|latency|memory] [--quick]`; without a name, all of them."""
+
+import argparse
+from importlib import import_module
+
+NAMES = ("parser", "agent", "latency", "memory")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(prog="python -m benches", description=__doc__)
+    arguments.add_argument("names", nargs="*", metavar="name", help=f"any of {', '.join(NAMES)}")
+    arguments.add_argument(
+        "--quick", action="store_true", help="small inputs: shows that it runs, measures little"
+    )
+    given = arguments.parse_args()
+    unknown = [name for name in given.names if name not in NAMES]
+    if unknown:
+        arguments.error(f"no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
+    for name in given.names or NAMES:
+        import_module(f"benches.{name}").run(given.quick)
+
+
+main()

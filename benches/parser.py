@@ -1,0 +1,150 @@
+"""Our parser against Cassandra's own reader: the same segments, the same run, one core each.
+
+The rounds alternate, so that what else runs on the machine meets both. A ratio compares two rounds
+that followed each other.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from benches.figures import Spread, print_table, write_result
+from benches.machine import machine
+from benches.progress import progress_bar
+from benches.reading import MODES, ReadingProcess
+from benches.segments import SegmentSet, WrittenSegments, written
+from tests.harness.java_reader import JavaBench
+
+FULL = (
+    SegmentSet("plain, 140 bytes", 32, 5, 61),
+    SegmentSet("plain, 1 KiB", 32, 5, 945),
+    SegmentSet("LZ4, 140 bytes", 32, 5, 61, "LZ4Compressor"),
+)
+QUICK = (
+    SegmentSet("plain, 140 bytes", 4, 2, 61),
+    SegmentSet("LZ4, 140 bytes", 4, 2, 61, "LZ4Compressor"),
+)
+CPU = 1
+# One core leaves nothing to a parallel collector; the heap is large enough to collect rarely.
+_JVM_OPTIONS = ("-Xms1g", "-Xmn700m", "-XX:+UseSerialGC")
+_JAVA_MODES: tuple[Literal["visit", "deserialise"], ...] = ("visit", "deserialise")
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Mutations per CPU second of the reading thread, and per second of the clock."""
+
+    cpu: Spread
+    wall: Spread
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """One set read in all ways. `rates` by who and how; `cpu_ratios` and `wall_ratios`: how many
+    times as fast as Cassandra's reader visiting every cell."""
+
+    name: str
+    mutations: int
+    payload_bytes: int
+    file_bytes: int
+    rates: dict[str, Rate]
+    cpu_ratios: dict[str, Spread]
+    wall_ratios: dict[str, Spread]
+
+
+def run(is_quick: bool) -> None:
+    warm_up, rounds = (2, 3) if is_quick else (12, 9)
+    at_start = machine()
+    results = []
+    for segment_set in QUICK if is_quick else FULL:
+        with progress_bar(f"writing segments: {segment_set.name}"):
+            segments = written(segment_set)
+        with progress_bar(f"reading: {segment_set.name}", warm_up + rounds) as step:
+            results.append(_measure(segments, warm_up, rounds, step))
+    file = write_result("parser", at_start, is_quick, {"sets": results})
+    print(at_start.sentence())
+    for result in results:
+        _print(result)
+    print(f"{file}")
+
+
+def _measure(
+    segments: WrittenSegments, warm_up: int, rounds: int, step: Callable[[], None]
+) -> SetResult:
+    cpu_ns: dict[str, list[int]] = {}
+    wall_ns: dict[str, list[int]] = {}
+
+    def note(name: str, cpu: int, wall: int) -> None:
+        cpu_ns.setdefault(name, []).append(cpu)
+        wall_ns.setdefault(name, []).append(wall)
+
+    files = segments.segments
+    payload_bytes = 0
+    with (
+        JavaBench(files, segments.schema, cpu=CPU, jvm_options=_JVM_OPTIONS) as java,
+        ReadingProcess(files, segments.schema, cpu=CPU) as ours,
+    ):
+        for number in range(warm_up + rounds):
+            for java_mode in _JAVA_MODES:
+                read = java.round(java_mode)
+                if number >= warm_up:
+                    note(f"Cassandra, {java_mode}", read.cpu_ns, read.wall_ns)
+                if java_mode == "visit":
+                    visited = read
+            for mode in MODES:
+                # One cold round of ours is enough: nothing is compiled while it runs.
+                if warm_up > number > 0:
+                    continue
+                made = ours.round(mode)
+                if made.mutations != visited.mutations:
+                    raise AssertionError(f"{made.mutations} of {visited.mutations} mutations")
+                if mode == "scan" and (made.checksum, made.cells) != (
+                    visited.checksum,
+                    visited.cells,
+                ):
+                    raise AssertionError("the two readers did not see the same cells")
+                if number >= warm_up:
+                    note(mode, made.cpu_ns, made.wall_ns)
+            payload_bytes = visited.payload_bytes
+            step()
+
+    def rates(name: str) -> Rate:
+        return Rate(
+            *(
+                Spread.of([segments.mutations * _NS_PER_S / each for each in times[name]])
+                for times in (cpu_ns, wall_ns)
+            )
+        )
+
+    def ratio(times: dict[str, list[int]], name: str) -> Spread:
+        pairs = zip(times["Cassandra, visit"], times[name], strict=True)
+        return Spread.of([theirs / own for theirs, own in pairs])
+
+    return SetResult(
+        name=segments.segment_set.name,
+        mutations=segments.mutations,
+        payload_bytes=payload_bytes,
+        file_bytes=segments.file_bytes,
+        rates={name: rates(name) for name in cpu_ns},
+        cpu_ratios={name: ratio(cpu_ns, name) for name in cpu_ns},
+        wall_ratios={name: ratio(wall_ns, name) for name in cpu_ns},
+    )
+
+
+def _print(result: SetResult) -> None:
+    each_bytes = result.payload_bytes / result.mutations
+    title = f"{result.name}: {result.mutations:,} mutations of {each_bytes:.0f} bytes"
+    columns = ("", "thousand/CPU s", "MB/CPU s", "thousand/s", "times, CPU", "times, clock")
+    rows = [
+        (
+            name,
+            rate.cpu.text(scale=1e3),
+            f"{rate.cpu.median * each_bytes / 1e6:,.0f}",
+            rate.wall.text(scale=1e3),
+            result.cpu_ratios[name].text(1),
+            result.wall_ratios[name].text(1),
+        )
+        for name, rate in result.rates.items()
+    ]
+    print_table(title, columns, rows)

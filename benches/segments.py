@@ -1,0 +1,63 @@
+"""Segments to read, written once by Cassandra's own commit log and then kept."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.harness.cache import cached_directory
+from tests.harness.java_reader import write_segments
+
+
+@dataclass(frozen=True)
+class SegmentSet:
+    """What to write: `count` full segments, one row of three cells a mutation.
+
+    A mutation is `value_bytes` + 79 bytes long.
+    """
+
+    name: str
+    segment_mib: int
+    count: int
+    value_bytes: int
+    compressor: str | None = None
+
+
+@dataclass(frozen=True)
+class WrittenSegments:
+    """The files of a set; `sizes` of the segments are in bytes."""
+
+    segment_set: SegmentSet
+    directory: Path
+    segments: tuple[Path, ...]
+    mutations: int
+
+    @property
+    def schema(self) -> Path:
+        return self.directory / "schema.cql"
+
+    @property
+    def file_bytes(self) -> int:
+        return sum(segment.stat().st_size for segment in self.segments)
+
+
+def written(segment_set: SegmentSet) -> WrittenSegments:
+    """The set from the cache, written first when it is not there."""
+    wanted = segment_set
+    shape = f"{wanted.segment_mib}mib-{wanted.count}x-{wanted.value_bytes}b"
+    name = f"bench/segments/{shape}-{wanted.compressor or 'plain'}"
+
+    def write(target: Path) -> None:
+        mutations = write_segments(
+            target,
+            segment_mib=wanted.segment_mib,
+            count=wanted.count,
+            value_bytes=wanted.value_bytes,
+            seed=1,
+            compressor=wanted.compressor,
+        )
+        (target / "mutations").write_text(str(mutations))
+
+    directory = cached_directory(name, write)
+    # An index file says that the segment holds something.
+    indexed = sorted(directory.glob("*_cdc.idx"))
+    segments = tuple(index.with_name(index.name.replace("_cdc.idx", ".log")) for index in indexed)
+    return WrittenSegments(wanted, directory, segments, int((directory / "mutations").read_text()))

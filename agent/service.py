@@ -1,184 +1,113 @@
-"""The running agent: locks, the schema, the pipeline and the HTTP view of all of it."""
+"""The agent as one service: its parts are made here and nowhere else."""
 
 import logging
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+import time
 
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.config.node_settings import cdc_total_limit_bytes
 from agent.metrics import AgentMetrics
-from agent.pipeline import OpenReader, Pipeline, PipelineSettings, SchemaSource, open_with
+from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import ERROR, Quarantine
-from agent.schema import NodeIdentity, create_schema_holder
+from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
 from agent.segments import ledger_from_entries
-from agent.status import AgentStatus, StatusLimits
-from agent.transfer import Transfer, create_transfer
+from agent.status import SERVICE_NAME, AgentStatus
+from agent.transfer import create_transfer
 from commitlog import EventFormat, __version__
-from sidecar.http import Build, HttpServer
+from sidecar.http import HttpServer
 from sidecar.lifecycle import Stop
 from sidecar.locks import DirectoryLock
 from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
-from sidecar.sinks import create_sink
 from sidecar.sinks.base import Sink
+from sidecar.sinks.registry import create_sink
 
 logger = logging.getLogger(__name__)
 
-SERVICE_NAME = "cdc-sidecar-cassandra"
-
-_SCHEMA_WAIT_S = 0.2
+_IDENTITY_WAIT_S = 0.2
 
 
-class IdentifiedSchema(SchemaSource, Protocol):
-    """The schema, and whose it is."""
-
-    @property
-    def identity(self) -> NodeIdentity | None: ...
-    def when_changed(self, listener: Callable[[], None], /) -> None: ...
-    def start(self) -> None: ...
-    def close(self) -> None: ...
-    def wait_until_known(self, timeout_s: float) -> bool:
-        """Raises what ended the search for a first schema."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceSettings:
-    """Where the service works and how it is looked at."""
-
-    pipeline: PipelineSettings
-    relocation_directory: Path
-    offset_directory: Path
-    quarantine_max_bytes: int
-    raw_limit_bytes: int | None
-    http_host: str
-    http_port: int
+def create_service(config: AgentConfig) -> "AgentService":
+    """The agent of one node, not yet running. Raises ConfigError."""
+    return AgentService(config, create_schema_holder(config), create_sink(config.properties))
 
 
 class AgentService:
-    """Everything from the locks to the last saved position. Made for one `run`."""
+    """Locks its directories, answers on HTTP, learns who the node is, and delivers until asked to
+    stop."""
 
-    def __init__(
-        self,
-        settings: ServiceSettings,
-        *,
-        schema: IdentifiedSchema,
-        sink: Sink,
-        transfer: Transfer,
-        open_reader: Callable[[NodeIdentity], OpenReader],
-    ) -> None:
-        self._settings = settings
-        self._schema = schema
+    def __init__(self, config: AgentConfig, holder: SchemaHolder, sink: Sink) -> None:
+        self._config = config
+        self._holder = holder
         self._sink = sink
-        self._transfer = transfer
-        self._open_reader = open_reader
-        self._store = PropertiesStore(settings.offset_directory, OFFSET_FILE)
         self._metrics = AgentMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
-        self._pipeline: Pipeline | None = None
+        self._metrics.raw_limit_bytes.set(_raw_limit_bytes(config))
+        self._metrics.quarantine_limit_bytes.set(config.properties.quarantine_max_bytes)
         self._status = AgentStatus(
-            Build(SERVICE_NAME, __version__),
-            StatusLimits(settings.raw_limit_bytes, settings.quarantine_max_bytes),
-            schema,
+            __version__,
+            holder,
             self._metrics,
+            config.properties.quarantine_max_bytes,
+            config.cdc_raw_directory,
         )
-        self._http = HttpServer(self._status, settings.http_host, settings.http_port)
-
-    @property
-    def http_port(self) -> int:
-        """The port that is served, once `run` serves it."""
-        return self._http.port
+        properties = config.properties
+        self._server = HttpServer(self._status, properties.http_host, properties.http_port)
 
     def run(self, stop: Stop) -> None:
-        """Raises `LockedError`, `ConfigError`, `OffsetStoreError`, and what the schema or the sink
-        raises when it refuses us."""
-        settings = self._settings
-        lock = DirectoryLock(
-            settings.pipeline.cdc_raw_directory,
-            settings.relocation_directory,
-            settings.offset_directory,
-        )
-        with lock, self._http:
-            logger.info(
-                "serving health, metrics and offsets",
-                extra=fields(host=settings.http_host, port=self._http.port),
-            )
-            self._schema.when_changed(self._wake)
-            self._schema.start()
+        """Until `stop` is requested. Raises what cannot be waited for."""
+        directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
+        with DirectoryLock(*directories), self._server:
+            self._holder.when_changed(self._status.wake)
+            self._holder.start()
             try:
-                identity = self._wait_for_identity(stop)
+                identity = self._identity(stop)
                 if identity is not None:
-                    self._run_pipeline(identity, stop)
+                    self._deliver(identity, stop)
             finally:
-                self._schema.close()
+                self._holder.close()
 
-    def _wait_for_identity(self, stop: Stop) -> NodeIdentity | None:
-        """Who the node is, once there is a schema; None when a stop comes first."""
+    def _identity(self, stop: Stop) -> NodeIdentity | None:
+        """Who the node is; None when the stop came first. A node that is away is waited for."""
         while not stop.requested:
-            if self._schema.wait_until_known(_SCHEMA_WAIT_S) and self._schema.identity is not None:
-                return self._schema.identity
+            # Returns as soon as it is known; between waits a stop is seen.
+            if self._holder.wait_until_known(_IDENTITY_WAIT_S):
+                return self._holder.identity
         return None
 
-    def _run_pipeline(self, identity: NodeIdentity, stop: Stop) -> None:
-        settings = self._settings
-        stored = self._store.load()
-        if stored.recovered_from_previous is not None:
-            logger.warning(stored.recovered_from_previous)
-            self._status.note_offsets(stored.recovered_from_previous)
-        ledger = ledger_from_entries(stored.values, identity.node_id)
+    def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
+        pipeline = self._pipeline(identity)
+        self._status.attach(pipeline)
         logger.info(
-            "publishing the changes of a node",
+            "delivering",
             extra=fields(
                 node_id=identity.node_id,
                 cluster=identity.cluster_name,
-                begun=len(ledger.positions),
-                finished=len(ledger.completed),
+                tables=self._holder.table_count,
+                http_port=self._server.port,
             ),
         )
-        self._pipeline = Pipeline(
-            settings.pipeline,
-            open_reader=self._open_reader(identity),
-            schema=self._schema,
-            sink=self._sink,
-            store=self._store,
-            ledger=ledger,
-            transfer=self._transfer,
-            quarantine=Quarantine(
-                settings.relocation_directory / ERROR, settings.quarantine_max_bytes, __version__
-            ),
-            metrics=self._metrics,
+        pipeline.run(stop)
+
+    def _pipeline(self, identity: NodeIdentity) -> Pipeline:
+        config, properties = self._config, self._config.properties
+        store = PropertiesStore(properties.offset_directory, OFFSET_FILE)
+        stored = store.load()
+        if stored.recovered_from_previous is not None:
+            logger.warning(stored.recovered_from_previous)
+        event_format = EventFormat(
+            topic_prefix=properties.topic_prefix,
+            cluster=identity.cluster_name,
+            node_id=identity.node_id,
+            cells=properties.event_cells,
+            op_style=properties.event_op_style,
+            partition_by=properties.kafka_partition_by,
+            include=properties.table_include_list,
+            exclude=properties.table_exclude_list,
         )
-        self._status.begins(self._pipeline)
-        self._pipeline.run(stop)
-
-    def _wake(self) -> None:
-        if self._pipeline is not None:
-            self._pipeline.wake()
-
-
-def create_service(config: AgentConfig) -> AgentService:
-    """The service that a configuration describes. Raises `ConfigError`."""
-    properties = config.properties
-
-    def open_reader(identity: NodeIdentity) -> OpenReader:
-        return open_with(
-            EventFormat(
-                topic_prefix=properties.topic_prefix,
-                cluster=identity.cluster_name,
-                node_id=identity.node_id,
-                cells=properties.event_cells,
-                op_style=properties.event_op_style,
-                partition_by=properties.kafka_partition_by,
-                include=properties.table_include_list,
-                exclude=properties.table_exclude_list,
-            )
-        )
-
-    return AgentService(
-        ServiceSettings(
-            pipeline=PipelineSettings(
+        relocation = properties.relocation_directory
+        return Pipeline(
+            PipelineSettings(
                 cdc_raw_directory=config.cdc_raw_directory,
                 window_max_events=properties.inflight_max_events,
                 window_max_bytes=properties.inflight_max_bytes,
@@ -186,25 +115,25 @@ def create_service(config: AgentConfig) -> AgentService:
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
                 hold_max_ms=properties.hold_max_ms,
             ),
-            relocation_directory=properties.relocation_directory,
-            offset_directory=properties.offset_directory,
-            quarantine_max_bytes=properties.quarantine_max_bytes,
-            raw_limit_bytes=_raw_limit_bytes(config),
-            http_host=properties.http_host,
-            http_port=properties.http_port,
-        ),
-        schema=create_schema_holder(config),
-        sink=create_sink(properties),
-        transfer=create_transfer(config.transfer_name, properties.relocation_directory),
-        open_reader=open_reader,
-    )
+            open_reader=open_with(event_format),
+            schema=self._holder,
+            sink=self._sink,
+            store=store,
+            ledger=ledger_from_entries(stored.values, identity.node_id),
+            transfer=create_transfer(config.transfer_name, relocation),
+            quarantine=Quarantine(relocation / ERROR, properties.quarantine_max_bytes, __version__),
+            metrics=self._metrics,
+            clock=time.monotonic,
+        )
 
 
-def _raw_limit_bytes(config: AgentConfig) -> int | None:
-    """What the node allows, as far as its `cassandra.yaml` or its default says."""
-    configured = config.node_settings.cdc_total_bytes if config.node_settings is not None else None
+def _raw_limit_bytes(config: AgentConfig) -> int:
+    """What the node lets `cdc_raw` grow to; 0 when nothing tells."""
+    configured = config.node_settings.cdc_total_bytes if config.node_settings else None
+    if configured is None and config.node_settings is None:
+        return 0
     try:
         volume_bytes = shutil.disk_usage(config.cdc_raw_directory).total
     except OSError:
-        return configured
+        return configured or 0
     return cdc_total_limit_bytes(configured, volume_bytes)

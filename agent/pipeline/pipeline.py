@@ -14,12 +14,13 @@ from dataclasses import replace
 from functools import partial
 
 from agent.cdc_raw import SegmentName
-from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE, VANISHED, AgentMetrics
+from agent.metrics import UNREADABLE, VANISHED, AgentMetrics
 from agent.pipeline.delivering import Delivery
 from agent.pipeline.holding import Holding, Missing, Step
 from agent.pipeline.keeping import Keeping, OffsetStore
 from agent.pipeline.leaving import Leaving
 from agent.pipeline.looking import Looking
+from agent.pipeline.losses import losses, may_pass
 from agent.pipeline.reader import Batch, OpenReader, SchemaSource
 from agent.pipeline.reading import Reading, ReadResult
 from agent.pipeline.settings import PipelineSettings
@@ -30,7 +31,7 @@ from agent.quarantine import LostRange, Quarantine
 from agent.segments import Ledger, Read, begin, looked
 from agent.segments.state import Segment, acknowledged, read
 from agent.transfer import Transfer
-from commitlog import CommitLogError, CorruptSegmentError, Schema
+from commitlog import Schema
 from sidecar.errors import SinkRestartError
 from sidecar.lifecycle import Stop
 from sidecar.logs import fields
@@ -242,7 +243,7 @@ class Pipeline:
         """The file may come back, a live one may get its header; the rest is on record."""
         if isinstance(error, FileNotFoundError):
             self._looking.want()
-        if _may_pass(order, error):
+        if may_pass(order, error):
             sentence = f"{order.name} cannot be read: {error}."
             self._holding.begin_failed(order.name, order.position, sentence, schema, self._clock())
             self._hold(order.name, sentence, order.position)
@@ -252,18 +253,11 @@ class Pipeline:
 
     def _put_gaps_on_record(self, result: ReadResult) -> bool:
         """True when everything of the read that gave no events is on record."""
-        name, is_done = result.order.name, True
-        if result.skipped is not None and self._skip is not None:
-            lost, missing = result.skipped, self._skip[1]
-            ranges = (LostRange(lost.start, lost.end, lost.cause, missing.table_id),)
-            is_done = self._leaving.record(name, ranges, UNKNOWN_SCHEMA)
-        if result.batch is not None and result.batch.gaps:
-            gaps = tuple(LostRange(gap.start, gap.end, gap.cause) for gap in result.batch.gaps)
-            is_done = self._leaving.record(name, gaps, DAMAGE) and is_done
-        if result.error is not None and not _may_pass(result.order, result.error):
-            ranges = (LostRange(result.order.position, None, _cause(result.error)),)
-            is_done = self._leaving.record(name, ranges, UNREADABLE) and is_done
-        return is_done
+        missing = self._skip[1] if self._skip is not None else None
+        name = result.order.name
+        return all(
+            self._leaving.record(name, ranges, reason) for reason, ranges in losses(result, missing)
+        )
 
     def _close_others(self, name: SegmentName) -> None:
         """One file is kept open, and those that are gone: they cannot be opened again."""
@@ -484,15 +478,3 @@ class Pipeline:
             self._leaving,
             is_stopping=self._is_stopping,
         )
-
-
-def _may_pass(order: Read, error: BaseException) -> bool:
-    """True when the same read may succeed later."""
-    if isinstance(error, CorruptSegmentError):
-        return not order.complete
-    return isinstance(error, OSError | MemoryError)
-
-
-def _cause(error: BaseException) -> str:
-    is_said = isinstance(error, CommitLogError)
-    return str(error) if is_said else f"{type(error).__name__}: {error}"

@@ -25,6 +25,7 @@ OURS_OR_PYTHON = {"commitlog-core", "commitlog-events", "commitlog-python", "pyo
 # Databases and brokers have one place each, so that a change of a client stays in it.
 ONLY_IN = {
     "cassandra": "agent/schema",
+    "confluent_kafka": "sidecar/sinks/kafka",
     "watchdog": "agent/cdc_raw",
 }
 SURFACE = {

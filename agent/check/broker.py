@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
 from agent.check.finding import Finding, fault, ok, warning
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.settings import SidecarProperties
-from sidecar.sinks.kafka.client_properties import client_properties
+from sidecar.sinks.kafka.survey import existing_topics
 
 _ANSWER_S = 10.0
 
@@ -16,13 +14,16 @@ def check_broker(properties: SidecarProperties, topics: Sequence[str]) -> Iterat
     """`topics` are those that events will go to."""
     servers = properties.kafka_producer.get("bootstrap.servers", "")
     try:
-        found = _topics_of_broker(properties)
-    except KafkaException as error:
-        yield fault(
-            "broker",
-            f"Kafka at {servers} does not answer: {error.args[0].str()}.",
-            "Start it, or correct kafka.producer.*; the agent waits for a broker that is away.",
-        )
+        found = existing_topics(properties.kafka_producer, _ANSWER_S)
+    except UnavailableError as error:
+        remedy = "Start it, or correct kafka.producer.*; the agent waits for a broker that is away."
+        yield fault("broker", str(error), remedy)
+        return
+    except RefusedError as error:
+        yield fault("broker", str(error), "The agent ends with exit code 4.")
+        return
+    except ConfigError as error:
+        yield fault("broker", str(error), "The agent ends with exit code 2.")
         return
     yield ok("broker", f"Kafka at {servers} answers.")
     missing = [topic for topic in topics if topic not in found]
@@ -39,10 +40,3 @@ def check_broker(properties: SidecarProperties, topics: Sequence[str]) -> Iterat
             f"{len(missing)} topics are missing, and delivery waits for them: {shown}.",
             "Create them, or set topic.creation.enable=true.",
         )
-
-
-def _topics_of_broker(properties: SidecarProperties) -> frozenset[str]:
-    settings = dict(client_properties(properties.kafka_producer).config)
-    # One sentence says it; the client's own lines would come on top.
-    client = AdminClient({**settings, "log_level": 0})
-    return frozenset(client.list_topics(timeout=_ANSWER_S).topics)

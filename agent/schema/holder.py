@@ -47,7 +47,7 @@ class SchemaHolder:
         self._thread = threading.Thread(target=self._run, name="schema", daemon=True)
 
     def when_changed(self, listener: Callable[[], None]) -> None:
-        """Calls `listener` on the fetching thread after each change. Before `start`."""
+        """Calls `listener` on the fetching thread after each change."""
         self._listener = listener
 
     def start(self) -> None:

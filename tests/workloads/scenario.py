@@ -12,8 +12,6 @@ class Scenario:
     name: str
     schema: tuple[str, ...]
     statements: tuple[str, ...]
-    binary: tuple[tuple[str, tuple[object, ...]], ...] = ()
-    """Prepared statements with values too large for a CQL text, written after the others."""
 
 
 def create_keyspace(name: str, replication_factor: int = 1) -> str:

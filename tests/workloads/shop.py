@@ -29,7 +29,7 @@ SCHEMA = (
     "price decimal, ship_to frozen<address> STATIC, status text, "
     "PRIMARY KEY (user_id, ordered, line)) "
     "WITH CLUSTERING ORDER BY (ordered DESC, line ASC) AND cdc = true",
-    "CREATE TABLE shop.sessions (token uuid PRIMARY KEY, user_id uuid, address inet, "
+    "CREATE TABLE shop.sessions (id uuid PRIMARY KEY, user_id uuid, address inet, "
     "seen timestamp, pages list<text>) WITH default_time_to_live = 1209600 AND cdc = true",
     "CREATE TABLE shop.page_views (day date, path text, at timeuuid, html text, "
     "PRIMARY KEY ((day, path), at))",
@@ -113,14 +113,14 @@ def _sign_up(rng: random.Random, users: list[_User]) -> Iterator[str]:
 
 
 def _visit(rng: random.Random, user: _User, now_ms: int) -> Iterator[str]:
-    token = uuid.UUID(int=rng.getrandbits(128), version=4)
+    session = uuid.UUID(int=rng.getrandbits(128), version=4)
     yield (
-        "INSERT INTO shop.sessions (token, user_id, address, seen, pages) VALUES "
-        f"({token}, {user.id}, '198.51.100.{rng.randrange(256)}', {now_ms}, ['/'])"
+        "INSERT INTO shop.sessions (id, user_id, address, seen, pages) VALUES "
+        f"({session}, {user.id}, '198.51.100.{rng.randrange(256)}', {now_ms}, ['/'])"
     )
     wanted = rng.sample(_GOODS, rng.randrange(1, 4))
     for goods in wanted:
-        yield f"UPDATE shop.sessions SET pages = pages + ['/goods/{goods}'] WHERE token = {token}"
+        yield f"UPDATE shop.sessions SET pages = pages + ['/goods/{goods}'] WHERE id = {session}"
         yield (
             f"INSERT INTO shop.carts (user_id, sku, quantity) VALUES ({user.id}, '{goods}', 1)"
             + (" USING TTL 604800" if rng.random() < 0.3 else "")
@@ -137,7 +137,7 @@ def _visit(rng: random.Random, user: _User, now_ms: int) -> Iterator[str]:
     if rng.random() < 0.6:
         yield from _order(rng, user, wanted, now_ms)
     if rng.random() < 0.3:
-        yield f"DELETE FROM shop.sessions WHERE token = {token}"
+        yield f"DELETE FROM shop.sessions WHERE id = {session}"
 
 
 def _order(rng: random.Random, user: _User, wanted: list[str], now_ms: int) -> Iterator[str]:

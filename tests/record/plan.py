@@ -1,0 +1,97 @@
+"""What is recorded, and on which nodes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tests.harness.cache import REPOSITORY
+from tests.harness.cassandra_settings import NodeSettings
+from tests.record import cluster, kill, live, quickstart, workload
+
+FIXTURES = REPOSITORY / "tests" / "fixtures"
+QUICKSTART = REPOSITORY / "examples" / "quickstart"
+
+Done = Callable[[str, str], None]
+"""Is told the name of a finished recording and one sentence about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Recordings that are made on one node or cluster. `record` takes those of `names` that are
+    wanted and an empty folder for the servers' files."""
+
+    names: tuple[str, ...]
+    record: Callable[[Sequence[str], Path, Done], None]
+
+
+def _workloads(
+    release: str, version: str, settings: NodeSettings, workloads: dict[str, str]
+) -> Run:
+    def record(wanted: Sequence[str], scratch: Path, done: Done) -> None:
+        folders = {
+            FIXTURES / release / name: each
+            for name, each in workloads.items()
+            if f"{release}/{name}" in wanted
+        }
+        workload.record(
+            version,
+            settings,
+            folders,
+            scratch,
+            lambda folder, updates: done(f"{release}/{folder.name}", f"{updates} updates"),
+        )
+
+    return Run(tuple(f"{release}/{name}" for name in workloads), record)
+
+
+def _single(name: str, record: Callable[[Path, Path], str]) -> Run:
+    def run(wanted: Sequence[str], scratch: Path, done: Done) -> None:
+        done(name, record(FIXTURES / name, scratch))
+
+    return Run((name,), run)
+
+
+def _quickstart(wanted: Sequence[str], scratch: Path, done: Done) -> None:
+    done("quickstart", f"{quickstart.record(QUICKSTART, scratch)} segments")
+
+
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+_LZ4 = "LZ4Compressor"
+_PLAIN = NodeSettings()
+_NONE = NodeSettings(storage_compatibility_mode="NONE")
+_PACKED = NodeSettings(commitlog_compression=_LZ4)
+_PACKED_NONE = NodeSettings(commitlog_compression=_LZ4, storage_compatibility_mode="NONE")
+
+RUNS = (
+    Run(("quickstart",), _quickstart),
+    _workloads(
+        "5.0",
+        "5.0.9",
+        _PLAIN,
+        _same(
+            *("types", "collections", "deletions", "ttl", "timestamps", "wide", "batches"),
+            *("transactions", "counters", "views", "large", "random"),
+        ),
+    ),
+    _workloads("5.0", "5.0.9", _PACKED, {"lz4": "large", "lz4-deletions": "deletions"}),
+    _workloads(
+        "5.0-none",
+        "5.0.9",
+        _NONE,
+        {**_same("types", "deletions", "timestamps", "random"), "ttl": "ttl_longest"},
+    ),
+    _workloads("5.0-none", "5.0.9", _PACKED_NONE, {"lz4": "large"}),
+    _workloads("4.1", "4.1.10", _PLAIN, _same("types", "collections", "deletions", "batches")),
+    _workloads("4.1", "4.1.10", _PACKED, {"lz4": "large"}),
+    _workloads("4.0", "4.0.19", _PLAIN, _same("types", "collections", "deletions", "random")),
+    _workloads("3.11", "3.11.19", _PLAIN, _same("mixed")),
+    _single("5.0/kill9", partial(kill.record, compression=None)),
+    _single("5.0/kill9-lz4", partial(kill.record, compression=_LZ4)),
+    _single("5.0/live", partial(live.record, compression=None)),
+    _single("5.0/live-lz4", partial(live.record, compression=_LZ4)),
+    _single("5.0/three-nodes", cluster.record),
+)

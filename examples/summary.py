@@ -12,6 +12,7 @@ from rich.table import Table
 OPERATIONS = {"i": "inserts", "u": "updates", "d": "deletes", "r": "ranges"}
 _MAX_COLUMNS = 6
 _MAX_CELLS = 2
+_ON_ONE_LINE = ("key", "source")
 
 Event = Mapping[str, Any]
 
@@ -38,7 +39,7 @@ def print_samples(console: Console, events: Sequence[Event]) -> None:
         if sample is None:
             continue
         console.print(f"\n[bold]{OPERATIONS[operation]}[/], for example from {sample['topic']}:")
-        text = json.dumps(_shortened(sample), indent=2, ensure_ascii=False)
+        text = "\n".join(_lines(_shortened(sample), depth=3))
         console.print(Syntax(text, "json", word_wrap=True, background_color="default"))
 
 
@@ -54,3 +55,18 @@ def _shortened(event: Event) -> dict[str, Any]:
         rest = len(cells["cell"]) - _MAX_CELLS
         value["cells"] = {**cells, "cell": [*cells["cell"][:_MAX_CELLS], f"… {rest} more cells"]}
     return {"key": event["key"], "headers": event["headers"], "value": value}
+
+
+def _lines(value: Any, depth: int, indent: str = "") -> list[str]:
+    """JSON with a line for each member down to `depth`, and one line for what lies deeper."""
+    if depth == 0 or not isinstance(value, dict) or not value:
+        return [json.dumps(value, ensure_ascii=False)]
+    inner = indent + "  "
+    lines = ["{"]
+    for number, (name, member) in enumerate(value.items(), 1):
+        first, *rest = _lines(member, 0 if name in _ON_ONE_LINE else depth - 1, inner)
+        comma = "," if number < len(value) else ""
+        block = [f"{inner}{json.dumps(name, ensure_ascii=False)}: {first}", *rest]
+        block[-1] += comma
+        lines += block
+    return [*lines, f"{indent}}}"]

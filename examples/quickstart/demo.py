@@ -5,6 +5,7 @@ until `cdc_raw` is empty, is stopped as an operator stops it, and what it wrote 
 """
 
 import gzip
+import os
 import shutil
 import sys
 import time
@@ -17,7 +18,8 @@ from rich.table import Table
 from examples.agent_process import AgentProcess, DemoError
 from examples.summary import print_counts, print_samples, read_events
 
-HERE = Path(__file__).parent
+REPOSITORY = Path(__file__).resolve().parents[2]
+HERE = Path("examples") / "quickstart"
 RECORDING = HERE / "cdc_raw"
 CONFIGURATION = HERE / "cdc.properties"
 OUTPUT = Path("demo-output")
@@ -26,6 +28,8 @@ _DEADLINE_S = 120.0
 
 def main() -> int:
     console = Console()
+    # The paths in cdc.properties are relative to it.
+    os.chdir(REPOSITORY)
     try:
         demo(console)
     except DemoError as error:
@@ -60,6 +64,9 @@ def demo(console: Console) -> None:
         exit_code = agent.stop()
     if exit_code != 0:
         raise DemoError(f"The agent ended with exit code {exit_code}.\n{agent.log_tail()}")
+    quarantined = [path.name for path in (OUTPUT / "relocation" / "error").glob("*.reason.json")]
+    if quarantined:
+        raise DemoError(f"Not everything was delivered: {', '.join(quarantined)} in {OUTPUT}.")
     events = read_events((OUTPUT / "events.ndjson").read_bytes().splitlines())
     console.print(
         f"cdc_raw was empty after {took_s:.1f} s, start-up included; SIGTERM ended the agent with "
@@ -106,7 +113,7 @@ def print_places(console: Console) -> None:
         table.add_row("progress", str(path))
     table.add_row("finished segments", str(OUTPUT / "relocation" / "archive"))
     table.add_row("the agent's log", str(OUTPUT / "agent.log"))
-    table.add_row("configuration", str(CONFIGURATION.relative_to(Path.cwd())))
+    table.add_row("configuration", str(CONFIGURATION))
     console.print(table)
 
 

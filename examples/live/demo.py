@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 from confluent_kafka import Consumer, Message
@@ -66,10 +67,12 @@ def publish(console: Console, node: CassandraNode, broker: KafkaBroker) -> None:
     """Writes, and shows the events as they arrive."""
     for statement in SCHEMA:
         node.execute(statement)
+    for topic in TOPICS:
+        broker.create_topic(topic, partitions=3)
     agent = AgentProcess(
         ["--config", str(configuration(node, broker))], OUTPUT / "agent.log", preferred_port=8000
     )
-    with agent:
+    with agent, closing(subscribed(broker)) as consumer:
         with console.status("The agent starts …"):
             agent.wait_until("A healthy agent", lambda: is_well(agent), _DEADLINE_S)
         console.print(f"The agent is well: {agent.url}/health\n", highlight=False)
@@ -77,7 +80,7 @@ def publish(console: Console, node: CassandraNode, broker: KafkaBroker) -> None:
             node.execute(statement)
             console.print(f"[dim]cqlsh>[/] {statement};", highlight=False)
         console.print()
-        show(console, receive(broker, agent))
+        show(console, receive(consumer, agent))
         exit_code = agent.stop()
     if exit_code != 0:
         raise DemoError(f"The agent ended with exit code {exit_code}.\n{agent.log_tail()}")
@@ -92,8 +95,6 @@ def configuration(node: CassandraNode, broker: KafkaBroker) -> Path:
         f"cassandra.config={node.yaml}\n"
         f"kafka.producer.bootstrap.servers={broker.bootstrap}\n"
         f"kafka.producer.linger.ms=5\n"
-        f"topic.creation.enable=true\n"
-        f"topic.creation.default.partitions=3\n"
         f"commit.log.relocation.dir={OUTPUT / 'relocation'}\n"
         f"offset.backing.store.dir={OUTPUT / 'offsets'}\n"
         f"http.host=127.0.0.1\n"
@@ -106,30 +107,34 @@ def is_well(agent: AgentProcess) -> bool:
     return health is not None and health.ok
 
 
-def receive(broker: KafkaBroker, agent: AgentProcess) -> list[tuple[float, Message]]:
-    """Every event with the seconds between its write and its arrival here."""
+def subscribed(broker: KafkaBroker) -> Consumer:
+    """A consumer that has its partitions, so that what it measures is the way of the events."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap,
             "group.id": "demo",
             "auto.offset.reset": "earliest",
-            "allow.auto.create.topics": False,
-            # The topics come with the first events.
-            "topic.metadata.refresh.interval.ms": 500,
         }
     )
+    consumer.subscribe(list(TOPICS))
+    end_s = time.monotonic() + _DEADLINE_S
+    while not consumer.assignment():
+        if time.monotonic() > end_s:
+            raise DemoError("The broker assigns no partitions to the demo's consumer.")
+        consumer.poll(0.1)
+    return consumer
+
+
+def receive(consumer: Consumer, agent: AgentProcess) -> list[tuple[float, Message]]:
+    """Every event with the seconds between its write and its arrival here."""
     arrived: list[tuple[float, Message]] = []
     end_s = time.monotonic() + _DEADLINE_S
-    try:
-        consumer.subscribe(list(TOPICS))
-        while len(arrived) < EVENTS:
-            if time.monotonic() > end_s:
-                raise DemoError(f"Only {len(arrived)} of {EVENTS} came.\n{agent.log_tail()}")
-            message = consumer.poll(0.2)
-            if message is not None and message.error() is None:
-                arrived.append((time.time() - write_time_s(message), message))
-    finally:
-        consumer.close()
+    while len(arrived) < EVENTS:
+        if time.monotonic() > end_s:
+            raise DemoError(f"Only {len(arrived)} of {EVENTS} came.\n{agent.log_tail()}")
+        message = consumer.poll(0.2)
+        if message is not None and message.error() is None:
+            arrived.append((time.time() - write_time_s(message), message))
     return arrived
 
 
@@ -148,18 +153,17 @@ def header(message: Message, name: str) -> str:
 
 
 def show(console: Console, arrived: list[tuple[float, Message]]) -> None:
-    table = Table("topic", "partition", "op", "kind", "key", "seconds after the write")
+    table = Table("seconds", "topic", "op", "kind", "key", title="Events, since their write")
     for seconds, message in arrived:
         key, value = message.key(), message.value()
         assert key is not None
         assert value is not None
         table.add_row(
+            f"{seconds:.2f}",
             str(message.topic()),
-            str(message.partition()),
             json.loads(value)["op"],
             header(message, "cdc.kind"),
-            bytes(key).decode() if isinstance(key, bytes) else key,
-            f"{seconds:.2f}",
+            key.decode() if isinstance(key, bytes) else key,
         )
     console.print(table)
 

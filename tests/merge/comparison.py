@@ -1,5 +1,6 @@
 """Merged tables against `SELECT *`."""
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from cassandra.query import dict_factory
 
 from tests.merge.plain import plain
 from tests.merge.table import Table
+from tests.merge.tables import Tables
 from tests.merge.typed import Columns, columns_of, typed_rows
 
 _MAX_SHOWN = 5
@@ -16,24 +18,58 @@ _MAX_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The answer to `SELECT *`: rows in order, and the columns with their types."""
+    """The answer to `SELECT *`: rows in order, the columns, and the seconds it may speak of."""
 
     columns: Columns
     rows: list[dict[str, Any]]
+    seconds: range
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All tables of a node: how many, their rows, and the differences as `table: line`."""
+
+    tables: int
+    rows: int
+    differences: tuple[str, ...]
+
+
+def compare(session: Any, tables: Tables, keyspaces: Iterable[str]) -> Comparison:
+    """Every CDC table of the keyspaces but those with counters, which do not merge by cell."""
+    counted, rows = 0, 0
+    lines: list[str] = []
+    for keyspace in keyspaces:
+        for name, table_id in _cdc_tables(session, keyspace):
+            selected = select_all(session, keyspace, name)
+            counted += 1
+            rows += len(selected.rows)
+            found = differences(tables.of(table_id), selected)
+            lines += [f"{keyspace}.{name}: {line}" for line in found]
+    return Comparison(counted, rows, tuple(lines))
 
 
 def select_all(session: Any, keyspace: str, table: str) -> Selected:
     """Asks the node."""
     profile = session.execution_profile_clone_update(EXEC_PROFILE_DEFAULT, row_factory=dict_factory)
+    first_s = int(time.time())
     result = session.execute(f'SELECT * FROM "{keyspace}"."{table}"', execution_profile=profile)
+    rows = list(result)
+    seconds = range(first_s, int(time.time()) + 1)
     names, types = result.column_names, result.column_types
     session.cluster.refresh_table_metadata(keyspace, table)
     metadata = session.cluster.metadata.keyspaces[keyspace].tables[table]
-    return Selected(columns_of(metadata, names, types), list(result))
+    return Selected(columns_of(metadata, names, types), rows, seconds)
 
 
-def differences(table: Table, selected: Selected, now_s: int) -> list[str]:
-    """What differs, a line each; order of rows included. Empty: merging gives the table."""
+def differences(table: Table, selected: Selected) -> list[str]:
+    """What differs, a line each; order of rows included. Empty: merging gives the table.
+
+    Something may expire while the node answers, so the second of least differences counts.
+    """
+    return min((_differences(table, selected, now_s) for now_s in selected.seconds), key=len)
+
+
+def _differences(table: Table, selected: Selected, now_s: int) -> list[str]:
     merged = typed_rows(table, selected.columns, now_s)
     if [_cells(row) for row in merged] == [_cells(row) for row in selected.rows]:
         return []
@@ -61,6 +97,19 @@ def summary(lines: Iterable[str]) -> str:
     shown = list(lines)
     rest = len(shown) - _MAX_SHOWN
     return "\n".join(shown[:_MAX_SHOWN] + ([f"… and {rest} more"] if rest > 0 else []))
+
+
+def _cdc_tables(session: Any, keyspace: str) -> list[tuple[str, str]]:
+    """Names and ids."""
+    rows = session.execute(
+        "SELECT table_name, id, cdc, flags FROM system_schema.tables WHERE keyspace_name = %s",
+        (keyspace,),
+    )
+    return [
+        (row.table_name, str(row.id))
+        for row in rows
+        if row.cdc and "counter" not in (row.flags or ())
+    ]
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, Any]:

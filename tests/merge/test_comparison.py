@@ -38,7 +38,7 @@ def rows() -> Rows:
 
 
 def test_equal_tables_have_no_differences() -> None:
-    assert differences(table(), Selected(COLUMNS, rows()), now_s=0) == []
+    assert differences(table(), Selected(COLUMNS, rows(), range(1))) == []
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_equal_tables_have_no_differences() -> None:
 def test_what_differs_is_said(change: Callable[[Rows], object], line: str) -> None:
     selected = rows()
     change(selected)
-    assert differences(table(), Selected(COLUMNS, selected), now_s=0) == [line]
+    assert differences(table(), Selected(COLUMNS, selected, range(1))) == [line]
 
 
 def test_a_message_shows_the_first_few() -> None:

@@ -1,12 +1,15 @@
 """A pipeline over fakes that a test drives turn by turn, and can kill at any of them."""
 
+from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 
 from agent.metrics import AgentMetrics
-from agent.pipeline import Pipeline, PipelineSettings, View
+from agent.pipeline import OpenReader, Pipeline, PipelineSettings, View
 from agent.quarantine import Quarantine
 from agent.segments import ledger_from_entries
 from agent.transfer import Transfer, create_transfer
+from commitlog import Schema
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.memory import MemorySink
 from tests.agent.pipeline.fakes import FakeClock, FakeSchema, FakeStore, InlineExecutor, Raw
@@ -26,20 +29,25 @@ class Rig:
         quarantine_max_bytes: int = 1_000_000,
         hold_max_ms: int = 60_000,
         sink: MemorySink | None = None,
+        open_reader: OpenReader | None = None,
+        schema: Schema | None = None,
+        poll_interval_ms: int = 10_000,
     ) -> None:
+        """`open_reader` and `schema`: over real segments instead of fakes."""
         self.raw = Raw(directory / "cdc_raw")
         self.relocation = directory / "relocation"
         self.settings = PipelineSettings(
             cdc_raw_directory=self.raw.directory,
             window_max_events=window_max_events,
             window_max_bytes=1_000_000,
-            poll_interval_ms=10_000,
+            poll_interval_ms=poll_interval_ms,
             offset_flush_interval_ms=0,
             hold_max_ms=hold_max_ms,
             batch_max_events=batch_max_events,
         )
         self.clock = FakeClock()
-        self.schema = FakeSchema(self.raw.schema("ks.t"))
+        self.open_reader = open_reader or self.raw.open
+        self.schema = FakeSchema(schema or self.raw.schema("ks.t"))
         self.store = FakeStore()
         self.sink = sink or MemorySink()
         self.quarantine = Quarantine(self.relocation / "error", quarantine_max_bytes, "1.2.3")
@@ -48,11 +56,14 @@ class Rig:
         """Everything that sinks took, over all lives of the agent."""
         self.start()
 
-    def start(self) -> None:
+    def start(
+        self, executor: Executor | None = None, clock: Callable[[], float] | None = None
+    ) -> None:
+        """`executor`: the worker, in place of one that works at once; `clock`: a real one."""
         self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
         self.pipeline = Pipeline(
             self.settings,
-            open_reader=self.raw.open,
+            open_reader=self.open_reader,
             schema=self.schema,
             sink=self.sink,
             store=self.store,
@@ -60,8 +71,8 @@ class Rig:
             transfer=self.transfer,
             quarantine=self.quarantine,
             metrics=self.metrics,
-            executor=InlineExecutor(),
-            clock=self.clock,
+            executor=executor or InlineExecutor(),
+            clock=clock or self.clock,
         )
 
     def kill(self, sink: MemorySink | None = None) -> None:

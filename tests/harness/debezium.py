@@ -89,17 +89,8 @@ class DebeziumPeer:
 
     def start(self) -> None:
         """Start and wait until it says that it is up."""
-        for name in ("offsets", "relocation/archive", "relocation/error", "storage"):
-            (self.directory / name).mkdir(parents=True, exist_ok=True)
-        (self.directory / "connector.properties").write_text(self._properties_text())
-        (self.directory / "application.conf").write_text(self._driver_text())
-        (self.directory / "logback.xml").write_text(_LOGBACK)
-        self._process.command = self._command()
-        self._process.directory = self.directory
-        library = _loopback_library()
-        self._process.environment = {"LD_PRELOAD": str(library)} if library else None
         log_start_bytes = self.log_file.stat().st_size if self.log_file.exists() else 0
-        self._process.start()
+        self.launch()
 
         def is_ready() -> bool:
             with self.log_file.open("rb") as log:
@@ -112,6 +103,19 @@ class DebeziumPeer:
             deadline_s=_START_DEADLINE_S,
             process=self._process,
         )
+
+    def launch(self) -> None:
+        """Start without waiting."""
+        for name in ("offsets", "relocation/archive", "relocation/error", "storage"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        (self.directory / "connector.properties").write_text(self._properties_text())
+        (self.directory / "application.conf").write_text(self._driver_text())
+        (self.directory / "logback.xml").write_text(_LOGBACK)
+        self._process.command = self._command()
+        self._process.directory = self.directory
+        library = _loopback_library()
+        self._process.environment = {"LD_PRELOAD": str(library)} if library else None
+        self._process.start()
 
     def stop(self) -> None:
         """SIGTERM: it ends at once and flushes nothing."""

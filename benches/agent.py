@@ -1,0 +1,187 @@
+"""The agent over a backlog of finished segments into a real broker, all on the machine's cores.
+
+Beside it in the same run, by turns: the produce ceiling (`ceiling.py`), and Debezium's connector on
+some of the same segments, with the same broker.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches.backlog import run_agent, run_ceiling, run_debezium
+from benches.figures import Spread, print_table, write_result
+from benches.machine import Machine, machine
+from benches.observing import Observation
+from benches.places import scratch_directory
+from benches.progress import progress_bar
+from benches.segments import SegmentSet, WrittenSegments, written
+from commitlog import Schema, SegmentReader
+from tests.harness.cassandra import CassandraNode
+from tests.harness.cassandra_settings import NodeSettings
+from tests.harness.kafka import KafkaBroker
+
+FULL = SegmentSet("plain, 140 bytes", 32, 10, 61)
+QUICK = SegmentSet("plain, 140 bytes", 4, 2, 61)
+AGENT, WITHOUT_CELLS = "agent", "agent, event.cells=false"
+CEILING, DEBEZIUM = "produce ceiling", "Debezium 3.4.1"
+_FIRST_EVENTS = 100_000
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """All runs of one contestant; CPU in µs an event, memory in MiB."""
+
+    name: str
+    runs: int
+    events: int
+    start_up_s: Spread
+    start_up_cpu_s: Spread
+    events_per_s: Spread
+    cpu_us: Spread
+    first_cpu_us: Spread
+    warm_cpu_us: Spread
+    broker_cpu_us: Spread
+    max_rss_mib: Spread
+
+
+def run(is_quick: bool) -> None:
+    rounds = 1 if is_quick else 3
+    at_start = machine()
+    with progress_bar("writing segments"):
+        segments = written(QUICK if is_quick else FULL)
+    for_debezium = segments.segments[: 1 if is_quick else 3]
+    seen: dict[str, list[Observation]] = {}
+    settings = NodeSettings(commitlog_sync_period_ms=500, cdc_total_mib=2048, compile_fully=True)
+    with (
+        scratch_directory("agent") as scratch,
+        KafkaBroker(scratch / "kafka", heap_mib=1024) as broker,
+        CassandraNode(scratch / "node", settings=settings) as node,
+    ):
+        create_table(node, segments)
+        events = count_mutations(segments, for_debezium)
+        with progress_bar("publishing", 4 * rounds) as step:
+            for number in range(rounds):
+                here = scratch / f"round-{number}"
+                seen.setdefault(CEILING, []).append(
+                    run_ceiling(broker, segments, f"ceiling-{number}")
+                )
+                step()
+                seen.setdefault(AGENT, []).append(
+                    run_agent(broker, segments, here / "agent", f"agent-{number}")
+                )
+                step()
+                seen.setdefault(WITHOUT_CELLS, []).append(
+                    run_agent(
+                        broker,
+                        segments,
+                        here / "agent-without-cells",
+                        f"agent-without-cells-{number}",
+                        {"event.cells": "false"},
+                    )
+                )
+                step()
+                seen.setdefault(DEBEZIUM, []).append(
+                    run_debezium(
+                        broker,
+                        node,
+                        for_debezium,
+                        events,
+                        here / "debezium",
+                        f"debezium-{number}",
+                    )
+                )
+                step()
+    _report(at_start, seen, is_quick)
+
+
+def create_table(node: CassandraNode, segments: WrittenSegments) -> None:
+    """The table of the segments, with its id."""
+    for statement in segments.schema.read_text().split(";"):
+        if statement.strip():
+            node.execute(statement)
+
+
+def count_mutations(segments: WrittenSegments, some: Sequence[Path]) -> int:
+    schema = Schema.from_cql(segments.schema.read_text())
+    return sum(SegmentReader(str(each)).scan(schema).mutations for each in some)
+
+
+def contestant(name: str, runs: Sequence[Observation]) -> Contestant:
+    events = runs[0].samples[-1].events
+    first = min(_FIRST_EVENTS, events // 2)
+
+    def spread(value: Callable[[Observation], float]) -> Spread:
+        return Spread.of([value(each) for each in runs])
+
+    return Contestant(
+        name=name,
+        runs=len(runs),
+        events=events,
+        start_up_s=spread(lambda each: each.start_up.seconds),
+        start_up_cpu_s=spread(lambda each: each.start_up.cpu_s),
+        events_per_s=spread(lambda each: each.steady.events_per_s),
+        cpu_us=spread(lambda each: each.steady.cpu_us_per_event),
+        first_cpu_us=spread(lambda each: each.part(1, first).cpu_us_per_event),
+        warm_cpu_us=spread(lambda each: each.part(events * 2 // 3, events).cpu_us_per_event),
+        broker_cpu_us=spread(lambda each: each.steady.broker_cpu_us_per_event),
+        max_rss_mib=spread(lambda each: each.max_rss_mib),
+    )
+
+
+def shares_of_ceiling(seen: Mapping[str, Sequence[Observation]], name: str) -> Spread:
+    """Events a second as a share of the ceiling of the same round."""
+    pairs = zip(seen[name], seen[CEILING], strict=True)
+    return Spread.of([own.steady.events_per_s / bare.steady.events_per_s for own, bare in pairs])
+
+
+def _report(at_start: Machine, seen: dict[str, list[Observation]], is_quick: bool) -> None:
+    results = [contestant(name, runs) for name, runs in seen.items()]
+    shares = {name: shares_of_ceiling(seen, name) for name in (AGENT, WITHOUT_CELLS)}
+    by_name = {result.name: result for result in results}
+    own_us, peer = by_name[AGENT].cpu_us.median, by_name[DEBEZIUM]
+    first_share = own_us / peer.first_cpu_us.median
+    warm_share = own_us / peer.warm_cpu_us.median
+    file = write_result(
+        "agent",
+        at_start,
+        is_quick,
+        {
+            "contestants": results,
+            "shares_of_ceiling": shares,
+            "cpu_share_of_debezium_first": first_share,
+            "cpu_share_of_debezium_warm": warm_share,
+        },
+    )
+    print(at_start.sentence())
+    columns = (
+        "",
+        "events",
+        "thousand/s",
+        "CPU µs",
+        "first 100k",
+        "last third",
+        "broker µs",
+        "start s",
+        "start CPU s",
+        "max MiB",
+    )
+    rows = [
+        (
+            each.name,
+            f"{each.events:,}",
+            each.events_per_s.text(1, 1e3),
+            each.cpu_us.text(1),
+            each.first_cpu_us.text(1),
+            each.warm_cpu_us.text(1),
+            each.broker_cpu_us.text(1),
+            each.start_up_s.text(1),
+            each.start_up_cpu_s.text(1),
+            each.max_rss_mib.text(),
+        )
+        for each in results
+    ]
+    print_table(f"Backlog, {results[0].runs} rounds by turns; µs are for one event", columns, rows)
+    for name, share in shares.items():
+        print(f"{name}: {share.text(0, 0.01)} % of the ceiling of the same round")
+    print(f"CPU an event: {first_share:.2f} of Debezium's first, {warm_share:.2f} of its warm one")
+    print(file)

@@ -1,0 +1,120 @@
+"""A backlog of finished segments published by each contestant, each with a topic of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from benches.observing import Observation, TopicCounter, observe
+from benches.segments import WrittenSegments
+from tests.harness.cassandra import CassandraNode
+from tests.harness.debezium import DebeziumPeer
+from tests.harness.errors import ServerFailedError
+from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import free_port
+
+PARTITIONS = 3
+TABLE = "bench.events"
+
+
+def run_agent(
+    broker: KafkaBroker,
+    segments: WrittenSegments,
+    directory: Path,
+    prefix: str,
+    properties: Mapping[str, str] | None = None,
+) -> Observation:
+    """The agent over a `cdc_raw` with these segments; `directory` is new."""
+    raw = directory / "cdc_raw"
+    for folder in (raw, directory / "offsets", directory / "relocation"):
+        folder.mkdir(parents=True)
+    link_segments(segments.segments, raw)
+    file = directory / "cdc.properties"
+    settings = {
+        "topic.prefix": prefix,
+        "kafka.producer.bootstrap.servers": broker.bootstrap,
+        "cdc.raw.directory": str(raw),
+        "schema.file": str(segments.schema),
+        "cluster.name": "bench",
+        "node.id": "bench",
+        "offset.backing.store.dir": str(directory / "offsets"),
+        "commit.log.relocation.dir": str(directory / "relocation"),
+        "http.host": "127.0.0.1",
+        "http.port": str(free_port()),
+    } | dict(properties or {})
+    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    program = str(Path(sys.executable).with_name("agent"))
+    with counted_topic(broker, prefix) as counter, (directory / "agent.log").open("wb") as log:
+        agent = subprocess.Popen([program, "--config", str(file)], stdout=log, stderr=log)
+        try:
+            return observe(agent.pid, counter, broker, segments.mutations)
+        finally:
+            _end(agent)
+
+
+def run_ceiling(broker: KafkaBroker, segments: WrittenSegments, prefix: str) -> Observation:
+    """As many of the agent's messages, sent by a bare loop."""
+    words = ["-m", "benches.ceiling", broker.bootstrap, prefix, str(PARTITIONS)]
+    words += [str(segments.mutations), str(segments.schema), str(segments.segments[0])]
+    with counted_topic(broker, prefix) as counter:
+        loop = subprocess.Popen(
+            [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        try:
+            return observe(loop.pid, counter, broker, segments.mutations)
+        finally:
+            _end(loop)
+
+
+def run_debezium(
+    broker: KafkaBroker,
+    node: CassandraNode,
+    segments: Sequence[Path],
+    events: int,
+    directory: Path,
+    prefix: str,
+) -> Observation:
+    """Debezium over the node's `cdc_raw` with these segments added; the node has their table."""
+    link_segments(segments, node.cdc_raw)
+    peer = DebeziumPeer(node, broker, directory, topic_prefix=prefix)
+    with counted_topic(broker, prefix) as counter:
+        peer.launch()
+        try:
+            pid = peer.pid
+            if pid is None:
+                raise ServerFailedError(f"Debezium did not start; see {peer.log_file}.")
+            return observe(pid, counter, broker, events)
+        finally:
+            peer.kill()
+
+
+@contextmanager
+def counted_topic(broker: KafkaBroker, prefix: str) -> Iterator[TopicCounter]:
+    """The contestant's topic, deleted behind it."""
+    topic = f"{prefix}.{TABLE}"
+    broker.create_topic(topic, PARTITIONS)
+    try:
+        yield TopicCounter(broker, topic, PARTITIONS)
+    finally:
+        broker.admin().delete_topics([topic])[topic].result(60)
+
+
+def link_segments(segments: Sequence[Path], raw: Path) -> None:
+    """Put segments and their index files into a `cdc_raw`, as completed ones."""
+    for segment in segments:
+        index = segment.with_name(f"{segment.stem}_cdc.idx")
+        offset = index.read_text().split("\n")[0]
+        (raw / segment.name).unlink(missing_ok=True)
+        os.link(segment, raw / segment.name)
+        (raw / index.name).write_text(f"{offset}\nCOMPLETED")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,96 @@
+"""The produce ceiling: the agent's messages sent by a bare loop, with nothing else to do.
+
+`python -m benches.ceiling BOOTSTRAP PREFIX PARTITIONS COUNT SCHEMA.CQL SEGMENT` makes the events of
+one segment, keeps them in memory and sends them over and over until COUNT are sent: the same keys,
+values, headers and partitions, the same settings of the client, and a callback for each message.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Producer
+
+from commitlog import EventFormat, Schema, SegmentReader
+from sidecar.sinks.kafka.client_properties import client_properties
+
+_MESSAGES = 200_000
+_POLL_EVERY = 1000
+
+
+class Acknowledgements:
+    """Counts them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.failed = 0
+
+    def __call__(self, error: object, _report: object) -> None:
+        self.count += 1
+        if error is not None:
+            self.failed += 1
+
+
+def main() -> None:
+    bootstrap, prefix, partitions, count, schema_file, segment = sys.argv[1:]
+    schema = Schema.from_cql(Path(schema_file).read_text())
+    messages = events_of(segment, schema, prefix)
+    settings = client_properties({"bootstrap.servers": bootstrap})
+    # Without the client's remarks on a broker that has just started.
+    producer = Producer({**settings.config, "log_level": "3"})
+    acknowledgements = Acknowledgements()
+    send(producer, messages, int(partitions), int(count), acknowledgements)
+    producer.flush()
+    if acknowledgements.failed:
+        sys.exit(f"{acknowledgements.failed} messages failed")
+    # The observer reads the CPU time of the living process, and ends it.
+    print("done", flush=True)
+    sys.stdin.read()
+
+
+def events_of(segment: str, schema: Schema, prefix: str) -> list[Any]:
+    """(topic, key, value, headers, partition hash) of the first events of a segment."""
+    event_format = EventFormat(topic_prefix=prefix, cluster="bench", node_id="bench")
+    reader = SegmentReader(segment)
+    messages: list[Any] = []
+    while len(messages) < _MESSAGES:
+        batch = reader.read(schema, event_format, complete=True)
+        messages += batch.messages(0, len(batch))
+        if batch.stop == "end":
+            break
+    return messages
+
+
+def send(
+    producer: Producer,
+    messages: list[Any],
+    partitions: int,
+    count: int,
+    acknowledgements: Acknowledgements,
+) -> None:
+    produce = producer.produce
+    sent = 0
+    while sent < count:
+        for topic, key, value, headers, partition_hash in messages[: count - sent]:
+            while True:
+                try:
+                    produce(
+                        topic,
+                        value,
+                        key,
+                        partition_hash % partitions,
+                        acknowledgements,
+                        None,
+                        0,
+                        headers,
+                    )
+                    break
+                except BufferError:
+                    producer.poll(0.01)
+            sent += 1
+            if sent % _POLL_EVERY == 0:
+                producer.poll(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""`agent run` as a process: from segments to a file, and to its end."""
+
+import json
+from collections.abc import Mapping
+
+from examples.agent_process import AgentProcess
+from tests.agent_cli.command import agent
+from tests.agent_cli.site import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+
+DEADLINE_S = 120.0
+
+
+def running(site: Site, changes: Mapping[str, str | None] | None = None) -> AgentProcess:
+    path = site.configuration(changes)
+    return AgentProcess(["--config", str(path)], site.folder / "agent.log", preferred_port=0)
+
+
+def is_drained(site: Site) -> bool:
+    return not any(site.cdc_raw.glob("*.log"))
+
+
+def values(site: Site) -> list[str]:
+    lines = site.events.read_bytes().splitlines()
+    return [json.loads(line)["value"]["after"]["v"]["value"] for line in lines]
+
+
+def test_segments_become_events_and_leave(site: Site) -> None:
+    for number in (1, 2, 3):
+        write_segment(site.cdc_raw, number, [[payload(n, b"%d" % number) for n in range(50)]])
+    with running(site) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        health = process.health()
+        assert health is not None
+        assert health.ok, health.sentences
+        assert process.stop() == 0
+    assert values(site) == ["1"] * 50 + ["2"] * 50 + ["3"] * 50
+    shown = agent("offsets", "show", "--json", "--config", site.configuration()).output
+    assert set(json.loads(shown)["segments"].values()) == {"COMPLETED"}
+    assert json.loads(shown)["node_id"] == "node-1"
+
+
+def test_a_restart_repeats_nothing_that_was_acknowledged(site: Site) -> None:
+    write_segment(site.cdc_raw, 1, [[payload(1, b"a")]])
+    with running(site) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    # The node links a finished segment again when it replays its log.
+    write_segment(site.cdc_raw, 1, [[payload(1, b"a")]])
+    write_segment(site.cdc_raw, 2, [[payload(1, b"b")]])
+    with running(site) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a", "b"]
+
+
+def test_finished_segments_are_kept_when_that_is_asked_for(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, [[payload(1)]])
+    content = path.read_bytes()
+    with running(site, {"commit.log.transfer.class": "archive"}) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert (site.relocation / "archive" / path.name).read_bytes() == content
+
+
+def test_a_table_that_comes_late_is_waited_for(site: Site) -> None:
+    write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
+    with running(site) as process:
+        process.wait_until(
+            "the hold",
+            lambda: (health := process.health()) is not None and not health.ok,
+            DEADLINE_S,
+        )
+        health = process.health()
+        assert health is not None
+        assert any(str(OTHER_ID) in sentence for sentence in health.sentences.values())
+        assert not is_drained(site)
+        site.schema.write_text(
+            SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
+        )
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a", "b"]
+
+
+def test_damage_is_quarantined_with_its_reason_and_the_rest_is_delivered(site: Site) -> None:
+    path = write_segment(
+        site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"bad"), payload(3, b"c")]]
+    )
+    path.write_bytes(path.read_bytes().replace(b"bad", b"BAD"))
+    with running(site) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a", "c"]
+    error = site.relocation / "error"
+    assert (error / path.name).exists()
+    assert json.loads((error / f"{path.name}.reason.json").read_bytes())["ranges"]
+
+
+def test_a_stop_while_waiting_is_a_stop(site: Site) -> None:
+    changes = {
+        "schema.file": None,
+        "cassandra.hosts": "127.0.0.1",
+        "cassandra.port": "1",
+    }
+    with running(site, changes) as process:
+        process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
+        process.wait_until(
+            "the sentence",
+            lambda: "does not answer" in str(process.health()),
+            DEADLINE_S,
+        )
+        assert process.stop() == 0
+    assert "Traceback" not in process.log_file.read_text()

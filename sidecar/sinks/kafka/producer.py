@@ -29,6 +29,7 @@ from sidecar.errors import ConfigError, SidecarError, SinkRestartError
 from sidecar.logs import Repeated, fields
 from sidecar.sinks.base import Failure, Outcome, SinkState
 from sidecar.sinks.kafka.client_properties import PREFIX, client_properties, connection
+from sidecar.sinks.kafka.contact import Contact
 from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, reason, refusal
 from sidecar.sinks.kafka.topics import TopicCreation, Topics
 
@@ -36,9 +37,7 @@ logger = logging.getLogger(__name__)
 
 _CHUNK_EVENTS = 1000
 _FIRST_CONTACT_S = 5.0
-_PROBE_PAUSE_S = 1.0
 _PROBE_S = 0.2
-_SILENCE_S = 15.0
 _BATCH_DIVISOR = 16
 
 
@@ -54,6 +53,7 @@ class KafkaSink:
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix; `clock` gives seconds."""
         self._config: dict[str, Any] = dict(client_properties(settings).config)
+        self._servers = self._config.get("bootstrap.servers", "")
         self._creation = creation
         self._clock = clock
         self._client_log = _ClientLog(clock)
@@ -66,10 +66,7 @@ class KafkaSink:
         self._failed: list[Failure] = []
         self._error: SidecarError | None = None
         self._is_closing = False
-        self._away_since_s: float | None = None
-        self._away_reason = "no connection yet"
-        self._probe_at_s = 0.0
-        self._waiting_since_s: float | None = None
+        self._contact = Contact(self._servers, self._clock)
 
     def open(self) -> None:
         """Waits up to five seconds for a broker. Raises ConfigError for settings that the client
@@ -100,8 +97,8 @@ class KafkaSink:
             taken = reached
             if is_full or self._clock() >= until_s:
                 break
-        if taken > start and self._waiting_since_s is None:
-            self._waiting_since_s = self._clock()
+        if taken > start:
+            self._contact.sent()
         return taken - start
 
     def _send_chunk(
@@ -149,31 +146,21 @@ class KafkaSink:
         self._serve(producer, timeout_s)
         outcome = self._take_outcome()
         if outcome.acknowledged:
-            self._away_since_s = None
-            self._waiting_since_s = self._clock() if len(producer) else None
-        elif self._away_since_s is not None and self._clock() >= self._probe_at_s:
+            self._contact.acknowledged(waiting=len(producer))
+        elif self._contact.is_probe_due():
             self._probe(producer)
         return outcome
 
     def state(self) -> SinkState:
-        servers = self._config.get("bootstrap.servers", "")
-        now_s = self._clock()
-        if self._away_since_s is not None:
-            since_s = now_s - self._away_since_s
-            return SinkState(
-                False,
-                f"no Kafka broker of {servers} answers for {since_s:.0f} s: {self._away_reason}",
-            )
+        trouble = self._contact.trouble()
+        if self._contact.is_away() and trouble is not None:
+            return SinkState(False, trouble)
         if self._producer is not None and self._topics.missing:
             missing = self._topics.missing
             return SinkState(False, "; ".join(missing.values()), tuple(missing))
-        if self._waiting_since_s is not None and now_s - self._waiting_since_s > _SILENCE_S:
-            return SinkState(
-                False,
-                f"Kafka at {servers} has acknowledged nothing for "
-                f"{now_s - self._waiting_since_s:.0f} s; are enough replicas in sync?",
-            )
-        return SinkState(True, f"Kafka at {servers} takes events")
+        if trouble is not None:
+            return SinkState(False, trouble)
+        return SinkState(True, f"Kafka at {self._servers} takes events")
 
     def close(self, deadline_s: float) -> Outcome:
         producer, self._producer = self._producer, None
@@ -184,7 +171,8 @@ class KafkaSink:
             producer.flush(deadline_s)
         self._is_closing = True
         producer.purge()
-        producer.poll(0)
+        with suppress(KafkaException):
+            producer.poll(0)
         return self._take_outcome()
 
     def _opened(self) -> Producer:
@@ -217,20 +205,16 @@ class KafkaSink:
 
     def _first_contact(self, producer: Producer) -> None:
         until_s = self._clock() + _FIRST_CONTACT_S
-        self._away_since_s = self._clock()
-        while self._away_since_s is not None and self._clock() < until_s:
+        self._probe(producer)
+        while self._contact.is_away() and self._clock() < until_s:
             self._probe(producer)
             self._serve(producer, 0)
 
     def _probe(self, producer: Producer) -> None:
-        """Ask for the brokers, so that their return is seen when nothing is on its way."""
-        self._probe_at_s = self._clock() + _PROBE_PAUSE_S
         try:
-            brokers = producer.list_topics("", timeout=_PROBE_S).brokers
+            self._contact.probed(bool(producer.list_topics("", timeout=_PROBE_S).brokers))
         except KafkaException:
-            return
-        if brokers:
-            self._away_since_s = None
+            self._contact.probed(False)
 
     def _on_client_error(self, error: KafkaError) -> None:
         """An error that is not about one message; the client calls this from `poll`."""
@@ -239,11 +223,9 @@ class KafkaSink:
             self._fail_all(refused)
         elif error.fatal():
             self._fail_all(SinkRestartError(f"The Kafka client gave up: {reason(error)}."))
-        elif error.code() == KafkaError._ALL_BROKERS_DOWN:
-            if self._away_since_s is None:
-                self._away_since_s = self._clock()
-        else:
-            self._away_reason = reason(error)
+        elif error.code() != KafkaError._ALL_BROKERS_DOWN:
+            # That all are down follows the reasons why each is.
+            self._contact.failed(reason(error))
 
     def _on_failure(self, number: int, error: KafkaError, report: Report) -> None:
         """The delivery report of a message that was not delivered."""

@@ -5,7 +5,6 @@ until `cdc_raw` is empty, is stopped as an operator stops it, and what it wrote 
 """
 
 import gzip
-import os
 import shutil
 import sys
 import time
@@ -18,7 +17,7 @@ from rich.table import Table
 from examples.agent_process import AgentProcess, DemoError
 from examples.summary import print_counts, print_samples, read_events
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+# Relative, as the paths in cdc.properties are: it is started at the root of the repository.
 HERE = Path("examples") / "quickstart"
 RECORDING = HERE / "cdc_raw"
 CONFIGURATION = HERE / "cdc.properties"
@@ -28,8 +27,6 @@ _DEADLINE_S = 120.0
 
 def main() -> int:
     console = Console()
-    # The paths in cdc.properties are relative to it.
-    os.chdir(REPOSITORY)
     try:
         demo(console)
     except DemoError as error:
@@ -69,7 +66,7 @@ def demo(console: Console) -> None:
         raise DemoError(f"Not everything was delivered: {', '.join(quarantined)} in {OUTPUT}.")
     events = read_events((OUTPUT / "events.ndjson").read_bytes().splitlines())
     console.print(
-        f"cdc_raw was empty after {took_s:.1f} s, start-up included; SIGTERM ended the agent with "
+        f"\ncdc_raw was empty after {took_s:.1f} s, start-up included; SIGTERM ended the agent with "
         "exit code 0.\n"
     )
     print_counts(console, events)

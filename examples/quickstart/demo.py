@@ -66,8 +66,8 @@ def demo(console: Console) -> None:
         raise DemoError(f"Not everything was delivered: {', '.join(quarantined)} in {OUTPUT}.")
     events = read_events((OUTPUT / "events.ndjson").read_bytes().splitlines())
     console.print(
-        f"\ncdc_raw was empty after {took_s:.1f} s, start-up included; SIGTERM ended the agent with "
-        "exit code 0.\n"
+        f"\ncdc_raw was empty after {took_s:.1f} s, start-up included; SIGTERM ended the agent "
+        "with exit code 0.\n"
     )
     print_counts(console, events)
     print_samples(console, events)

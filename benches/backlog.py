@@ -25,13 +25,12 @@ def run_agent(
     directory: Path,
     prefix: str,
     properties: Mapping[str, str] | None = None,
+    topic_config: Mapping[str, str] | None = None,
 ) -> Observation:
     """The agent over a `cdc_raw` with these segments; `directory` is new."""
     raw = directory / "cdc_raw"
-    for folder in (raw, directory / "offsets", directory / "relocation"):
-        folder.mkdir(parents=True)
+    raw.mkdir(parents=True)
     link_segments(segments.segments, raw)
-    file = directory / "cdc.properties"
     settings = {
         "topic.prefix": prefix,
         "kafka.producer.bootstrap.servers": broker.bootstrap,
@@ -39,19 +38,34 @@ def run_agent(
         "schema.file": str(segments.schema),
         "cluster.name": "bench",
         "node.id": "bench",
+    } | dict(properties or {})
+    with (
+        counted_topic(broker, prefix, topic_config) as counter,
+        running_agent(directory, settings) as pid,
+    ):
+        return observe(pid, counter, broker, segments.mutations)
+
+
+@contextmanager
+def running_agent(directory: Path, properties: Mapping[str, str]) -> Iterator[int]:
+    """The agent with these properties and directories of its own; gives its pid."""
+    for folder in (directory / "offsets", directory / "relocation"):
+        folder.mkdir(parents=True)
+    settings = {
         "offset.backing.store.dir": str(directory / "offsets"),
         "commit.log.relocation.dir": str(directory / "relocation"),
         "http.host": "127.0.0.1",
         "http.port": str(free_port()),
-    } | dict(properties or {})
+    } | dict(properties)
+    file = directory / "cdc.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     program = str(Path(sys.executable).with_name("agent"))
-    with counted_topic(broker, prefix) as counter, (directory / "agent.log").open("wb") as log:
+    with (directory / "agent.log").open("wb") as log:
         agent = subprocess.Popen([program, "--config", str(file)], stdout=log, stderr=log)
-        try:
-            return observe(agent.pid, counter, broker, segments.mutations)
-        finally:
-            _end(agent)
+    try:
+        yield agent.pid
+    finally:
+        _end(agent)
 
 
 def run_ceiling(broker: KafkaBroker, segments: WrittenSegments, prefix: str) -> Observation:
@@ -91,10 +105,12 @@ def run_debezium(
 
 
 @contextmanager
-def counted_topic(broker: KafkaBroker, prefix: str) -> Iterator[TopicCounter]:
+def counted_topic(
+    broker: KafkaBroker, prefix: str, config: Mapping[str, str] | None = None
+) -> Iterator[TopicCounter]:
     """The contestant's topic, deleted behind it."""
     topic = f"{prefix}.{TABLE}"
-    broker.create_topic(topic, PARTITIONS)
+    broker.create_topic(topic, PARTITIONS, config)
     try:
         yield TopicCounter(broker, topic, PARTITIONS)
     finally:

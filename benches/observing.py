@@ -5,11 +5,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from tests.harness.errors import ServerFailedError
 from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import wait_until
 
 _LOOK_INTERVAL_S = 0.1
 _DEADLINE_S = 1800.0
@@ -97,10 +98,17 @@ class TopicCounter:
         self._admin = broker.admin()
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         self._wanted = {TopicPartition(topic, each): latest for each in range(partitions)}
+        wait_until(self._has_leaders, f"the leaders of {topic}")
 
     def count(self) -> int:
         answers = self._admin.list_offsets(self._wanted, request_timeout=60)
         return sum(answer.result().offset for answer in answers.values())
+
+    def _has_leaders(self) -> bool:
+        try:
+            return self.count() >= 0
+        except KafkaException:
+            return False
 
 
 def observe(pid: int, counter: TopicCounter, broker: KafkaBroker, events: int) -> Observation:

@@ -1,0 +1,188 @@
+"""From the update of an index file until Kafka has the event, at 2,000 events a second.
+
+The node says with the index file how far a segment may be read; its modification time is the
+beginning. The topic stamps each record with the time at which the broker appended it, which with
+one replica is the moment before it acknowledges; that is the end. Both clocks are the machine's.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benches.backlog import TABLE, running_agent
+from benches.figures import print_table, write_result
+from benches.index_log import IndexLog, IndexUpdate
+from benches.machine import Machine, machine
+from benches.observing import TopicCounter
+from benches.places import scratch_directory
+from benches.progress import progress_bar
+from tests.harness.cassandra import CassandraNode
+from tests.harness.cassandra_settings import NodeSettings
+from tests.harness.errors import ToolFailedError
+from tests.harness.kafka import KafkaBroker, KafkaRecord
+from tests.harness.processes import wait_until
+
+ROWS_PER_S = 2000
+SYNC_PERIODS_MS = (100, 10_000)
+_PARTITIONS = 3
+_WARM_UP_S = 10
+_SCHEMA = (
+    "CREATE KEYSPACE bench WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
+    f"CREATE TABLE {TABLE} (id bigint, seq int, kind text, amount int, note text, "
+    "PRIMARY KEY (id, seq)) WITH cdc = true",
+)
+
+
+@dataclass(frozen=True)
+class Burst:
+    """The events that one update of an index file let go; times since that update."""
+
+    events: int
+    first_ms: float
+    drained_ms: float
+
+
+@dataclass(frozen=True)
+class LatencyResult:
+    """One sync period. `unmatched` events have no index update that was seen."""
+
+    sync_period_ms: int
+    events: int
+    unmatched: int
+    written_s: float
+    updates: int
+    p50_ms: float
+    p99_ms: float
+    max_ms: float
+    largest_bursts: list[Burst]
+
+
+def run(is_quick: bool) -> None:
+    seconds = 10 if is_quick else 60
+    at_start = machine()
+    results = []
+    with progress_bar("following a node", len(SYNC_PERIODS_MS)) as step:
+        for sync_period_ms in SYNC_PERIODS_MS:
+            with scratch_directory("latency") as scratch:
+                results.append(_measure(scratch, sync_period_ms, seconds))
+            step()
+    file = write_result("latency", at_start, is_quick, {"results": results})
+    _print(at_start, results)
+    print(file)
+
+
+def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
+    settings = NodeSettings(
+        commitlog_sync_period_ms=sync_period_ms,
+        commitlog_segment_mib=8,
+        heap_mib=1024,
+        compile_fully=True,
+        # A busy machine must make the writes late, not fail.
+        yaml={"write_request_timeout": "60s"},
+    )
+    topic = f"latency.{TABLE}"
+    with (
+        KafkaBroker(scratch / "kafka") as broker,
+        CassandraNode(scratch / "node", settings=settings) as node,
+    ):
+        for statement in _SCHEMA:
+            node.execute(statement)
+        broker.create_topic(topic, _PARTITIONS, {"message.timestamp.type": "LogAppendTime"})
+        counter = TopicCounter(broker, topic, _PARTITIONS)
+        with (
+            IndexLog(node.cdc_raw) as log,
+            running_agent(
+                scratch / "agent",
+                {
+                    "topic.prefix": "latency",
+                    "kafka.producer.bootstrap.servers": broker.bootstrap,
+                    "cassandra.config": str(node.yaml),
+                    # The index log, too, wants to see the last update of a finished segment.
+                    "commit.log.transfer.class": "archive",
+                },
+            ),
+        ):
+            _write(node, _WARM_UP_S)
+            warm_up_rows = ROWS_PER_S * _WARM_UP_S
+            wait_until(lambda: counter.count() >= warm_up_rows, "the first events")
+            written_s = _write(node, seconds)
+            rows = warm_up_rows + ROWS_PER_S * seconds
+            wait_until(lambda: counter.count() >= rows, "all events")
+        records = broker.consume_all(topic)
+    return _result(records, log, sync_period_ms, warm_up_rows, written_s)
+
+
+def _write(node: CassandraNode, seconds: int) -> float:
+    """Offer the load; gives the seconds that it took."""
+    address = node.address
+    words = ["-m", "benches.writing", address.host, str(address.cql_port)]
+    words += [str(ROWS_PER_S), str(seconds)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ToolFailedError(f"The writes failed:\n{done.stderr[-2000:]}")
+    return float(done.stdout)
+
+
+def _result(
+    records: Sequence[KafkaRecord],
+    log: IndexLog,
+    sync_period_ms: int,
+    warm_up_rows: int,
+    written_s: float,
+) -> LatencyResult:
+    events = sorted((_place(record), record.timestamp_ms) for record in records)[warm_up_rows:]
+    latencies_ms: list[float] = []
+    bursts: dict[IndexUpdate, list[float]] = {}
+    for (_, segment, position), appended_ms in events:
+        update = log.update_of(segment, position)
+        if update is None:
+            continue
+        latency_ms = appended_ms - update.at_s * 1000
+        latencies_ms.append(latency_ms)
+        bursts.setdefault(update, []).append(latency_ms)
+    latencies_ms.sort()
+    largest = sorted(bursts.values(), key=len, reverse=True)[:5]
+    return LatencyResult(
+        sync_period_ms=sync_period_ms,
+        events=len(events),
+        unmatched=len(events) - len(latencies_ms),
+        written_s=written_s,
+        updates=len(bursts),
+        p50_ms=latencies_ms[len(latencies_ms) // 2],
+        p99_ms=latencies_ms[len(latencies_ms) * 99 // 100],
+        max_ms=latencies_ms[-1],
+        largest_bursts=[Burst(len(each), min(each), max(each)) for each in largest],
+    )
+
+
+def _place(record: KafkaRecord) -> tuple[int, str, int]:
+    source = json.loads(record.value or b"{}")["source"]
+    segment = str(source["file"])
+    return int(segment.removesuffix(".log").rpartition("-")[2]), segment, int(source["pos"])
+
+
+def _print(at_start: Machine, results: Sequence[LatencyResult]) -> None:
+    print(at_start.sentence())
+    columns = ("sync period", "events", "offered/s", "p50 ms", "p99 ms", "max ms", "updates")
+    rows = [
+        (
+            f"{each.sync_period_ms} ms",
+            f"{each.events:,}",
+            f"{each.events / each.written_s:,.0f}",
+            f"{each.p50_ms:,.0f}",
+            f"{each.p99_ms:,.0f}",
+            f"{each.max_ms:,.0f}",
+            f"{each.updates}",
+        )
+        for each in results
+    ]
+    print_table("From the index update to Kafka", columns, rows)
+    for each in results:
+        for burst in each.largest_bursts:
+            print(
+                f"sync period {each.sync_period_ms} ms: a burst of {burst.events:,} events, the "
+                f"first after {burst.first_ms:.0f} ms, all after {burst.drained_ms:.0f} ms"
+            )

@@ -1,0 +1,85 @@
+"""The agent's resident memory over a long backlog.
+
+It is flat when the second half of the run needs no more than the first.
+"""
+
+from dataclasses import dataclass
+
+from benches.backlog import run_agent
+from benches.figures import print_table, write_result
+from benches.machine import machine
+from benches.observing import Observation
+from benches.places import scratch_directory
+from benches.progress import progress_bar
+from benches.segments import SegmentSet, written
+from tests.harness.kafka import KafkaBroker
+
+FULL = SegmentSet("plain, 140 bytes", 32, 30, 61)
+QUICK = SegmentSet("plain, 140 bytes", 4, 2, 61)
+_PARTS = 10
+# What was sent is not needed: the disk holds little of it.
+_TOPIC = {"retention.bytes": str(64 << 20), "segment.bytes": str(32 << 20)}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A tenth of the events; resident memory in MiB during it."""
+
+    until_event: int
+    seconds: float
+    mean_mib: float
+    max_mib: float
+
+
+def run(is_quick: bool) -> None:
+    at_start = machine()
+    with progress_bar("writing segments"):
+        segments = written(QUICK if is_quick else FULL)
+    properties = {"log.retention.check.interval.ms": "5000"}
+    with (
+        scratch_directory("memory") as scratch,
+        KafkaBroker(scratch / "kafka", properties=properties) as broker,
+        progress_bar("publishing"),
+    ):
+        seen = run_agent(broker, segments, scratch / "agent", "memory", topic_config=_TOPIC)
+    parts = _parts(seen)
+    file = write_result(
+        "memory",
+        at_start,
+        is_quick,
+        {
+            "events": segments.mutations,
+            "parts": parts,
+            "max_rss_mib": seen.max_rss_mib,
+            "series": [
+                (round(each.at_s - seen.samples[0].at_s, 1), each.events, round(each.rss_mib, 1))
+                for each in seen.samples
+            ],
+        },
+    )
+    print(at_start.sentence())
+    rows = [
+        (
+            f"{each.until_event:,}",
+            f"{each.seconds:.1f}",
+            f"{each.mean_mib:.1f}",
+            f"{each.max_mib:.1f}",
+        )
+        for each in parts
+    ]
+    print_table("Resident memory", ("events", "s", "mean MiB", "max MiB"), rows)
+    print(f"at most {seen.max_rss_mib:.1f} MiB over {segments.mutations:,} events")
+    print(file)
+
+
+def _parts(seen: Observation) -> list[Part]:
+    total = seen.samples[-1].events
+    parts = []
+    for number in range(_PARTS):
+        low, high = total * number // _PARTS, total * (number + 1) // _PARTS
+        inside = [each for each in seen.samples if low < each.events <= high]
+        if inside:
+            memory = [each.rss_mib for each in inside]
+            seconds = inside[-1].at_s - seen.samples[0].at_s
+            parts.append(Part(high, seconds, sum(memory) / len(memory), max(memory)))
+    return parts

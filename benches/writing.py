@@ -1,0 +1,57 @@
+"""A steady load of inserts: `python -m benches.writing HOST PORT ROWS_PER_S SECONDS`.
+
+Every ten milliseconds the rows that are due by then are sent. Prints the seconds that it took.
+"""
+
+import sys
+import time
+from threading import Semaphore
+
+from cassandra.cluster import EXEC_PROFILE_DEFAULT, Cluster, ExecutionProfile
+from cassandra.policies import WhiteListRoundRobinPolicy
+
+_TICK_S = 0.01
+_IN_FLIGHT = 1024
+
+
+def main() -> None:
+    host, port, rows_per_s, seconds = sys.argv[1:]
+    profile = ExecutionProfile(
+        load_balancing_policy=WhiteListRoundRobinPolicy([host]), request_timeout=120
+    )
+    profiles = {EXEC_PROFILE_DEFAULT: profile}
+    cluster = Cluster([host], port=int(port), execution_profiles=profiles, protocol_version=5)
+    session = cluster.connect()
+    insert = session.prepare(
+        "INSERT INTO bench.events (id, seq, kind, amount, note) VALUES (?, ?, ?, ?, ?)"
+    )
+    failures: list[object] = []
+    slots = Semaphore(_IN_FLIGHT)
+
+    def done(_rows: object) -> None:
+        slots.release()
+
+    def failed(error: object) -> None:
+        failures.append(error)
+        slots.release()
+
+    rows = int(rows_per_s) * int(seconds)
+    start_s = time.monotonic()
+    sent = 0
+    while sent < rows:
+        due = min(rows, int((time.monotonic() - start_s) * int(rows_per_s)) + 1)
+        while sent < due:
+            slots.acquire()
+            values = (sent % 5000, sent, f"kind-{sent % 50}", sent, "0123456789" * 6)
+            session.execute_async(insert, values).add_callbacks(done, failed)
+            sent += 1
+        time.sleep(_TICK_S)
+    for _ in range(_IN_FLIGHT):
+        slots.acquire()
+    print(time.monotonic() - start_s)
+    cluster.shutdown()
+    if failures:
+        sys.exit(f"{len(failures)} writes failed, the first one: {failures[0]}")
+
+
+main()

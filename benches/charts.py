@@ -1,0 +1,124 @@
+"""Pictures of the last full results: `python -m benches.charts` writes docs/images/bench-*.svg."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from benches.places import bench_directory
+from tests.harness.cache import REPOSITORY
+
+_IMAGES = REPOSITORY / "docs" / "images"
+_WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 820, 290, 110, 30, 56
+_OURS, _THEIRS = "#2f6f9f", "#b0b7bd"
+_FONT = 'font-family="sans-serif" font-size="13" fill="#222"'
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar with its range; `text` stands behind it."""
+
+    name: str
+    spread: dict[str, float]
+    text: str
+    is_ours: bool
+
+
+def bar_chart(title: str, bars: Sequence[Bar]) -> str:
+    scale = (_WIDTH - _LEFT - _RIGHT) / max(bar.spread["highest"] for bar in bars)
+    parts = []
+    for index, bar in enumerate(bars):
+        y = _TOP + index * _ROW
+        middle = y + _ROW / 2
+        low, high, end = (_LEFT + bar.spread[n] * scale for n in ("lowest", "highest", "median"))
+        colour = _OURS if bar.is_ours else _THEIRS
+        size = f'width="{end - _LEFT:.1f}" height="{_ROW - 10}"'
+        parts += [
+            _text(_LEFT - 8, middle + 4, bar.name, "end"),
+            f'<rect x="{_LEFT}" y="{y + 5}" {size} fill="{colour}"/>',
+            f'<path d="M{low:.1f} {middle}H{high:.1f}" stroke="#222"/>',
+            _text(high + 8, middle + 4, bar.text),
+        ]
+    return _picture(title, _TOP + len(bars) * _ROW + 12, parts)
+
+
+def line_chart(title: str, points: Sequence[tuple[float, float]], x_end: str) -> str:
+    """Points of (x, y) with y from 0; the axes name their ends."""
+    height, bottom = 260, 220
+    x_scale = (_WIDTH - 120) / max(x for x, _ in points)
+    y_scale = (bottom - _TOP) / max(y for _, y in points)
+    line = " ".join(f"{60 + x * x_scale:.1f},{bottom - y * y_scale:.1f}" for x, y in points)
+    top = max(y for _, y in points)
+    return _picture(
+        title,
+        height,
+        [
+            f'<path d="M60 {_TOP}V{bottom}H{_WIDTH - 60}" fill="none" stroke="#888"/>',
+            f'<polyline points="{line}" fill="none" stroke="{_OURS}" stroke-width="1.5"/>',
+            _text(52, _TOP + 5, f"{top:.0f}", "end"),
+            _text(52, bottom + 4, "0", "end"),
+            _text(_WIDTH - 60, bottom + 20, x_end, "end"),
+        ],
+    )
+
+
+def _picture(title: str, height: int, parts: Sequence[str]) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" role="img">'
+    back = '<rect width="100%" height="100%" fill="#fff"/>'
+    return "\n".join(
+        [head, f"<title>{escape(title)}</title>", back, _text(16, 30, title), *parts, "</svg>\n"]
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {_FONT}>{escape(text)}</text>'
+
+
+def parser_bars(result: dict[str, Any]) -> list[Bar]:
+    bars = []
+    for each in result["sets"]:
+        for name, label in (("Cassandra, visit", "Cassandra"), ("scan", "cdc-sidecar")):
+            spread = each["rates"][name]["cpu"]
+            text = f"{spread['median'] / 1e6:.2f} M"
+            bars.append(Bar(f"{each['name']}: {label}", spread, text, name == "scan"))
+    return bars
+
+
+def agent_bars(result: dict[str, Any]) -> list[Bar]:
+    bars = []
+    for each in result["contestants"]:
+        is_ours = each["name"].startswith("agent")
+        for part, label in (("first_cpu_us", "first 100,000"), ("warm_cpu_us", "last third")):
+            text = f"{each[part]['median']:.1f} µs"
+            bars.append(Bar(f"{each['name']}, {label}", each[part], text, is_ours))
+    return bars
+
+
+def main() -> None:
+    _IMAGES.mkdir(exist_ok=True)
+    for name, title, bars in (
+        ("parser", "Mutations per CPU second, every cell visited", parser_bars),
+        ("agent", "CPU time an event", agent_bars),
+    ):
+        _write(name, bar_chart(title, bars(_result(name))))
+    series = _result("memory")["series"]
+    points = [(seconds, rss_mib) for seconds, events, rss_mib in series if events]
+    title = f"Resident memory in MiB over {series[-1][1]:,} events"
+    _write("memory", line_chart(title, points, f"{series[-1][0]:.0f} s"))
+
+
+def _result(name: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((bench_directory() / f"{name}.json").read_text())
+    return result
+
+
+def _write(name: str, picture: str) -> Path:
+    file = _IMAGES / f"bench-{name}.svg"
+    file.write_text(picture)
+    return file
+
+
+if __name__ == "__main__":
+    main()

@@ -103,9 +103,11 @@ prerequisites-test:
 
 $(DEPENDENCIES): requirements/dev.lock | prerequisites
 	@test -x $(PY) || "$$(scripts/prerequisites --python)" -m venv $(VENV)
-	$(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
+	@echo "Installing the locked dependencies into $(VENV) …"
+	@$(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(EXTENSION): $(DEPENDENCIES) $(RUST_SOURCES) pyproject.toml
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@echo "Building the extension in release mode (the first time it takes minutes) …"
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,0 +1,153 @@
+"""One round: tables, writes, faults, and the comparison of everything that arrived."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import cycle
+
+import commitlog
+from tests.harness.processes import wait_until
+from tests.kill import checks
+from tests.kill.agent import WINDOW_EVENTS
+from tests.kill.arrivals import take_in
+from tests.kill.faults import Fault, strike
+from tests.kill.stage import Stage
+from tests.merge.comparison import compare
+from tests.merge.writes import SHORT_TTL_S, random_writes
+from tests.workloads import random_tables, schema_statements
+
+_DIFFERENT_WRITES = 20_000
+_DEADLINE_S = 600.0
+_MAX_SHOWN = 10
+_LAST = "last_write"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one round saw; `problems` is empty when all is well."""
+
+    seed: int
+    seconds: float
+    written: int
+    refused: int
+    events: int
+    repeats: int
+    largest_repeat: int
+    records_behind: int
+    tables: int
+    rows: int
+    problems: tuple[str, ...]
+
+    def require_none(self) -> None:
+        """Raises AssertionError with the first problems."""
+        shown = "\n".join(self.problems[:_MAX_SHOWN])
+        assert not self.problems, f"seed {self.seed}, {len(self.problems)} problems\n{shown}"
+
+
+def run_round(stage: Stage, seed: int, keyspace: str, plan: Iterable[Fault], say: Say) -> Report:
+    """Makes ten tables, writes and strikes, drains and compares."""
+    started_s = time.monotonic()
+    written, refused, behind = stage.written, stage.refused, stage.records_behind
+    first_life = len(stage.agent.lives) - 1
+    tables = random_tables(seed, keyspace=keyspace)
+    for statement in schema_statements(tables):
+        stage.node.execute(statement)
+    stage.node.execute(f"CREATE TABLE {keyspace}.{_LAST} (id int PRIMARY KEY) WITH cdc = true")
+    topics = [f"kill.{table.full_name}" for table in tables] + [f"kill.{keyspace}.{_LAST}"]
+    stage.use(cycle(random_writes(seed, _DIFFERENT_WRITES, keyspace=keyspace)), topics)
+
+    for fault in plan:
+        say(f"writing until {fault.after_records} more records arrive")
+        _write_until_arrived(stage, stage.arrived() + fault.after_records)
+        say(fault.name)
+        strike(stage, fault)
+    say("draining")
+    _drain(stage, keyspace)
+    say("comparing")
+    return _report(
+        stage,
+        seed,
+        keyspace,
+        topics,
+        started_s=started_s,
+        written=stage.written - written,
+        refused=stage.refused - refused,
+        records_behind=stage.records_behind - behind,
+        first_life=first_life,
+    )
+
+
+def _write_until_arrived(stage: Stage, records: int) -> None:
+    """Writes on; when far ahead of what arrives, waits for it."""
+    most = stage.written + 2 * (records - stage.arrived()) + 2000
+    while stage.arrived() < records:
+        stage.agent.require_running()
+        if stage.written > most:
+            wait_until(
+                lambda: stage.arrived() >= records,
+                f"{records} records\n{stage.agent.log_tail()}",
+                deadline_s=_DEADLINE_S,
+            )
+        stage.write(stage.random.randrange(1, 100))
+
+
+def _drain(stage: Stage, keyspace: str) -> None:
+    """A last write, and everything up to it delivered and stored."""
+    last = f"kill.{keyspace}.{_LAST}"
+    stage.node.execute(f"INSERT INTO {keyspace}.{_LAST} (id) VALUES (1)")
+    written_s = time.time()
+    wait_until(
+        lambda: bool(stage.broker.consume_all(last)),
+        f"the last write\n{stage.agent.log_tail()}",
+        deadline_s=_DEADLINE_S,
+    )
+    stage.agent.wait_until_drained(_DEADLINE_S)
+    wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
+
+
+def _report(
+    stage: Stage,
+    seed: int,
+    keyspace: str,
+    topics: list[str],
+    *,
+    started_s: float,
+    written: int,
+    refused: int,
+    records_behind: int,
+    first_life: int,
+) -> Report:
+    arrivals, tables = take_in(stage.broker.consume_all(*topics))
+    schema = commitlog.Schema.from_cql(stage.node.describe_schema())
+    compared = compare(stage.node.session(), tables, [keyspace])
+    lives = stage.agent.lives
+    risked = checks.at_risk(arrivals, lives)
+    # A read goes on while the window has room for it, and ends with a whole mutation.
+    window_events = WINDOW_EVENTS + WINDOW_EVENTS // 4
+    problems = [
+        *compared.differences,
+        *checks.differing_ids(arrivals),
+        *checks.misplaced(arrivals),
+        *checks.out_of_order(arrivals, lives),
+        *checks.repeats_of_stored(arrivals, lives),
+        *checks.beyond_window(risked, lives, window_events),
+        *checks.behind_the_chain(arrivals, stage.chain_ends),
+        *checks.incomplete(arrivals, stage.events_in_segments(schema, keyspace)),
+        *(f"{path.name} is in quarantine" for path in stage.agent.quarantine.glob("*")),
+    ]
+    events = len({arrival.source for arrival in arrivals})
+    return Report(
+        seed=seed,
+        seconds=time.monotonic() - started_s,
+        written=written,
+        refused=refused,
+        events=events,
+        repeats=len(arrivals) - events,
+        largest_repeat=max(list(risked.values())[first_life:], default=0),
+        records_behind=records_behind,
+        tables=compared.tables,
+        rows=compared.rows,
+        problems=tuple(problems),
+    )

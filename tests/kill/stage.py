@@ -1,0 +1,172 @@
+"""Node, broker and agent, and the writer that never stops."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from cassandra import InvalidRequest
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin._listoffsets import OffsetSpec
+
+import commitlog
+from tests.harness.cassandra import CassandraNode
+from tests.harness.cassandra_settings import NodeSettings
+from tests.harness.errors import ServerFailedError
+from tests.harness.kafka import KafkaBroker
+from tests.kill.agent import Agent
+from tests.kill.arrivals import Source, parse_source
+from tests.kill.chain import read_chains
+from tests.merge.writes import Write
+
+_DEADLINE_S = 600.0
+_IN_FLIGHT = 32
+_TOPIC_PARTITIONS = 3
+_FORMAT = commitlog.EventFormat(topic_prefix="kill", cluster="lab", node_id="node")
+
+
+class Stage:
+    """`with Stage(directory) as stage:` starts node, broker and agent, and ends them all.
+
+    `chain_ends` has the logical end of every segment that a killed node left;
+    `records_behind` counts the whole records behind them.
+    """
+
+    def __init__(self, directory: Path, random: Random) -> None:
+        self.random = random
+        settings = NodeSettings(commitlog_sync_period_ms=500, heap_mib=768)
+        self.node = CassandraNode(directory / "node", settings=settings)
+        self.broker = KafkaBroker(directory / "kafka")
+        self.agent = Agent(
+            directory / "agent", node_yaml=self.node.yaml, bootstrap=self.broker.bootstrap
+        )
+        self.written = 0
+        self.refused = 0
+        self.faults: Counter[str] = Counter()
+        self.chain_ends: dict[int, int] = {}
+        self.records_behind = 0
+        self._arrived = 0
+        self._topics: list[TopicPartition] = []
+        self._writes: Iterator[Write] = iter(())
+
+    def __enter__(self) -> Self:
+        try:
+            self.broker.start()
+            self.node.start()
+            self.agent.start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        self.agent.end()
+        for server in (self.node, self.broker):
+            if server.is_running:
+                server.kill()
+
+    def use(self, writes: Iterator[Write], topics: list[str]) -> None:
+        """From now on these are written and counted; the topics are made."""
+        self._writes = writes
+        for topic in topics:
+            self.broker.create_topic(topic, _TOPIC_PARTITIONS)
+        self._topics = [
+            TopicPartition(topic, partition)
+            for topic in topics
+            for partition in range(_TOPIC_PARTITIONS)
+        ]
+        self._arrived = 0
+
+    def write(self, count: int) -> None:
+        """So many of the writes, several at a time; all are answered on return."""
+        session = self.node.session()
+        under_way: deque[tuple[Write, Any]] = deque()
+        for _ in range(count):
+            write = next(self._writes)
+            under_way.append((write, session.execute_async(write.text)))
+            if len(under_way) == _IN_FLIGHT:
+                self._take_answer(*under_way.popleft())
+        while under_way:
+            self._take_answer(*under_way.popleft())
+
+    def _take_answer(self, write: Write, future: Any) -> None:
+        try:
+            future.result()
+            self.written += 1
+        except InvalidRequest:
+            if not write.may_be_refused:
+                raise
+            self.refused += 1
+
+    def arrived(self) -> int:
+        """Records in the topics; the last known number while the broker does not answer."""
+        with suppress(KafkaException):
+            latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+            answers = self.broker.admin().list_offsets(
+                dict.fromkeys(self._topics, latest), request_timeout=5
+            )
+            self._arrived = sum(answer.result().offset for answer in answers.values())
+        return self._arrived
+
+    def wait_for_arrival(self, burst: int = 0) -> None:
+        """Writes so many, and returns as soon as another record arrives."""
+        self.write(burst)
+        before = self.arrived()
+        end_s = time.monotonic() + _DEADLINE_S
+        # Without a pause: the next moments are those in which events are under way.
+        while self.arrived() == before:
+            self.agent.require_running()
+            if time.monotonic() > end_s:
+                raise ServerFailedError(f"Nothing arrived.\n{self.agent.log_tail()}")
+            self.write(1)
+
+    def kill_node(self) -> None:
+        """SIGKILL; notes what the node left in its log."""
+        self.node.kill()
+        for chain in read_chains(self.node.commitlog):
+            self.chain_ends[chain.segment_id] = chain.end
+            self.records_behind += chain.records_behind
+
+    def events_in_segments(self, schema: commitlog.Schema, keyspace: str) -> dict[Source, bytes]:
+        """Every event of a keyspace in the segments that are archived or still in `cdc_raw`."""
+        found: dict[Source, bytes] = {}
+        # A segment may be archived meanwhile: then the second listing has it.
+        for segment in self.node.cdc_segments():
+            if segment.index_offset is not None:
+                limit = None if segment.is_completed else segment.index_offset
+                with suppress(FileNotFoundError):
+                    found |= _read(segment.path, schema, keyspace, limit)
+        for path in self.agent.archive.glob("CommitLog-*.log"):
+            found |= _read(path, schema, keyspace, None)
+        return found
+
+
+def _read(
+    path: Path, schema: commitlog.Schema, keyspace: str, limit: int | None
+) -> Mapping[Source, bytes]:
+    reader = commitlog.SegmentReader(str(path))
+    found: dict[Source, bytes] = {}
+    while True:
+        batch = reader.read(
+            schema, _FORMAT, limit=limit, complete=limit is None, unknown_tables="skip"
+        )
+        if batch.gaps or batch.blocked is not None:
+            raise AssertionError(f"{path} has gaps {batch.gaps}, {batch.blocked}")
+        for topic, _, _, headers, _ in batch.messages(0, len(batch)):
+            if topic.startswith(f"kill.{keyspace}."):
+                values = dict(headers)
+                found[parse_source(values["cdc.source"].decode())] = values["cdc.id"]
+        if batch.stop == "end":
+            return found

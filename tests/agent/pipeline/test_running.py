@@ -127,7 +127,7 @@ def test_a_stop_ends_at_its_deadline_and_a_restart_repeats(make_rig: MakeRig) ->
     sink = TellingSink(automatic=False)
     rig = make_rig(sink=sink)
     log = rig.raw.completed(1, 1, 1, 1)
-    with running(rig, shutdown_timeout_ms=50) as run:
+    with running(rig, shutdown_timeout_ms=50):
         assert sink.wait_for(3)
         with sink.changed:
             sink.acknowledge(sink.waiting[:1])

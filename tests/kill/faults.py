@@ -99,7 +99,7 @@ FAULTS: Mapping[str, Callable[[Stage, Fault], None]] = {
     "restart the node": _restart_node,
 }
 # Starting a node takes longer than everything else; killing the agent is what this is about.
-_WEIGHTS = (6, 3, 2, 2, 1, 2, 1, 1, 1)
+_WEIGHTS = (5, 3, 2, 2, 1, 2, 2, 2, 1)
 # 0: after each acknowledgement. The longest: hardly ever, so much is repeated.
 _FLUSH_INTERVALS_MS = (0, 0, 1000, 60_000)
 

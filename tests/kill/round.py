@@ -35,7 +35,11 @@ class Report:
     events: int
     repeats: int
     largest_repeat: int
+    """By one killed agent."""
+    largest_window: int
+    """The same for agents that save their progress after each acknowledgement."""
     records_behind: int
+    """Whole records behind the last marker of a killed node."""
     tables: int
     rows: int
     problems: tuple[str, ...]
@@ -51,12 +55,13 @@ def run_round(stage: Stage, seed: int, keyspace: str, plan: Iterable[Fault], say
     started_s = time.monotonic()
     written, refused, behind = stage.written, stage.refused, stage.records_behind
     first_life = len(stage.agent.lives) - 1
-    tables = random_tables(seed, keyspace=keyspace)
+    tables = random_tables(seed, keyspace=keyspace, release=stage.release)
     for statement in schema_statements(tables):
         stage.node.execute(statement)
     stage.node.execute(f"CREATE TABLE {keyspace}.{_LAST} (id int PRIMARY KEY) WITH cdc = true")
     topics = [f"kill.{table.full_name}" for table in tables] + [f"kill.{keyspace}.{_LAST}"]
-    stage.use(cycle(random_writes(seed, _DIFFERENT_WRITES, keyspace=keyspace)), topics)
+    writes = random_writes(seed, _DIFFERENT_WRITES, keyspace=keyspace, release=stage.release)
+    stage.use(cycle(writes), topics)
 
     for fault in plan:
         say(f"writing until {fault.after_records} more records arrive")
@@ -138,6 +143,7 @@ def _report(
         *(f"{path.name} is in quarantine" for path in stage.agent.quarantine.glob("*")),
     ]
     events = len({arrival.source for arrival in arrivals})
+    ended = [life for life in lives[first_life:] if life.end != "running"]
     return Report(
         seed=seed,
         seconds=time.monotonic() - started_s,
@@ -145,7 +151,10 @@ def _report(
         refused=refused,
         events=events,
         repeats=len(arrivals) - events,
-        largest_repeat=max(list(risked.values())[first_life:], default=0),
+        largest_repeat=max((risked[life.number] for life in ended), default=0),
+        largest_window=max(
+            (risked[life.number] for life in ended if life.flush_interval_ms == 0), default=0
+        ),
         records_behind=records_behind,
         tables=compared.tables,
         rows=compared.rows,

@@ -15,7 +15,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 
 import commitlog
 from tests.harness.cassandra import CassandraNode
-from tests.harness.cassandra_settings import NodeSettings
+from tests.harness.cassandra_settings import NodeSettings, release
 from tests.harness.errors import ServerFailedError
 from tests.harness.kafka import KafkaBroker
 from tests.kill.agent import Agent
@@ -36,10 +36,19 @@ class Stage:
     `records_behind` counts the whole records behind them.
     """
 
-    def __init__(self, directory: Path, random: Random) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        random: Random,
+        *,
+        version: str = "5.0.9",
+        compression: str | None = None,
+    ) -> None:
         self.random = random
-        settings = NodeSettings(commitlog_sync_period_ms=500, heap_mib=768)
-        self.node = CassandraNode(directory / "node", settings=settings)
+        settings = NodeSettings(
+            commitlog_sync_period_ms=500, heap_mib=768, commitlog_compression=compression
+        )
+        self.node = CassandraNode(directory / "node", version=version, settings=settings)
         self.broker = KafkaBroker(directory / "kafka")
         self.agent = Agent(
             directory / "agent", node_yaml=self.node.yaml, bootstrap=self.broker.bootstrap
@@ -52,6 +61,10 @@ class Stage:
         self._arrived = 0
         self._topics: list[TopicPartition] = []
         self._writes: Iterator[Write] = iter(())
+
+    @property
+    def release(self) -> tuple[int, int]:
+        return release(self.node.version)
 
     def __enter__(self) -> Self:
         try:
@@ -138,6 +151,15 @@ class Stage:
         for chain in read_chains(self.node.commitlog):
             self.chain_ends[chain.segment_id] = chain.end
             self.records_behind += chain.records_behind
+
+    def forget(self, keyspace: str) -> None:
+        """Makes room: drops a keyspace, its topics and the archive, all of which is delivered."""
+        self.node.execute(f"DROP KEYSPACE {keyspace}")
+        topics = {place.topic for place in self._topics}
+        for answer in self.broker.admin().delete_topics(list(topics)).values():
+            answer.result(60)
+        for path in self.agent.archive.iterdir():
+            path.unlink(missing_ok=True)
 
     def events_in_segments(self, schema: commitlog.Schema, keyspace: str) -> dict[Source, bytes]:
         """Every event of a keyspace in the segments that are archived or still in `cdc_raw`."""

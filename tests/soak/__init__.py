@@ -1,0 +1,1 @@
+"""The kill test for hours: `make soak ARGS='--minutes 60'`."""

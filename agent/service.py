@@ -42,7 +42,8 @@ class AgentService:
         self._holder = holder
         self._sink = sink
         self._metrics = AgentMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
-        self._metrics.raw_limit_bytes.set(_raw_limit_bytes(config))
+        raw_limit_bytes = _raw_limit_bytes(config)
+        self._metrics.raw_limit_bytes.set(raw_limit_bytes)
         self._metrics.quarantine_limit_bytes.set(config.properties.quarantine_max_bytes)
         self._status = AgentStatus(
             __version__,
@@ -50,6 +51,7 @@ class AgentService:
             self._metrics,
             config.properties.quarantine_max_bytes,
             config.cdc_raw_directory,
+            raw_limit_bytes,
         )
         properties = config.properties
         self._server = HttpServer(self._status, properties.http_host, properties.http_port)
@@ -95,6 +97,7 @@ class AgentService:
         stored = store.load()
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
+            self._status.note_offsets(stored.recovered_from_previous)
         event_format = EventFormat(
             topic_prefix=properties.topic_prefix,
             cluster=identity.cluster_name,

@@ -15,6 +15,9 @@ SERVICE_NAME = "cdc-sidecar-cassandra"
 _STALLED_S = 120.0
 """A turn is never this long unless the disk or the sink's client hangs."""
 
+_NEARLY_FULL = 0.9
+"""Of what the node lets `cdc_raw` grow to."""
+
 
 class AgentStatus:
     """Looks at the pipeline and the schema from the server's threads; never waits."""
@@ -26,21 +29,29 @@ class AgentStatus:
         metrics: AgentMetrics,
         quarantine_max_bytes: int,
         cdc_raw_directory: Path,
+        raw_limit_bytes: int = 0,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` gives seconds and is the pipeline's."""
+        """`raw_limit_bytes` is 0 where nothing tells; `clock` gives seconds and is the
+        pipeline's."""
         self._version = version
         self._holder = holder
         self._metrics = metrics
         self._quarantine_max_bytes = quarantine_max_bytes
         self._directory = cdc_raw_directory
+        self._raw_limit_bytes = raw_limit_bytes
+        self._offset_note = ""
         self._clock = clock
         self._pipeline: Pipeline | None = None
 
     def attach(self, pipeline: Pipeline) -> None:
         """From now on there is something to tell."""
         self._pipeline = pipeline
+
+    def note_offsets(self, sentence: str) -> None:
+        """What a person should know about the progress that was found at the start."""
+        self._offset_note = sentence
 
     def wake(self) -> None:
         """The schema changed: the pipeline should see it."""
@@ -123,7 +134,9 @@ class AgentStatus:
         )
         yield self._raw(view)
         yield Component(
-            "offsets", not view.save_trouble, view.save_trouble or "progress is saved as it is made"
+            "offsets",
+            not view.save_trouble,
+            view.save_trouble or self._offset_note or "progress is saved as it is made",
         )
         yield Component(
             "quarantine",
@@ -135,6 +148,7 @@ class AgentStatus:
     def _raw(self, view: View) -> Component:
         details: dict[str, object] = {
             "bytes": view.raw_bytes,
+            "limit_bytes": self._raw_limit_bytes or None,
             "lag_bytes": view.lag_bytes,
             "lag_s": round(view.lag_s, 3),
             "segments": {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase},
@@ -144,7 +158,16 @@ class AgentStatus:
             return Component("cdc_raw", False, sentence + view.hold.sentence, details)
         if view.look_trouble:
             return Component("cdc_raw", False, view.look_trouble, details)
+        if view.refused_files:
+            details["no_segments"] = view.refused_files[:5]
         if view.watch_trouble:
             # Rescans go on, so nothing is lost: it only takes longer.
             details["watch"] = view.watch_trouble
+        if self._raw_limit_bytes and view.raw_bytes >= _NEARLY_FULL * self._raw_limit_bytes:
+            sentence = (
+                f"{self._directory} has {view.raw_bytes} of {self._raw_limit_bytes} bytes; when it "
+                "is full, the node refuses writes or drops segments unread. See that events are "
+                "delivered, or raise cdc_total_space."
+            )
+            return Component("cdc_raw", False, sentence, details)
         return Component("cdc_raw", True, f"{self._directory} is followed", details)

@@ -18,10 +18,10 @@ def record(folder: Path, scratch: Path) -> str:
     """`node1`, `node2`, `node3` under `folder`; every write at ALL through another node."""
     new_folder(folder)
     settings = NodeSettings(heap_mib=384)
-    schema_texts = schema_statements(random_tables(_SEED), replication_factor=3)
+    tables = schema_statements(random_tables(_SEED), replication_factor=3)
     writes = random_statements(_SEED, _STATEMENTS)
     with CassandraCluster(scratch / "cluster", settings=settings) as cluster:
-        for text in schema_texts:
+        for text in tables:
             cluster.nodes[0].execute(text)
         sessions = [node.session() for node in cluster.nodes]
         for number, text in enumerate(writes):
@@ -33,6 +33,6 @@ def record(folder: Path, scratch: Path) -> str:
         for number, node in enumerate(cluster.nodes, 1):
             target = new_folder(folder / f"node{number}")
             write_segments(target, [each.path for each in node.cdc_segments() if each.is_completed])
-            write_texts(target, schema, writes)
+            write_texts(target, schema, [*tables, *writes])
             updates.append(write_dump(target))
     return f"updates by node: {', '.join(map(str, updates))}"

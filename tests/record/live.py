@@ -18,7 +18,8 @@ def record(folder: Path, scratch: Path, compression: str | None) -> str:
     settings = NodeSettings(commitlog_compression=compression, commitlog_sync_period_ms=400)
     writes = random_statements(_SEED, _SNAPSHOTS * _STATEMENTS_A_SNAPSHOT)
     with CassandraNode(scratch / "node", settings=settings) as node:
-        for statement in schema_statements(random_tables(_SEED)):
+        tables = schema_statements(random_tables(_SEED))
+        for statement in tables:
             node.execute(statement)
         schema = node.describe_schema()
         for number in range(_SNAPSHOTS):
@@ -31,5 +32,5 @@ def record(folder: Path, scratch: Path, compression: str | None) -> str:
         node.stop()
         segments = [each.path for each in node.cdc_segments() if each.is_completed]
         write_segments(folder, segments)
-        write_texts(folder, schema, writes)
+        write_texts(folder, schema, [*tables, *writes])
     return f"{write_dump(folder)} updates, {_SNAPSHOTS} snapshots"

@@ -71,7 +71,10 @@ class EventFormat:
         all_tables: bool = False,
     ) -> EventFormat:
         """`include` and `exclude` are regular expressions over `keyspace.table`, matched whole.
-        `all_tables` publishes tables without `cdc = true` too (for `agent dump`)."""
+        `all_tables` publishes tables without `cdc = true` too (for `agent dump`). Raises
+        ValueError for a pattern that is none."""
+    def admits(self, keyspace: str, table: str) -> bool:
+        """Whether `include` and `exclude` let a table pass."""
 
 @final
 class Descriptor:

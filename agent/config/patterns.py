@@ -1,25 +1,30 @@
-"""Regular expressions over `keyspace.table`."""
+"""Regular expressions over `keyspace.table`, as the reader understands them."""
 
-import re
 from collections.abc import Iterable
+
+from commitlog import EventFormat
 
 
 def compiled_alone(expressions: tuple[str, ...]) -> tuple[str, ...]:
     """The expressions as they are. Raises ValueError for one that is none."""
     for expression in expressions:
         try:
-            re.compile(expression)
-        except re.error as error:
+            _filter((expression,), ())
+        except ValueError as error:
             raise ValueError(
                 f"must be regular expressions, separated by commas; {expression!r} is none "
-                f"({error})"
+                f"({str(error).splitlines()[-1]})"
             ) from error
     return expressions
 
 
 def is_published(table: str, include: Iterable[str], exclude: Iterable[str]) -> bool:
-    """Whether the lists let `keyspace.table` pass; the same rule as the reader's."""
-    included = list(include)
-    if included and not any(re.fullmatch(expression, table) for expression in included):
-        return False
-    return not any(re.fullmatch(expression, table) for expression in exclude)
+    """Whether the lists let `keyspace.table` pass."""
+    keyspace, _, name = table.partition(".")
+    return _filter(include, exclude).admits(keyspace, name)
+
+
+def _filter(include: Iterable[str], exclude: Iterable[str]) -> EventFormat:
+    return EventFormat(
+        topic_prefix="", cluster="", node_id="", include=tuple(include), exclude=tuple(exclude)
+    )

@@ -57,6 +57,10 @@ impl EventFormat {
             tables,
         })))
     }
+
+    fn admits(&self, keyspace: &str, table: &str) -> bool {
+        self.0.tables.admits(keyspace, table)
+    }
 }
 
 fn unknown(argument: &str, value: &str) -> PyErr {

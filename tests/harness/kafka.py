@@ -170,6 +170,8 @@ class KafkaBroker:
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed" if committed_only else "read_uncommitted",
                 "enable.partition.eof": True,
+                "fetch.wait.max.ms": 10,
+                "fetch.queue.backoff.ms": 10,
                 "log_level": 0,
             }
         )
@@ -192,7 +194,8 @@ class KafkaBroker:
     def _format(self) -> None:
         cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         tool = "kafka.tools.StorageTool"
-        arguments = ("--config", "server.properties", "--cluster-id", cluster_id)
+        # An id may begin with a hyphen, so it is no word of its own.
+        arguments = ("--config", "server.properties", f"--cluster-id={cluster_id}")
         done = subprocess.run(
             self._java(tool, "format", *arguments, "--ignore-formatted"),
             cwd=self.directory,

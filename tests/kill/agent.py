@@ -104,7 +104,7 @@ class Agent:
     def wait_until_drained(self, deadline_s: float) -> None:
         wait_until(
             self.has_drained,
-            f"the agent to drain; it says {self._ask('/health')}",
+            "the agent to drain",
             deadline_s=deadline_s,
             process=self._process,
         )

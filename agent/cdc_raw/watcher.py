@@ -21,6 +21,8 @@ from watchdog.observers.api import BaseObserver
 from agent.cdc_raw.names import parse_idx_name, parse_log_name
 
 logger = logging.getLogger(__name__)
+# It calls the end of a watch an error. Overflows are said by another logger of watchdog.
+logging.getLogger("watchdog.observers.inotify").setLevel(logging.CRITICAL)
 
 # Closed: an idx was written. Created: a link was made or a file moved in. Never "opened" or "closed
 # unwritten": every look would wake the next one.

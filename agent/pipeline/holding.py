@@ -61,20 +61,19 @@ class Step(Enum):
 class Holding:
     """The hold that goes on, and what was given up. Pure: times come from outside, in seconds.
 
-    Tables and columns that were waited for in vain are passed over at once until the schema
-    changes: one dropped table must not hold every record anew.
+    Tables and columns that were waited for in vain are passed over at once from then on: one
+    dropped table must not hold every record anew. When the schema learns them they hold no more.
     """
 
     def __init__(self, hold_max_s: float) -> None:
         self._hold_max_s = hold_max_s
         self._last: Hold | None = None
         self._given_up: set[Missing] = set()
-        self._given_up_with: Schema | None = None
         self.hold: Hold | None = None
 
-    def is_given_up(self, blocked: Blocked, schema: Schema) -> bool:
+    def is_given_up(self, blocked: Blocked) -> bool:
         """True when the record is to be passed over."""
-        return schema is self._given_up_with and _missing(blocked) in self._given_up
+        return _missing(blocked) in self._given_up
 
     def begin_blocked(
         self, name: SegmentName, blocked: Blocked, schema: Schema, now_s: float
@@ -114,15 +113,11 @@ class Holding:
         """Reading goes on; the same obstacle would go on with its time."""
         self._last, self.hold = self.hold, None
 
-    def give_up(self, schema: Schema) -> None:
+    def give_up(self) -> None:
         """The hold has lasted too long."""
         hold, self.hold, self._last = self.hold, None, None
-        if hold is None or hold.missing is None:
-            return
-        if schema is not self._given_up_with:
-            self._given_up = set()
-            self._given_up_with = schema
-        self._given_up.add(hold.missing)
+        if hold is not None and hold.missing is not None:
+            self._given_up.add(hold.missing)
 
     def due_in_s(self, now_s: float) -> float | None:
         """When something is to be done about the hold; None without one."""

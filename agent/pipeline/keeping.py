@@ -71,6 +71,11 @@ class Keeping:
                 ledger = ledger.finished(name)
         self.ledger = ledger.trimmed(present)
 
+    def save_last(self) -> bool:
+        """Stores the progress at the end, whatever happened before; True when that worked."""
+        self._next_save_s = self._clock()
+        return self.save()
+
     def save(self, *, at_once: bool = False) -> bool:
         """Stores the progress when that is due; True when all of it is stored.
 

@@ -32,7 +32,7 @@ from agent.segments import Ledger, Read, begin, looked
 from agent.segments.state import Segment, acknowledged, read
 from agent.transfer import Transfer
 from commitlog import Schema
-from sidecar.errors import SinkRestartError
+from sidecar.errors import SidecarError, SinkRestartError
 from sidecar.lifecycle import Stop
 from sidecar.logs import fields
 from sidecar.sinks.base import Sink
@@ -233,7 +233,7 @@ class Pipeline:
         if blocked is None:
             if order.complete and batch.stop == "end":
                 self._close_reader(name)
-        elif self._holding.is_given_up(blocked, schema):
+        elif self._holding.is_given_up(blocked):
             self._skip = (name, Missing(blocked.table_id, blocked.column))
         else:
             hold = self._holding.begin_blocked(name, blocked, schema, self._clock())
@@ -315,7 +315,7 @@ class Pipeline:
                 return False
             self._close_reader(hold.name)
             self._change(hold.name, is_unreadable=True)
-        self._holding.give_up(hold.schema)
+        self._holding.give_up()
         self._change(hold.name, is_held=False)
         logger.warning(
             "a segment was held for too long; what cannot be read is given up",
@@ -365,7 +365,7 @@ class Pipeline:
     def _close_sink(self, deadline_s: float) -> None:
         try:
             self._delivery.close(deadline_s)
-        except SinkRestartError as error:
+        except SidecarError as error:
             logger.warning("the sink did not close cleanly", extra=fields(reason=str(error)))
 
     def _advance(self) -> bool:
@@ -433,8 +433,8 @@ class Pipeline:
         try:
             self._close_sink(deadline_s)
             self._advance()
+            self._keeping.save_last()
             self._let_go()
-            self._keeping.save(at_once=True)
         finally:
             self._show()
             self._looking.close()

@@ -88,6 +88,16 @@ def test_offsets_that_cannot_be_saved_do_not_stop_delivery(rig: Rig) -> None:
     assert rig.raw.names() == set()
 
 
+def test_progress_is_saved_at_the_end_although_it_failed_before(rig: Rig) -> None:
+    log = rig.raw.segment(1, 2)
+    rig.raw.index(log, log.end)
+    rig.store.is_failing = True
+    rig.settle()
+    rig.store.is_failing = False
+    rig.pipeline._close(0.0)
+    assert rig.store.values[log.name.log] == str(log.end)
+
+
 def test_without_stored_progress_a_restart_repeats(rig: Rig) -> None:
     log = rig.raw.completed(1, 5)
     rig.store.is_failing = True
@@ -159,6 +169,26 @@ def test_a_hold_that_expires_is_passed_over_and_the_segment_kept(make_rig: MakeR
     text = rig.metrics.delivery.render().decode()
     assert 'cdc_quarantined_total{reason="unknown_schema"} 3.0' in text
     assert 'cdc_segments_finished_total{way="quarantined"} 1.0' in text
+
+
+def test_what_was_given_up_is_not_waited_for_again(make_rig: MakeRig) -> None:
+    rig = make_rig(hold_max_ms=10_000)
+    rig.raw.completed(1).add(1, table="ks.dropped")
+    rig.settle()
+    rig.pass_time(10)
+    rig.schema.schema = rig.raw.schema("ks.t", "ks.other")
+    log = rig.raw.completed(2, 1)
+    log.add(1, table="ks.dropped")
+    log.add(1, table="ks.other")
+    rig.settle()
+    assert rig.view.hold is None
+    assert rig.raw.names() == set()
+    assert len(rig.collect()) == 2
+    rig.schema.schema = rig.raw.schema("ks.t", "ks.dropped")
+    back = rig.raw.completed(3)
+    back.add(2, table="ks.dropped")
+    rig.settle()
+    assert rig.collect()[2:] == back.ids()
 
 
 def test_without_hold_time_the_schema_is_asked_once(make_rig: MakeRig) -> None:

@@ -54,7 +54,7 @@ class SidecarProperties(Properties):
     )
     inflight_max_bytes: ByteSize = prop(
         "inflight.max.bytes",
-        default=32 << 20,
+        default=16 << 20,
         ge=1,
         doc="Keys and values of such events.",
     )

@@ -4,7 +4,6 @@ SIGTERM or SIGINT asks the service to stop within the deadline; a second signal 
 once by the signal's own action. Progress is durable at any moment, so that loses nothing.
 """
 
-import gc
 import logging
 import os
 import select
@@ -24,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _GRACE_S = 5.0
-_COLLECT_AFTER_ALLOCATIONS = 200_000
 
 
 class Stop:
@@ -94,7 +92,6 @@ def run(
     When the service does not end within the deadline and a grace of five seconds, `exit_now` ends
     the process with code 1.
     """
-    _relax_garbage_collection()
     stop = Stop(shutdown_timeout_ms)
     ended = threading.Event()
     guard = threading.Thread(
@@ -110,14 +107,6 @@ def run(
         stop.request()
         guard.join()
         stop.close()
-
-
-def _relax_garbage_collection() -> None:
-    """Look for reference cycles seldom: each event is several small tuples that are in none, and
-    with the usual threshold a quarter of the sending thread's time goes into looking at them."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER_ALLOCATIONS, 10, 10)
 
 
 def exit_code(work: Callable[[], None]) -> int:

@@ -5,6 +5,7 @@ one segment, keeps them in memory and sends them over and over until COUNT are s
 values, headers and partitions, the same settings of the client, and a callback for each message.
 """
 
+import gc
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ def main() -> None:
     # Without the client's remarks on a broker that has just started.
     producer = Producer({**settings.config, "log_level": "3"})
     acknowledgements = Acknowledgements()
+    # No time for looking at the messages again and again.
+    gc.freeze()
     send(producer, messages, int(partitions), int(count), acknowledgements)
     producer.flush()
     if acknowledgements.failed:

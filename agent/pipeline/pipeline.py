@@ -16,6 +16,7 @@ from functools import partial
 from agent.cdc_raw import SegmentName
 from agent.metrics import UNREADABLE, VANISHED, AgentMetrics
 from agent.pipeline.delivering import Delivery
+from agent.pipeline.garbage import rare_collection
 from agent.pipeline.holding import Holding, Missing, Step
 from agent.pipeline.keeping import Keeping, OffsetStore
 from agent.pipeline.leaving import Leaving
@@ -126,10 +127,11 @@ class Pipeline:
         waits for it. Progress is saved in every case.
         """
         try:
-            while not stop.requested:
-                if not self.turn():
-                    self._wakeup.wait(self._pause_s(), stop.fileno())
-            self._drain(stop)
+            with rare_collection():
+                while not stop.requested:
+                    if not self.turn():
+                        self._wakeup.wait(self._pause_s(), stop.fileno())
+                self._drain(stop)
         finally:
             self._close(stop.remaining_s if stop.requested else 0.0)
 

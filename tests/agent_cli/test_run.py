@@ -67,8 +67,10 @@ def test_a_table_that_comes_late_is_waited_for(site: Site) -> None:
     with running(site) as process:
         process.wait_until(
             "the hold",
-            lambda: (health := process.health()) is not None
-            and any(str(OTHER_ID) in sentence for sentence in health.sentences.values()),
+            lambda: (
+                (health := process.health()) is not None
+                and any(str(OTHER_ID) in sentence for sentence in health.sentences.values())
+            ),
             DEADLINE_S,
         )
         health = process.health()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 
 import commitlog
@@ -11,7 +11,7 @@ from tests.kill import checks
 from tests.kill.agent import WINDOW_EVENTS
 from tests.kill.arrivals import take_in
 from tests.kill.faults import Fault, strike
-from tests.kill.stage import Stage
+from tests.kill.stage import Counts, Stage
 from tests.merge.comparison import compare
 from tests.merge.writes import SHORT_TTL_S, random_writes
 from tests.workloads import random_tables, schema_statements
@@ -19,6 +19,8 @@ from tests.workloads import random_tables, schema_statements
 _DIFFERENT_WRITES = 20_000
 _DEADLINE_S = 600.0
 _MAX_SHOWN = 10
+# Progress stands between mutations, so the one that is half acknowledged is repeated too.
+_MUTATION_EVENTS = 20
 _LAST = "last_write"
 
 Say = Callable[[str], None]
@@ -30,16 +32,13 @@ class Report:
 
     seed: int
     seconds: float
-    written: int
-    refused: int
+    counts: Counts
     events: int
     repeats: int
     largest_repeat: int
     """By one killed agent."""
     largest_window: int
     """The same for agents that save their progress after each acknowledgement."""
-    records_behind: int
-    """Whole records behind the last marker of a killed node."""
     tables: int
     rows: int
     problems: tuple[str, ...]
@@ -53,8 +52,7 @@ class Report:
 def run_round(stage: Stage, seed: int, keyspace: str, plan: Iterable[Fault], say: Say) -> Report:
     """Makes ten tables, writes and strikes, drains and compares."""
     started_s = time.monotonic()
-    written, refused, behind = stage.written, stage.refused, stage.records_behind
-    first_life = len(stage.agent.lives) - 1
+    before, first_life = replace(stage.counts), len(stage.agent.lives) - 1
     tables = random_tables(seed, keyspace=keyspace, release=stage.release)
     for statement in schema_statements(tables):
         stage.node.execute(statement)
@@ -71,25 +69,46 @@ def run_round(stage: Stage, seed: int, keyspace: str, plan: Iterable[Fault], say
     say("draining")
     _drain(stage, keyspace)
     say("comparing")
-    return _report(
-        stage,
-        seed,
-        keyspace,
-        topics,
-        started_s=started_s,
-        written=stage.written - written,
-        refused=stage.refused - refused,
-        records_behind=stage.records_behind - behind,
-        first_life=first_life,
+    arrivals, merged = take_in(stage.broker.consume_all(*topics))
+    schema = commitlog.Schema.from_cql(stage.node.describe_schema())
+    compared = compare(stage.node.session(), merged, [keyspace])
+    lives = stage.agent.lives
+    risked = checks.at_risk(arrivals, lives)
+    problems = [
+        *compared.differences,
+        *checks.differing_ids(arrivals),
+        *checks.misplaced(arrivals),
+        *checks.out_of_order(arrivals, lives),
+        *checks.repeats_of_stored(arrivals, lives),
+        *checks.beyond_window(risked, lives, WINDOW_EVENTS + _MUTATION_EVENTS),
+        *checks.behind_the_chain(arrivals, stage.chain_ends),
+        *checks.incomplete(arrivals, stage.events_in_segments(schema, keyspace)),
+        *(f"{path.name} is in quarantine" for path in stage.agent.quarantine.glob("*")),
+    ]
+    events = len({arrival.source for arrival in arrivals})
+    ended = [life for life in lives[first_life:] if life.end != "running"]
+    return Report(
+        seed=seed,
+        seconds=time.monotonic() - started_s,
+        counts=stage.counts.since(before),
+        events=events,
+        repeats=len(arrivals) - events,
+        largest_repeat=max((risked[life.number] for life in ended), default=0),
+        largest_window=max(
+            (risked[life.number] for life in ended if life.flush_interval_ms == 0), default=0
+        ),
+        tables=compared.tables,
+        rows=compared.rows,
+        problems=tuple(problems),
     )
 
 
 def _write_until_arrived(stage: Stage, records: int) -> None:
     """Writes on; when far ahead of what arrives, waits for it."""
-    most = stage.written + 2 * (records - stage.arrived()) + 2000
+    most = stage.counts.written + 2 * (records - stage.arrived()) + 2000
     while stage.arrived() < records:
         stage.agent.require_running()
-        if stage.written > most:
+        if stage.counts.written > most:
             wait_until(
                 lambda: stage.arrived() >= records,
                 f"{records} records\n{stage.agent.log_tail()}",
@@ -110,53 +129,3 @@ def _drain(stage: Stage, keyspace: str) -> None:
     )
     stage.agent.wait_until_drained(_DEADLINE_S)
     wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
-
-
-def _report(
-    stage: Stage,
-    seed: int,
-    keyspace: str,
-    topics: list[str],
-    *,
-    started_s: float,
-    written: int,
-    refused: int,
-    records_behind: int,
-    first_life: int,
-) -> Report:
-    arrivals, tables = take_in(stage.broker.consume_all(*topics))
-    schema = commitlog.Schema.from_cql(stage.node.describe_schema())
-    compared = compare(stage.node.session(), tables, [keyspace])
-    lives = stage.agent.lives
-    risked = checks.at_risk(arrivals, lives)
-    # A read goes on while the window has room for it, and ends with a whole mutation.
-    window_events = WINDOW_EVENTS + WINDOW_EVENTS // 4
-    problems = [
-        *compared.differences,
-        *checks.differing_ids(arrivals),
-        *checks.misplaced(arrivals),
-        *checks.out_of_order(arrivals, lives),
-        *checks.repeats_of_stored(arrivals, lives),
-        *checks.beyond_window(risked, lives, window_events),
-        *checks.behind_the_chain(arrivals, stage.chain_ends),
-        *checks.incomplete(arrivals, stage.events_in_segments(schema, keyspace)),
-        *(f"{path.name} is in quarantine" for path in stage.agent.quarantine.glob("*")),
-    ]
-    events = len({arrival.source for arrival in arrivals})
-    ended = [life for life in lives[first_life:] if life.end != "running"]
-    return Report(
-        seed=seed,
-        seconds=time.monotonic() - started_s,
-        written=written,
-        refused=refused,
-        events=events,
-        repeats=len(arrivals) - events,
-        largest_repeat=max((risked[life.number] for life in ended), default=0),
-        largest_window=max(
-            (risked[life.number] for life in ended if life.flush_interval_ms == 0), default=0
-        ),
-        records_behind=records_behind,
-        tables=compared.tables,
-        rows=compared.rows,
-        problems=tuple(problems),
-    )

@@ -4,12 +4,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Any, Self
 
-from cassandra import InvalidRequest
+from cassandra import InvalidRequest, OperationTimedOut, ReadTimeout, WriteTimeout
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
@@ -29,11 +30,31 @@ _TOPIC_PARTITIONS = 3
 _FORMAT = commitlog.EventFormat(topic_prefix="kill", cluster="lab", node_id="node")
 
 
+@dataclass(slots=True)
+class Counts:
+    """What has happened so far."""
+
+    written: int = 0
+    refused: int = 0
+    """Statements that name a place which a list does not have."""
+    unanswered: int = 0
+    """Statements that the node did not answer in time; they may be written or not."""
+    records_behind: int = 0
+    """Whole records behind the last marker of a killed node."""
+
+    def since(self, earlier: "Counts") -> "Counts":
+        return Counts(
+            self.written - earlier.written,
+            self.refused - earlier.refused,
+            self.unanswered - earlier.unanswered,
+            self.records_behind - earlier.records_behind,
+        )
+
+
 class Stage:
     """`with Stage(directory) as stage:` starts node, broker and agent, and ends them all.
 
-    `chain_ends` has the logical end of every segment that a killed node left;
-    `records_behind` counts the whole records behind them.
+    `chain_ends` has the logical end of every segment that a killed node left.
     """
 
     def __init__(
@@ -53,11 +74,9 @@ class Stage:
         self.agent = Agent(
             directory / "agent", node_yaml=self.node.yaml, bootstrap=self.broker.bootstrap
         )
-        self.written = 0
-        self.refused = 0
+        self.counts = Counts()
         self.faults: Counter[str] = Counter()
         self.chain_ends: dict[int, int] = {}
-        self.records_behind = 0
         self._arrived = 0
         self._topics: list[TopicPartition] = []
         self._writes: Iterator[Write] = iter(())
@@ -117,11 +136,14 @@ class Stage:
     def _take_answer(self, write: Write, future: Any) -> None:
         try:
             future.result()
-            self.written += 1
+            self.counts.written += 1
         except InvalidRequest:
             if not write.may_be_refused:
                 raise
-            self.refused += 1
+            self.counts.refused += 1
+        except (OperationTimedOut, ReadTimeout, WriteTimeout):
+            # A busy machine; whether it is written the comparison with SELECT will see.
+            self.counts.unanswered += 1
 
     def arrived(self) -> int:
         """Records in the topics; the last known number while the broker does not answer."""
@@ -150,7 +172,7 @@ class Stage:
         self.node.kill()
         for chain in read_chains(self.node.commitlog):
             self.chain_ends[chain.segment_id] = chain.end
-            self.records_behind += chain.records_behind
+            self.counts.records_behind += chain.records_behind
 
     def forget(self, keyspace: str) -> None:
         """Makes room: drops a keyspace, its topics and the archive, all of which is delivered."""

@@ -74,7 +74,7 @@ def _soak(
                 def say(what: str, number: int = number) -> None:
                     left_min = max(0.0, end_s - time.monotonic()) / 60
                     status.update(
-                        f"round {number}: {what} · {stage.written:,} written · "
+                        f"round {number}: {what} · {stage.counts.written:,} written · "
                         f"{stage.faults.total()} faults · {left_min:.0f} min left"
                     )
 
@@ -93,8 +93,8 @@ def _soak(
 def _line(number: int, report: Report) -> str:
     return (
         f"round {number}: seed {report.seed}, {report.seconds:.0f} s, "
-        f"{report.events:,} events of {report.written:,} statements, {report.repeats:,} repeats, "
-        f"{len(report.problems)} problems"
+        f"{report.events:,} events of {report.counts.written:,} statements, "
+        f"{report.repeats:,} repeats, {len(report.problems)} problems"
     )
 
 
@@ -112,8 +112,8 @@ def _summary(reports: list[Report]) -> Table:
         table.add_column(column, justify="right")
     rows = [
         (
-            *(report.seconds, report.written, report.events, report.repeats),
-            *(report.largest_repeat, report.largest_window, report.records_behind),
+            *(report.seconds, report.counts.written, report.events, report.repeats),
+            *(report.largest_repeat, report.largest_window, report.counts.records_behind),
             *(report.tables, report.rows, len(report.problems)),
         )
         for report in reports

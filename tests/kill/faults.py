@@ -69,14 +69,14 @@ def _kill_broker_then_agent(stage: Stage, fault: Fault) -> None:
 
 def _kill_node(stage: Stage, fault: Fault) -> None:
     """It forgets the last of what it acknowledged."""
-    stage.write(fault.meanwhile)
+    stage.write(_UNSYNCED + fault.meanwhile)
     stage.kill_node()
     stage.node.start()
 
 
 def _kill_node_and_agent(stage: Stage, fault: Fault) -> None:
     """The agent starts beside a node that is not there."""
-    stage.write(fault.meanwhile)
+    stage.write(_UNSYNCED + fault.meanwhile)
     stage.kill_node()
     stage.agent.kill()
     stage.agent.start(fault.flush_interval_ms)
@@ -98,6 +98,8 @@ FAULTS: Mapping[str, Callable[[Stage, Fault], None]] = {
     "kill the node and the agent": _kill_node_and_agent,
     "restart the node": _restart_node,
 }
+# Statements right before a node is killed: some are behind its last marker then.
+_UNSYNCED = 100
 # Starting a node takes longer than everything else; killing the agent is what this is about.
 _WEIGHTS = (5, 3, 2, 2, 1, 2, 2, 2, 1)
 # 0: after each acknowledgement. The longest: hardly ever, so much is repeated.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.harness.cache import REPOSITORY
 from tests.harness.cassandra_settings import NodeSettings
-from tests.record import cluster, kill, live, quickstart, workload
+from tests.record import cluster, kill, live, peer, quickstart, workload
 
 FIXTURES = REPOSITORY / "tests" / "fixtures"
 QUICKSTART = REPOSITORY / "examples" / "quickstart"
@@ -56,6 +56,10 @@ def _quickstart(wanted: Sequence[str], scratch: Path, done: Done) -> None:
     done("quickstart", f"{quickstart.record(QUICKSTART, scratch)} segments")
 
 
+def _peer(wanted: Sequence[str], scratch: Path, done: Done) -> None:
+    done("peer", peer.record(scratch))
+
+
 def _same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
@@ -94,4 +98,5 @@ RUNS = (
     _single("5.0/live", partial(live.record, compression=None)),
     _single("5.0/live-lz4", partial(live.record, compression=_LZ4)),
     _single("5.0/three-nodes", cluster.record),
+    Run(("peer",), _peer),
 )

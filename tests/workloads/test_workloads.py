@@ -88,6 +88,12 @@ def test_scenarios_are_functions_of_the_seed(name: str, release: tuple[int, int]
         assert not any("vector<" in statement for statement in found.schema)
 
 
+@pytest.mark.parametrize("release", [(3, 11), (4, 0), (4, 1), (5, 0)])
+def test_types_can_be_made_of_any_seed(release: tuple[int, int]) -> None:
+    for seed in range(100):
+        assert scenario("types", release, seed).statements
+
+
 def test_the_shop_is_the_same_every_time() -> None:
     assert shop.statements() == shop.statements()
     assert len(shop.page_view(3)[1]) > 100_000

@@ -173,7 +173,10 @@ def _keys(
     )
     values = [*EDGES.get(of.name, ())][:6] + [literal(rng, of, nulls=False) for _ in range(3)]
     # Empty partition keys are refused, and 5.0.9 fails on an empty map in a descending column.
-    values = [value for value in values if value not in ("''", "0x", "{}")]
+    refused = ("''", "0x", "{}")
+    values = [value for value in values if value not in refused]
+    while not values:
+        values = [value for value in (literal(rng, of, nulls=False),) if value not in refused]
     partition = rng.choice(values)
     for value in values:
         statements.append(

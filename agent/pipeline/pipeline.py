@@ -123,8 +123,8 @@ class Pipeline:
     def run(self, stop: Stop) -> None:
         """Takes turns until `stop` is requested, then drains within its deadline.
 
-        Raises what the sink raises when it cannot go on, and what ended the schema when a segment
-        waits for it. Progress is saved in every case.
+        Raises what the sink raises when it cannot go on, and what ended the schema. Progress is
+        saved in every case.
         """
         try:
             with rare_collection():
@@ -136,7 +136,10 @@ class Pipeline:
             self._close(stop.remaining_s if stop.requested else 0.0)
 
     def turn(self) -> bool:
-        """Does what can be done now; True when there was something."""
+        """Does what can be done now; True when there was something. Raises what ended the schema:
+        with a kept one it would go on until a table is new, and end then."""
+        if self._schema.fatal is not None:
+            raise self._schema.fatal
         worked = False
         try:
             worked |= self._look()
@@ -294,8 +297,6 @@ class Pipeline:
             self._holding.end()
             self._change(hold.name, is_held=False)
         elif step is Step.ASK:
-            if self._schema.fatal is not None:
-                raise self._schema.fatal
             self._holding.asked(self._clock())
             self._reading.refresh(partial(self._schema.refresh, hold.sentence))
         elif step is Step.GIVE_UP:

@@ -118,6 +118,18 @@ def test_wrong_credentials_end_with_exit_code_4(node: CassandraNode, site: Site)
     assert "wrong" not in done.errors
 
 
+def test_a_kept_schema_does_not_hide_wrong_credentials(node: CassandraNode, site: Site) -> None:
+    """An operator changes the password in the file by mistake and restarts the agent, which has
+    the schema of its last run."""
+    link = connection(node)
+    eventually(NodeSchema(link, SchemaHistory(site.offsets)).fetch, RefusedError, UnavailableError)
+    link.close()
+    done = agent("--config", configuration(node, site, "wrong"))
+    assert done.exit_code == 4
+    assert "cassandra.password" in done.errors
+    assert "Traceback" not in done.errors
+
+
 def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
     link = connection(node)
     eventually(link.facts, RefusedError, UnavailableError)

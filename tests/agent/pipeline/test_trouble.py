@@ -204,8 +204,11 @@ def test_without_hold_time_the_schema_is_asked_once(make_rig: MakeRig) -> None:
     assert len(rig.schema.asked) == 2
 
 
-def test_a_schema_that_will_never_come_ends_the_pipeline(rig: Rig) -> None:
-    rig.raw.completed(1).add(2, table="ks.new")
+@pytest.mark.parametrize("table", ["ks.t", "ks.new"])
+def test_a_schema_that_is_refused_ends_the_pipeline(rig: Rig, table: str) -> None:
+    """Also where nothing waits for it: with a kept schema nobody would see it until a table is
+    new."""
+    rig.raw.completed(1).add(2, table=table)
     rig.schema.fatal = RefusedError("Cassandra refuses the login")
     with pytest.raises(RefusedError):
         rig.settle()

@@ -22,6 +22,7 @@ RAW_LIMIT_BYTES = "cdc_raw_limit_bytes"
 HELD = "cdc_held"
 HELD_SECONDS = "cdc_held_seconds"
 QUARANTINE_BYTES = "cdc_quarantine_bytes"
+QUARANTINE_SEGMENTS = "cdc_quarantine_segments"
 QUARANTINE_LIMIT_BYTES = "cdc_quarantine_limit_bytes"
 SCHEMA_TABLES = "cdc_schema_tables"
 WATCHING = "cdc_watching"
@@ -64,9 +65,9 @@ class AgentMetrics:
         self.segments_finished = Counter(
             SEGMENTS_FINISHED, "Segments that left cdc_raw, by way.", ("way",), registry=registry
         )
-        self.read_segment = Gauge(READ_SEGMENT, "Segment that is read.", registry=registry)
+        self.read_segment = Gauge(READ_SEGMENT, "Segment that was read last.", registry=registry)
         self.read_position = Gauge(
-            READ_POSITION, "Logical position that is read in it.", registry=registry
+            READ_POSITION, "Logical position up to which it is read.", registry=registry
         )
         self.acknowledged_segment = Gauge(
             ACKNOWLEDGED_SEGMENT, "Segment of the last acknowledged position.", registry=registry
@@ -98,6 +99,11 @@ class AgentMetrics:
         self.quarantine_bytes = Gauge(
             QUARANTINE_BYTES, "Size of the quarantine.", registry=registry
         )
+        self.quarantine_segments = Gauge(
+            QUARANTINE_SEGMENTS,
+            "Segments of which it holds ranges or events that were not delivered.",
+            registry=registry,
+        )
         self.quarantine_limit_bytes = Gauge(
             QUARANTINE_LIMIT_BYTES, "Size that it may have.", registry=registry
         )
@@ -111,3 +117,13 @@ class AgentMetrics:
             self.segments_finished.labels(way)
         for phase in Phase:
             self.segments.labels(phase.value)
+
+    def reached(self, segment_id: int, position: int) -> None:
+        """A segment is read up to a position."""
+        self.read_segment.set(segment_id)
+        self.read_position.set(position)
+
+    def acknowledged(self, segment_id: int, position: int) -> None:
+        """A segment is acknowledged up to a position."""
+        self.acknowledged_segment.set(segment_id)
+        self.acknowledged_position.set(position)

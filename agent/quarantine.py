@@ -24,6 +24,8 @@ from agent.transfer.move import move, sync_directory
 ERROR = "error"
 
 _MAX_RANGES = 1000
+_REASON = ".reason.json"
+_EVENTS = ".events.ndjson"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,16 @@ class RefusedEvent:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much the quarantine holds, of how many segments."""
+
+    size_bytes: int = 0
+    """Of all files in the directory."""
+    segments: int = 0
+    """With ranges or events that were not delivered, whether the segment itself is there or not."""
+
+
 class Quarantine:
     """The directory, made when it is first needed. For one thread."""
 
@@ -83,16 +95,19 @@ class Quarantine:
         self.max_bytes = max_bytes
         self._agent_version = agent_version
 
-    def used_bytes(self) -> int:
-        """Sizes of all files in the directory."""
-        total = 0
+    def usage(self) -> Usage:
+        """Looks at the directory; it need not be there. Raises OSError."""
+        size_bytes = 0
+        segments: set[str] = set()
         try:
             with os.scandir(self.directory) as entries:
                 for entry in entries:
-                    total += _size_bytes(Path(entry.path))
+                    size_bytes += _size_bytes(Path(entry.path))
+                    if entry.name.endswith((_REASON, _EVENTS)) and not entry.name.startswith("."):
+                        segments.add(entry.name.removesuffix(_REASON).removesuffix(_EVENTS))
         except FileNotFoundError:
-            return 0
-        return total
+            return Usage()
+        return Usage(size_bytes, len(segments))
 
     def reason(self, name: SegmentName) -> Reason | None:
         """Why this segment is to be kept; None when it is not. Raises OSError."""
@@ -129,10 +144,10 @@ class Quarantine:
     def keep(self, name: SegmentName, events: Sequence[RefusedEvent]) -> bool:
         """Keeps events of a segment, durably; False when there is no room. Raises OSError."""
         lines = b"".join(_line(event, self._agent_version) for event in events)
-        if self.used_bytes() + len(lines) > self.max_bytes:
+        if self.usage().size_bytes + len(lines) > self.max_bytes:
             return False
         self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / f"{name.log}.events.ndjson"
+        path = self.directory / f"{name.log}{_EVENTS}"
         torn = b"" if _ends_with_line(path) else b"\n"
         _write_synced(path, torn + lines, "ab")
         sync_directory(self.directory)
@@ -142,7 +157,7 @@ class Quarantine:
         """Moves a segment in; False when there is no room. Either file may be missing. Raises
         OSError."""
         inside = self.directory / log.name
-        if self.used_bytes() - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
+        if self.usage().size_bytes - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
             return False
         self.directory.mkdir(parents=True, exist_ok=True)
         for source in (log, idx):
@@ -150,7 +165,7 @@ class Quarantine:
         return True
 
     def _reason_path(self, name: SegmentName) -> Path:
-        return self.directory / f"{name.log}.reason.json"
+        return self.directory / f"{name.log}{_REASON}"
 
 
 def _parsed(document: Mapping[str, object]) -> Reason:

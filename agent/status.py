@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, View
+from agent.quarantine import Usage
 from agent.schema import SchemaHolder
 from agent.segments import Phase
 from sidecar.http import Build, Component, Verdict
@@ -141,8 +142,12 @@ class AgentStatus:
         yield Component(
             "quarantine",
             not view.leave_trouble,
-            view.leave_trouble or f"{view.quarantine_bytes} bytes are kept",
-            {"bytes": view.quarantine_bytes, "max_bytes": self._quarantine_max_bytes},
+            view.leave_trouble or _quarantine_sentence(view.quarantine),
+            {
+                "bytes": view.quarantine.size_bytes,
+                "segments": view.quarantine.segments,
+                "max_bytes": self._quarantine_max_bytes,
+            },
         )
 
     def _raw(self, view: View) -> Component:
@@ -171,3 +176,9 @@ class AgentStatus:
             )
             return Component("cdc_raw", False, sentence, details)
         return Component("cdc_raw", True, f"{self._directory} is followed", details)
+
+
+def _quarantine_sentence(usage: Usage) -> str:
+    if not usage.segments:
+        return "nothing is kept"
+    return f"segments with ranges or events that were not delivered: {usage.segments}"

@@ -5,13 +5,13 @@ takes it out unread.
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
 from agent.pipeline.delivering import Refused
-from agent.quarantine import LostRange, Quarantine, RefusedEvent
+from agent.quarantine import LostRange, Quarantine, RefusedEvent, Usage
 from agent.transfer import Transfer
 from sidecar.logs import Repeated, fields
 
@@ -37,18 +37,24 @@ class Leaving:
         self._metrics = metrics
         self._repeated = Repeated(logger)
         self._troubles: dict[str, str] = {}
+        self._stuck: dict[SegmentName, str] = {}
 
     @property
     def trouble(self) -> str:
         """What does not work at the moment, in sentences; empty where all works."""
-        return " ".join(self._troubles.values())
+        return " ".join((*self._troubles.values(), *self._stuck_sentences()))
 
-    def quarantine_bytes(self) -> int:
-        """How full the quarantine is; 0 when it cannot be looked at."""
+    def usage(self) -> Usage:
+        """How full the quarantine is; nothing when it cannot be looked at."""
         try:
-            return self._quarantine.used_bytes()
+            return self._quarantine.usage()
         except OSError:
-            return 0
+            return Usage()
+
+    def forget_others(self, present: Collection[SegmentName]) -> None:
+        """Segments that are not `present` are gone: the node deletes them too."""
+        for name in self._stuck.keys() - set(present):
+            self._unstick(name)
 
     def record(self, name: SegmentName, ranges: Iterable[LostRange], reason: str) -> bool:
         """Puts ranges without events on record; False when that is not possible for now."""
@@ -101,7 +107,6 @@ class Leaving:
     def leave(self, name: SegmentName) -> bool:
         """Takes a finished segment out; False when it stays for now."""
         log, idx = self._directory / name.log, self._directory / name.idx
-        key = f"leave {name}"
         try:
             reason = self._quarantine.reason(name)
             if reason is None or not reason.ranges:
@@ -110,24 +115,35 @@ class Leaving:
             elif self._quarantine.take(name, log, idx):
                 way = KEPT
             else:
-                self._fail(
-                    key,
+                self._stick(
+                    name,
                     f"{name} stays in cdc_raw, because the quarantine "
                     f"{self._quarantine.directory} is full: look at the reasons there and "
                     "remove what is settled, or raise quarantine.max.bytes.",
                 )
                 return False
         except OSError as error:
-            self._fail(
-                key,
-                f"{name} cannot leave cdc_raw and is tried again: "
-                f"{error.filename or ''} {error.strerror or error}.",
-            )
+            self._stick(name, f"{name} cannot leave cdc_raw and is tried again: {_cause(error)}.")
             return False
-        self._mend(key)
+        self._unstick(name)
         self._metrics.segments_finished.labels(way).inc()
         logger.info("segment finished", extra=fields(segment=name, way=way))
         return True
+
+    def _stuck_sentences(self) -> Iterator[str]:
+        """What keeps one segment mostly keeps those behind it, so one stands for all."""
+        if self._stuck:
+            yield self._stuck[min(self._stuck)]
+        if len(self._stuck) > 1:
+            yield f"{len(self._stuck)} finished segments are in cdc_raw in all."
+
+    def _stick(self, name: SegmentName, sentence: str) -> None:
+        self._stuck[name] = sentence
+        self._repeated.say("leave", sentence, segments=len(self._stuck))
+
+    def _unstick(self, name: SegmentName) -> None:
+        if self._stuck.pop(name, None) is not None and not self._stuck:
+            self._repeated.over("leave", "Finished segments leave cdc_raw again.")
 
     def _fail(self, key: str, sentence: str) -> None:
         self._troubles[key] = sentence
@@ -135,4 +151,9 @@ class Leaving:
 
     def _mend(self, key: str) -> None:
         if self._troubles.pop(key, None) is not None:
-            self._repeated.over(key, "The quarantine and the transfer work again.")
+            self._repeated.over(key, "The quarantine can be written again.")
+
+
+def _cause(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason

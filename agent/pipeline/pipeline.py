@@ -172,6 +172,7 @@ class Pipeline:
         self._segments = looked(
             self._segments, observation, self._keeping.ledger, retry=is_periodic
         )
+        self._leaving.forget_others(self._segments.by_name.keys())
         self._put_losses_on_record()
         return True
 
@@ -229,6 +230,7 @@ class Pipeline:
         for reason, count in batch.skipped.items():
             self._metrics.skipped_updates.labels(reason).inc(count)
         self._metrics.mutations.inc(batch.mutations)
+        self._metrics.reached(name.id, batch.end_position)
         self._delivery.add(name, batch, order.position)
         self._segments = self._segments.changed(
             name,
@@ -375,6 +377,7 @@ class Pipeline:
         moved = self._delivery.progress()
         for progress in moved:
             self._keeping.advance(progress.source, progress.position)
+            self._metrics.acknowledged(progress.source.id, progress.position)
             self._segments = self._segments.changed(
                 progress.source, partial(acknowledged, position=progress.position)
             )

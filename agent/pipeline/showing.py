@@ -11,6 +11,7 @@ from agent.pipeline.leaving import Leaving
 from agent.pipeline.looking import Looking
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import HoldView, View
+from agent.quarantine import Usage
 from agent.segments import Segments
 from sidecar.sinks.base import SinkState
 
@@ -29,7 +30,7 @@ class Showing:
         self._clock = clock
         self._shown_at_s = self._moved_at_s = clock()
         self._lag_since_s: float | None = None
-        self._quarantine_bytes = 0
+        self._quarantine = Usage()
         self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
         self._view: View | None = None
         metrics.delivery.window_limit_events.set(settings.window_max_events)
@@ -70,7 +71,7 @@ class Showing:
         now_s = self._shown_at_s = self._clock()
         if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine_at_s = now_s
-            self._quarantine_bytes = leaving.quarantine_bytes()
+            self._quarantine = leaving.usage()
         window = delivery.window
         lag_bytes = segments.readable_bytes
         self._view = View(
@@ -93,7 +94,7 @@ class Showing:
             refused_files=looking.last.refused,
             save_trouble=keeping.trouble,
             leave_trouble=leaving.trouble,
-            quarantine_bytes=self._quarantine_bytes,
+            quarantine=self._quarantine,
         )
         self._set_gauges(self._view)
 
@@ -121,18 +122,11 @@ class Showing:
         metrics.raw_bytes.set(view.raw_bytes)
         metrics.held.set(view.hold is not None)
         metrics.held_seconds.set(view.hold.for_s if view.hold is not None else 0.0)
-        metrics.quarantine_bytes.set(view.quarantine_bytes)
+        metrics.quarantine_bytes.set(view.quarantine.size_bytes)
+        metrics.quarantine_segments.set(view.quarantine.segments)
         metrics.watching.set(not view.watch_trouble)
         for phase, count in view.count_by_phase.items():
             metrics.segments.labels(phase.value).set(count)
-        current = view.current
-        if current is not None:
-            metrics.read_segment.set(current.name.id)
-            metrics.read_position.set(current.read_position)
-        oldest = view.oldest
-        if oldest is not None:
-            metrics.acknowledged_segment.set(oldest.name.id)
-            metrics.acknowledged_position.set(oldest.acknowledged_position)
 
 
 def _hold_view(holding: Holding, now_s: float) -> HoldView | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agent.quarantine import Usage
 from agent.segments import Ledger, Phase, Segment
 from sidecar.sinks.base import SinkState
 
@@ -42,20 +43,4 @@ class View:
     """What lies in cdc_raw and is no segment."""
     save_trouble: str = ""
     leave_trouble: str = ""
-    quarantine_bytes: int = 0
-
-    @property
-    def current(self) -> Segment | None:
-        """The segment that was read last: the newest with a position."""
-        begun = [segment for segment in self.segments if segment.read_position > 0]
-        return begun[-1] if begun else None
-
-    @property
-    def oldest(self) -> Segment | None:
-        """The oldest segment that is begun and not drained: progress stands in it."""
-        begun = [
-            segment
-            for segment in self.segments
-            if segment.read_position > 0 and segment.phase is not Phase.DRAINED
-        ]
-        return begun[0] if begun else None
+    quarantine: Usage = field(default_factory=Usage)

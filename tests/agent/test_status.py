@@ -143,6 +143,38 @@ def test_a_full_quarantine_says_what_to_do(site: Site) -> None:
     assert "quarantine.max.bytes" in site.component("quarantine").sentence
 
 
+def test_what_was_not_delivered_stays_in_sight(site: Site) -> None:
+    """Also after a restart, which sets the counters to nothing."""
+    site.begin()
+    assert site.component("quarantine").sentence == "nothing is kept"
+    site.rig.raw.completed(1, 2).add(1, is_damaged=True)
+    site.rig.raw.completed(2, 2)
+    site.rig.settle()
+    site.rig.sink.acknowledge()
+    site.rig.pass_time(6)
+    for _ in range(2):
+        site.status.attach(site.rig.pipeline)
+        assert site.component("quarantine").ok
+        assert site.component("quarantine").sentence.endswith("not delivered: 1")
+        assert site.component("quarantine").details["segments"] == 1
+        assert b"cdc_quarantine_segments 1.0" in site.rig.metrics.delivery.render()
+        site.rig.kill()
+
+
+def test_positions_are_told_of_a_segment_that_has_left(site: Site) -> None:
+    site.begin()
+    log = site.rig.raw.completed(7, 2)
+    site.rig.settle()
+    assert f"cdc_read_position_bytes {log.end}.0".encode() in site.status.metrics()
+    assert b"cdc_acknowledged_segment_id 0.0" in site.status.metrics()
+    site.rig.sink.acknowledge()
+    site.rig.settle()
+    assert site.rig.raw.names() == set()
+    assert f"cdc_acknowledged_position_bytes {log.end}.0".encode() in site.status.metrics()
+    assert b"cdc_acknowledged_segment_id 7.0" in site.status.metrics()
+    assert b"cdc_read_segment_id 7.0" in site.status.metrics()
+
+
 def test_a_directory_that_fills_up_is_seen_in_time(site: Site) -> None:
     site.begin()
     for number in range(1, 9):

@@ -13,7 +13,7 @@ from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
 from agent.segments import ledger_from_entries
 from agent.status import SERVICE_NAME, AgentStatus
 from agent.transfer import create_transfer
-from commitlog import EventFormat, __version__
+from commitlog import CounterHistory, EventFormat, __version__
 from sidecar.http import HttpServer
 from sidecar.lifecycle import Stop
 from sidecar.locks import DirectoryLock
@@ -105,6 +105,7 @@ class AgentService:
             cells=properties.event_cells,
             op_style=properties.event_op_style,
             partition_by=properties.kafka_partition_by,
+            counter_events=properties.counter_events,
             include=properties.table_include_list,
             exclude=properties.table_exclude_list,
         )
@@ -118,7 +119,9 @@ class AgentService:
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
                 hold_max_ms=properties.hold_max_ms,
             ),
-            open_reader=open_with(event_format),
+            open_reader=open_with(
+                event_format, CounterHistory(properties.counter_history_max_bytes)
+            ),
             schema=self._holder,
             sink=self._sink,
             store=store,

@@ -2,6 +2,7 @@
 
 from commitlog._commitlog import (
     Blocked,
+    CounterHistory,
     Descriptor,
     EventBatch,
     EventFormat,
@@ -10,6 +11,7 @@ from commitlog._commitlog import (
     Schema,
     SegmentReader,
     Table,
+    Verification,
     __version__,
     read_descriptor,
 )
@@ -24,6 +26,7 @@ __all__ = [
     "Blocked",
     "CommitLogError",
     "CorruptSegmentError",
+    "CounterHistory",
     "Descriptor",
     "EventBatch",
     "EventFormat",
@@ -34,6 +37,7 @@ __all__ = [
     "SegmentReader",
     "Table",
     "UnsupportedFeatureError",
+    "Verification",
     "__version__",
     "read_descriptor",
 ]

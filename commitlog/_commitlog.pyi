@@ -5,6 +5,7 @@ from typing import Literal, final
 
 __all__ = [
     "Blocked",
+    "CounterHistory",
     "Descriptor",
     "EventBatch",
     "EventFormat",
@@ -13,6 +14,7 @@ __all__ = [
     "Schema",
     "SegmentReader",
     "Table",
+    "Verification",
     "__version__",
     "read_descriptor",
 ]
@@ -66,15 +68,27 @@ class EventFormat:
         cells: bool = True,
         op_style: Literal["native", "envelope"] = "native",
         partition_by: Literal["partition_key", "key"] = "partition_key",
+        counter_events: Literal["skip", "shards"] = "skip",
         include: Sequence[str] = ...,
         exclude: Sequence[str] = ...,
         all_tables: bool = False,
     ) -> EventFormat:
         """`include` and `exclude` are regular expressions over `keyspace.table`, matched whole.
-        `all_tables` publishes tables without `cdc = true` too (for `agent dump`). Raises
+        `all_tables` publishes tables without `cdc = true` too (for `agent dump`).
+        `counter_events`: counter tables are skipped, or give events with their shards. Raises
         ValueError for a pattern that is none."""
     def admits(self, keyspace: str, table: str) -> bool:
         """Whether `include` and `exclude` let a table pass."""
+
+@final
+class CounterHistory:
+    """The newest shards of the counters that were met last, over segments and readers, so that
+    events can say by how much a shard grew. Any thread may use it, one at a time does."""
+
+    def __new__(cls, max_bytes: int) -> CounterHistory:
+        """Holds about `max_bytes`; what was not met for longest is forgotten first."""
+    def __len__(self) -> int:
+        """Shards that are remembered."""
 
 @final
 class Descriptor:
@@ -185,6 +199,35 @@ class Scan:
     def checksum(self) -> int: ...
 
 @final
+class Verification:
+    """What a check of a segment has seen so far. Nothing of the payloads is decoded."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the end was reached."""
+    @property
+    def position(self) -> int: ...
+    @property
+    def sections(self) -> int: ...
+    @property
+    def records(self) -> int:
+        """Whole records with good checksums."""
+    @property
+    def payload_bytes(self) -> int: ...
+    @property
+    def unwritten_bytes(self) -> int:
+        """Zeros inside sections: room given to records that were never written."""
+    @property
+    def gaps(self) -> list[Gap]: ...
+    @property
+    def tail_bytes(self) -> int:
+        """Bytes of the file behind the chain of sections, which are no part of the log; known when
+        `done`."""
+    @property
+    def tail_written_bytes(self) -> int:
+        """Of these, those up to the last one that is not zero."""
+
+@final
 class SegmentReader:
     """Reads one segment forward. Not for two threads at once."""
 
@@ -206,9 +249,11 @@ class SegmentReader:
         max_events: int = 5000,
         max_bytes: int = 1 << 20,
         unknown_tables: Literal["block", "skip"] = "block",
+        counters: CounterHistory | None = None,
     ) -> EventBatch:
         """Next events, from sections whose logical end is at most `limit`. `complete`: the file
-        is final, so what cannot be read is damage and not 'not yet'. Releases the GIL."""
+        is final, so what cannot be read is damage and not 'not yet'. Without `counters` no shard
+        says by how much it grew. Releases the GIL."""
     def skip(self) -> Gap:
         """Passes over the record that the last read was blocked by."""
     def dump(
@@ -223,6 +268,11 @@ class SegmentReader:
         collected in `gaps`."""
     def scan(self, schema: Schema, *, limit: int | None = None, complete: bool = True) -> Scan:
         """Visits every cell to the end and makes nothing. Releases the GIL."""
+    def verify(
+        self, *, limit: int | None = None, complete: bool = True, max_bytes: int = 64 << 20
+    ) -> Verification:
+        """Checks every checksum and every block from here on, about `max_bytes` at a time: to be
+        called until it is `done`. Releases the GIL."""
     @property
     def gaps(self) -> list[Gap]:
         """Gaps met so far."""

@@ -14,12 +14,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agent.cli.segments import SegmentFile, find_segments
-from commitlog import CommitLogError, EventFormat, Gap, Schema, SchemaError, SegmentReader
+from commitlog import (
+    CommitLogError,
+    CounterHistory,
+    EventFormat,
+    Gap,
+    Schema,
+    SchemaError,
+    SegmentReader,
+)
 from sidecar.errors import ConfigError
 
 _UNKNOWN_TABLE = "unknown_table"
 _BATCH_EVENTS = 5000
 _BATCH_BYTES = 4 << 20
+_COUNTER_HISTORY_BYTES = 64 << 20
 
 
 @dataclass
@@ -28,6 +37,7 @@ class Findings:
 
     problems: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    counters: CounterHistory = field(default_factory=lambda: CounterHistory(_COUNTER_HISTORY_BYTES))
 
     def report(self, sentence: str) -> None:
         self.problems += 1
@@ -52,6 +62,12 @@ class Findings:
 )
 @click.option("--topic-prefix", default="dump", show_default=True, help="First part of the topics.")
 @click.option("--op-style", type=click.Choice(["native", "envelope"]), default="native")
+@click.option(
+    "--counter-events",
+    type=click.Choice(["skip", "shards"]),
+    default="skip",
+    help="What becomes of counter tables, as property counter.events says it.",
+)
 @click.option("--cells/--no-cells", default=True, help="With or without the `cells` member.")
 def dump(
     paths: Sequence[Path],
@@ -61,6 +77,7 @@ def dump(
     tables: Sequence[str],
     topic_prefix: str,
     op_style: str,
+    counter_events: str,
     cells: bool,
 ) -> None:
     """Print the content of SEGMENT… (files or folders, .log or .log.gz) as one line of JSON each.
@@ -80,6 +97,7 @@ def dump(
             node_id="dump",
             cells=cells,
             op_style="envelope" if op_style == "envelope" else "native",
+            counter_events="shards" if counter_events == "shards" else "skip",
             include=tables,
             all_tables=True,
         )
@@ -180,6 +198,7 @@ def _write_events(
             complete=complete,
             max_events=_BATCH_EVENTS,
             max_bytes=_BATCH_BYTES,
+            counters=findings.counters,
         )
         output.write(batch.ndjson(0, len(batch)))
         findings.skipped += Counter(batch.skipped)

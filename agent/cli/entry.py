@@ -13,6 +13,7 @@ from agent.cli.faults import exit_with
 from agent.cli.invocation import Invocation, configuration_options, debug_option
 from agent.cli.offsets import offsets
 from agent.cli.run import run
+from agent.cli.verify import verify
 from commitlog import __version__
 
 _INTERRUPTED = 130
@@ -40,7 +41,7 @@ def agent(context: click.Context) -> None:
         context.invoke(run)
 
 
-for command in (run, config, check, offsets, dump):
+for command in (run, config, check, offsets, dump, verify):
     agent.add_command(command)
 
 

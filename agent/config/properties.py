@@ -61,6 +61,19 @@ class EventProperties(Properties):
         doc="`native`: `i` insert, `u` update, `d` delete, `r` range, as Debezium's connector "
         "sends them; `envelope`: `c`, `u`, `d`, `t`.",
     )
+    counter_events: Annotated[Literal["skip", "shards"], LowerCase] = prop(
+        "counter.events",
+        default="skip",
+        doc="What becomes of counter tables. `skip`: nothing, their updates are counted. `shards`: "
+        "events with what each leader has counted so far, which is neither the counter's value "
+        "nor a change of it; the change is beside it where it is known.",
+    )
+    counter_history_max_bytes: ByteSize = prop(
+        "counter.history.max.bytes",
+        default=16 * _MIB,
+        doc="With `counter.events=shards`: memory for the shards that were seen last, from which "
+        "the changes are reckoned. `0`: no changes.",
+    )
     table_include_list: TableList = prop(
         "table.include.list",
         default=(),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent.cdc_raw import SegmentName
-from commitlog import EventFormat, Schema, SegmentReader
+from commitlog import CounterHistory, EventFormat, Schema, SegmentReader
 from sidecar.delivery import EventBatch
 
 
@@ -98,20 +98,23 @@ class SchemaSource(Protocol):
         """Why there will be no other schema any more."""
 
 
-def open_with(event_format: EventFormat) -> OpenReader:
-    """Readers whose events have one format."""
+def open_with(event_format: EventFormat, counters: CounterHistory | None = None) -> OpenReader:
+    """Readers whose events have one format, and one memory of counters."""
 
     def open_reader(path: Path, name: SegmentName, position: int) -> Reader:
         reader = SegmentReader(str(path), name=name.log, position=position)
-        return _FormattedReader(reader, event_format)
+        return _FormattedReader(reader, event_format, counters)
 
     return open_reader
 
 
 class _FormattedReader:
-    def __init__(self, reader: SegmentReader, event_format: EventFormat) -> None:
+    def __init__(
+        self, reader: SegmentReader, event_format: EventFormat, counters: CounterHistory | None
+    ) -> None:
         self._reader = reader
         self._event_format = event_format
+        self._counters = counters
 
     @property
     def position(self) -> int:
@@ -133,6 +136,7 @@ class _FormattedReader:
             complete=complete,
             max_events=max_events,
             max_bytes=max_bytes,
+            counters=self._counters,
         )
 
     def skip(self) -> Gap:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.harness.cache import REPOSITORY
 from tests.harness.cassandra_settings import NodeSettings
-from tests.record import cluster, kill, live, peer, quickstart, workload
+from tests.record import cluster, counters, kill, live, peer, quickstart, workload
 
 FIXTURES = REPOSITORY / "tests" / "fixtures"
 QUICKSTART = REPOSITORY / "examples" / "quickstart"
@@ -98,5 +98,6 @@ RUNS = (
     _single("5.0/live", partial(live.record, compression=None)),
     _single("5.0/live-lz4", partial(live.record, compression=_LZ4)),
     _single("5.0/three-nodes", cluster.record),
+    _single("5.0/counter-shards", counters.record),
     Run(("peer",), _peer),
 )

@@ -143,6 +143,7 @@ impl<S: Source> SegmentReader<S> {
         if limit.is_some_and(|limit| logical_end > limit) {
             return Ok(Opened::End);
         }
+        let marker_physical = self.marker_physical;
         self.marker_physical = end;
         self.marker_logical = logical_end;
         if logical_end <= self.position {
@@ -160,6 +161,8 @@ impl<S: Source> SegmentReader<S> {
         }
         self.section = Some(Section {
             marker,
+            marker_physical,
+            end_physical: end.min(file_length),
             end: if is_cut { file_length } else { logical_end },
             claimed_end: is_cut.then_some(logical_end),
             end_is_searched: false,
@@ -185,6 +188,7 @@ impl<S: Source> SegmentReader<S> {
         }
         self.section = Some(Section {
             end: next,
+            end_physical: next,
             claimed_end: None,
             end_is_searched: true,
             ..section

@@ -32,3 +32,4 @@ pub mod schema;
 pub mod segment;
 mod times;
 mod unfiltered;
+pub mod verify;

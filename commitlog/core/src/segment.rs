@@ -104,11 +104,41 @@ pub enum Fill {
     End,
 }
 
+/// What [`SegmentReader::step`] met.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A section begins: [`SegmentReader::section`].
+    Section,
+    /// At least one whole record is at hand.
+    Records,
+    /// Damage was passed over.
+    Gap(Gap),
+    /// The section is used up; its last `unwritten` bytes are zeros that no record was written to.
+    SectionEnd { unwritten: u64 },
+    /// A section before the position that the reader was opened at.
+    Skipped,
+    /// Nothing more is readable.
+    End,
+}
+
+/// The bytes of a file behind the last section of its chain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// File offset; the length of the file when the chain leads there, or nobody knows where.
+    pub physical: u64,
+    pub bytes: u64,
+    /// Up to the last byte that is not zero: written, and not or not yet closed by a marker.
+    pub written_bytes: u64,
+}
+
 /// The section that is being read.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Section {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section {
     /// Logical place of its marker.
     pub marker: u64,
+    /// Physical place of its marker, and of the end of what the file has of it.
+    pub marker_physical: u64,
+    pub end_physical: u64,
     /// Logical end of what the file has of it.
     pub end: u64,
     /// Logical end that its marker claims, when the file is cut short of it.
@@ -171,6 +201,38 @@ impl<S: Source> SegmentReader<S> {
         self.position
     }
 
+    /// The section that is being read. A damaged marker's section begins with a gap and no
+    /// [`Step::Section`].
+    pub fn section(&self) -> Option<Section> {
+        self.section
+    }
+
+    /// What stands behind the last section of the chain. Only records that a marker closes are
+    /// part of the log (§2.4), so this is none of it, whatever it looks like.
+    pub fn tail(&self) -> Result<Tail, SegmentError> {
+        let length = self.file_length()?;
+        let mut tail = Tail {
+            physical: self.marker_physical.min(length),
+            bytes: length.saturating_sub(self.marker_physical),
+            written_bytes: 0,
+        };
+        let mut chunk = vec![0; 64 << 10];
+        let mut at = tail.physical;
+        while at < length {
+            let read = read_fully(&self.source, at, &mut chunk)
+                .map_err(|error| io_error(&self.segment, error))?;
+            let bytes = chunk.get(..read).unwrap_or_default();
+            if bytes.is_empty() {
+                break;
+            }
+            if let Some(last) = bytes.iter().rposition(|byte| *byte != 0) {
+                tail.written_bytes = at + last as u64 + 1 - tail.physical;
+            }
+            at += bytes.len() as u64;
+        }
+        Ok(tail)
+    }
+
     /// Records from the current position on that are in memory; empty unless the last
     /// [`Self::fill`] gave [`Fill::Records`].
     pub fn records(&self) -> Records<'_> {
@@ -191,63 +253,74 @@ impl<S: Source> SegmentReader<S> {
     /// does not change any more, so an unreadable marker is damage; otherwise it is "not yet".
     pub fn fill(&mut self, limit: Option<u64>, complete: bool) -> Result<Fill, SegmentError> {
         loop {
-            let Some(section) = self.section else {
-                match self.open_section(limit, complete)? {
-                    Opened::Section | Opened::Skipped => continue,
-                    Opened::Gap(gap) => return Ok(Fill::Gap(gap)),
-                    Opened::End => return Ok(Fill::End),
-                }
-            };
-            let left = section.end.saturating_sub(self.position);
-            let mut found = inspect(self.buffered(), left);
-            if let Found::NeedsBytes(wanted) = found {
-                self.load(section, wanted)?;
-                found = inspect(self.buffered(), left);
+            match self.step(limit, complete)? {
+                Step::Records => return Ok(Fill::Records),
+                Step::Gap(gap) => return Ok(Fill::Gap(gap)),
+                Step::End => return Ok(Fill::End),
+                Step::Section | Step::SectionEnd { .. } | Step::Skipped => {}
             }
-            let cause = match found {
-                Found::Record(_) => return Ok(Fill::Records),
-                Found::SectionEnd => {
-                    self.section = None;
-                    match section.claimed_end {
-                        None => continue,
-                        Some(end) => {
-                            let cause = "the file is cut short inside a section";
-                            return Ok(Fill::Gap(Gap::new(section.end, Some(end), cause)));
-                        }
-                    }
-                }
-                Found::BadPayloadCrc(payload) => {
-                    let start = self.position;
-                    let end = start + (payload.len() + OVERHEAD) as u64;
-                    self.position = end;
-                    let cause = "the checksum of a record does not match";
-                    return Ok(Fill::Gap(Gap::new(start, Some(end), cause)));
-                }
-                Found::Zero => {
-                    if section.claimed_end.is_none() && self.rest_is_zero(section)? {
-                        self.position = section.end;
-                        self.section = None;
-                        continue;
-                    }
-                    "a record was never written (its size is zero)".to_owned()
-                }
-                Found::BadSize(size) => {
-                    format!("a record's size of {size} bytes does not fit its section")
-                }
-                Found::BadSizeCrc(size) => {
-                    format!("the checksum of a record's size ({size}) does not match")
-                }
-                Found::NeedsBytes(_) => "the file ends inside a section".to_owned(),
-            };
-            if complete && let Some(gap) = self.find_section_end(section)? {
-                return Ok(Fill::Gap(gap));
-            }
-            let start = self.position;
-            let end = section.claimed_end.unwrap_or(section.end);
-            self.position = end;
-            self.section = None;
-            return Ok(Fill::Gap(Gap::new(start, Some(end), &cause)));
         }
+    }
+
+    /// As [`Self::fill`], for who looks at the structure: sections are told too.
+    pub fn step(&mut self, limit: Option<u64>, complete: bool) -> Result<Step, SegmentError> {
+        let Some(section) = self.section else {
+            return Ok(match self.open_section(limit, complete)? {
+                Opened::Section => Step::Section,
+                Opened::Skipped => Step::Skipped,
+                Opened::Gap(gap) => Step::Gap(gap),
+                Opened::End => Step::End,
+            });
+        };
+        let left = section.end.saturating_sub(self.position);
+        let mut found = inspect(self.buffered(), left);
+        if let Found::NeedsBytes(wanted) = found {
+            self.load(section, wanted)?;
+            found = inspect(self.buffered(), left);
+        }
+        let cause = match found {
+            Found::Record(_) => return Ok(Step::Records),
+            Found::SectionEnd => {
+                self.section = None;
+                return Ok(match section.claimed_end {
+                    None => Step::SectionEnd { unwritten: left },
+                    Some(end) => {
+                        let cause = "the file is cut short inside a section";
+                        Step::Gap(Gap::new(section.end, Some(end), cause))
+                    }
+                });
+            }
+            Found::BadPayloadCrc(payload) => {
+                let start = self.position;
+                let end = start + (payload.len() + OVERHEAD) as u64;
+                self.position = end;
+                let cause = "the checksum of a record does not match";
+                return Ok(Step::Gap(Gap::new(start, Some(end), cause)));
+            }
+            Found::Zero => {
+                if section.claimed_end.is_none() && self.rest_is_zero(section)? {
+                    self.position = section.end;
+                    self.section = None;
+                    return Ok(Step::SectionEnd { unwritten: left });
+                }
+                "a record was never written (its size is zero)".to_owned()
+            }
+            Found::BadSize(size) => {
+                format!("a record's size of {size} bytes does not fit its section")
+            }
+            Found::BadSizeCrc(size) => {
+                format!("the checksum of a record's size ({size}) does not match")
+            }
+            Found::NeedsBytes(_) => "the file ends inside a section".to_owned(),
+        };
+        if complete && let Some(gap) = self.find_section_end(section)? {
+            return Ok(Step::Gap(gap));
+        }
+        let start = self.position;
+        let end = section.claimed_end.unwrap_or(section.end);
+        self.position = end;
+        self.section = None;
+        Ok(Step::Gap(Gap::new(start, Some(end), &cause)))
     }
 
     fn buffered(&self) -> &[u8] {

@@ -10,6 +10,7 @@ use commitlog_core::row::{Cell, CellState, Row};
 use commitlog_core::schema::{Column, ColumnKind, Table};
 
 use crate::cells::CellsWriter;
+use crate::counters::{ShardNews, write_shards};
 use crate::event::{Bound, Content};
 use crate::format::EventFormat;
 use crate::plan::TablePlan;
@@ -93,6 +94,8 @@ pub struct EventWriter<'w> {
     pub scratch: &'w mut Scratch,
     pub context: &'w EventContext,
     pub plan: &'w TablePlan,
+    /// Live cells of counters by their columns.
+    pub shards: &'w [(u32, Vec<ShardNews>)],
 }
 
 impl EventWriter<'_> {
@@ -301,6 +304,15 @@ impl EventWriter<'_> {
             return Ok(());
         };
         match cell.state {
+            CellState::Live if column.cql_type == CqlType::Counter => {
+                let place = self
+                    .shards
+                    .iter()
+                    .find(|(column, _)| *column == cell.column);
+                let shards = place.map_or(&[][..], |(_, shards)| shards.as_slice());
+                write_shards(self.out, shards);
+                Ok(())
+            }
             CellState::Live => self.live_value(&column.cql_type, cell.value),
             CellState::Expiring(expiry) => {
                 self.raw(b"{\"value\":");

@@ -24,6 +24,16 @@ pub enum PartitionBy {
     Key,
 }
 
+/// What becomes of counter tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CounterEvents {
+    /// Nothing: their updates are counted.
+    #[default]
+    Skip,
+    /// Events with the shards that leaders wrote.
+    Shards,
+}
+
 /// Everything that shapes events besides the mutation and its schema.
 #[derive(Debug, Clone, Default)]
 pub struct EventFormat {
@@ -35,6 +45,7 @@ pub struct EventFormat {
     pub cells: bool,
     pub op_style: OpStyle,
     pub partition_by: PartitionBy,
+    pub counter_events: CounterEvents,
     pub value_modes: ValueModes,
     pub tables: TableFilter,
 }

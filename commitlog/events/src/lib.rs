@@ -2,12 +2,13 @@
 //!
 //! [`reader::EventReader`] goes through a segment and fills [`batch::EventBatch`]es; `publisher`
 //! decides what is published and in which order, `encoder` writes Debezium's envelope, `cells` the
-//! member that an exact merge needs, and `identity` the event id. What the bytes look like is in
+//! member that an exact merge needs, `counters` the shards of counters, and `identity` the event id. What the bytes look like is in
 //! `docs/event-format.md`.
 
 pub mod batch;
 pub mod byte_comparable;
 mod cells;
+pub mod counters;
 mod encoder;
 pub mod event;
 pub mod format;

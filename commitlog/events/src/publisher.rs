@@ -8,9 +8,10 @@ use commitlog_core::schema::{Schema, Table, TableId, TableKind};
 use rustc_hash::FxHashMap;
 
 use crate::batch::{EventBatch, EventFacts, Topic};
+use crate::counters::{self, CounterHistory, ShardNews};
 use crate::encoder::{EventContext, EventWriter, Partition, Scratch};
 use crate::event::{Bound, Content};
-use crate::format::{EventFormat, PartitionBy};
+use crate::format::{CounterEvents, EventFormat, PartitionBy};
 use crate::hash::kafka_partition_hash;
 use crate::identity::Identity;
 use crate::plan::TablePlan;
@@ -36,16 +37,18 @@ pub(crate) struct Publisher {
     dispositions: FxHashMap<TableId, Disposition>,
     scratch: Scratch,
     identity: Identity,
+    shards: Vec<(u32, Vec<ShardNews>)>,
 }
 
 /// The mutation that is being written.
-pub(crate) struct Place {
+pub(crate) struct Place<'h> {
     /// Number of the batch.
     pub batch: u64,
     /// Logical end of the mutation.
     pub position: u64,
     /// Events of this mutation so far.
     pub events: u32,
+    pub counters: Option<&'h mut CounterHistory>,
 }
 
 impl Publisher {
@@ -56,6 +59,7 @@ impl Publisher {
             dispositions: FxHashMap::default(),
             scratch: Scratch::default(),
             identity: Identity::default(),
+            shards: Vec::new(),
         }
     }
 
@@ -84,7 +88,7 @@ impl Publisher {
         mutation: &mut MutationReader<'_, 'p>,
         row: &mut Row<'p>,
         context: &EventContext,
-        place: &mut Place,
+        place: &mut Place<'_>,
         batch: &mut EventBatch,
     ) -> Result<(), Refusal> {
         let table = &update.table;
@@ -128,6 +132,7 @@ impl Publisher {
             batch,
             scratch: &mut self.scratch,
             identity: &mut self.identity,
+            shards: &mut self.shards,
         };
         if let Some(deletion) = update.deletion {
             events.push(&Content::PartitionDeletion(deletion))?;
@@ -150,7 +155,7 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
         Some("not_cdc")
     } else if !format.tables.admits(&table.keyspace, &table.name) {
         Some("filtered")
-    } else if table.counter {
+    } else if table.counter && format.counter_events == CounterEvents::Skip {
         Some("counter")
     } else {
         None
@@ -158,19 +163,20 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
 }
 
 /// The events of one update.
-struct UpdateEvents<'u, 'p> {
+struct UpdateEvents<'u, 'p, 'h> {
     plan: &'u TablePlan,
     partition: &'u Partition<'p>,
     partition_hash: Option<u32>,
     topic: u32,
     context: &'u EventContext,
-    place: &'u mut Place,
+    place: &'u mut Place<'h>,
     batch: &'u mut EventBatch,
     scratch: &'u mut Scratch,
     identity: &'u mut Identity,
+    shards: &'u mut Vec<(u32, Vec<ShardNews>)>,
 }
 
-impl<'p> UpdateEvents<'_, 'p> {
+impl<'p> UpdateEvents<'_, 'p, '_> {
     /// A row that is deleted and written in one mutation is two events.
     fn row(&mut self, row: &Row<'p>) -> Result<(), Refusal> {
         if let Some(deletion) = row.deletion {
@@ -214,6 +220,10 @@ impl<'p> UpdateEvents<'_, 'p> {
     }
 
     fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Refusal> {
+        if self.plan.table.counter {
+            let history = self.place.counters.as_deref_mut();
+            counters::follow(history, self.plan, self.partition.key, content, self.shards)?;
+        }
         let timestamp_us = content.timestamp_us();
         let key_start = self.batch.buffer().len();
         let mut writer = EventWriter {
@@ -221,6 +231,7 @@ impl<'p> UpdateEvents<'_, 'p> {
             scratch: self.scratch,
             context: self.context,
             plan: self.plan,
+            shards: self.shards,
         };
         writer.key(self.partition, content)?;
         let value_start = writer.out.len();

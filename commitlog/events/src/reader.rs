@@ -11,6 +11,7 @@ use commitlog_core::schema::Schema;
 use commitlog_core::segment::{Fill, SegmentReader, Source};
 
 use crate::batch::{Blocked, EventBatch, Stop};
+use crate::counters::CounterHistory;
 use crate::encoder::EventContext;
 use crate::format::EventFormat;
 use crate::publisher::{Disposition, Place, Publisher};
@@ -69,11 +70,12 @@ impl EventReader {
         &self.format
     }
 
-    /// The next events of a segment.
+    /// The next events of a segment. Without `counters` no shard says by how much it grew.
     pub fn read<S: Source>(
         &mut self,
         segment: &mut SegmentReader<S>,
         request: &ReadRequest,
+        mut counters: Option<&mut CounterHistory>,
     ) -> Result<EventBatch, SegmentError> {
         self.batches += 1;
         let mut batch = EventBatch::new(segment.segment(), segment.position());
@@ -90,8 +92,9 @@ impl EventReader {
                     let mut row = Row::default();
                     let mut stop = None;
                     for record in segment.records() {
+                        let counters = counters.as_deref_mut();
                         if let Err(blocked) =
-                            self.record(&record, &context, request, &mut row, &mut batch)
+                            self.record(&record, &context, request, &mut row, &mut batch, counters)
                         {
                             batch.blocked = Some(blocked);
                             stop = Some(Stop::Blocked);
@@ -125,11 +128,19 @@ impl EventReader {
         request: &ReadRequest,
         row: &mut Row<'b>,
         batch: &mut EventBatch,
+        mut counters: Option<&mut CounterHistory>,
     ) -> Result<(), Blocked> {
         let events = batch.len();
-        let Err(refusal) = self.mutation(record, context, row, batch) else {
+        let result = self.mutation(record, context, row, batch, counters.as_deref_mut());
+        let Err(refusal) = result else {
+            if let Some(counters) = counters {
+                counters.settle();
+            }
             return Ok(());
         };
+        if let Some(counters) = counters {
+            counters.revert();
+        }
         batch.truncate(events);
         if refusal.is_unknown_table() && request.unknown_tables == UnknownTables::Skip {
             batch.skip("unknown_table", 1);
@@ -145,6 +156,7 @@ impl EventReader {
         context: &EventContext,
         row: &mut Row<'b>,
         batch: &mut EventBatch,
+        counters: Option<&mut CounterHistory>,
     ) -> Result<(), Refusal> {
         let start = preview(record.payload)?;
         // Most records of a busy node are of tables that nobody asked for: their first bytes say
@@ -163,7 +175,7 @@ impl EventReader {
             _ => {}
         }
         let skipped = (start.updates > 1).then(|| batch.skipped.clone());
-        let result = self.updates(record, context, row, batch);
+        let result = self.updates(record, context, row, batch, counters);
         if let (Err(_), Some(skipped)) = (&result, skipped) {
             batch.skipped = skipped;
         }
@@ -176,11 +188,13 @@ impl EventReader {
         context: &EventContext,
         row: &mut Row<'b>,
         batch: &mut EventBatch,
+        counters: Option<&mut CounterHistory>,
     ) -> Result<(), Refusal> {
         let mut place = Place {
             batch: self.batches,
             position: record.end,
             events: 0,
+            counters,
         };
         let mut mutation = self.decoder.mutation(record.payload, context.version)?;
         while let Some(update) = mutation.next_update()? {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use commitlog_events::format::{self, OpStyle, PartitionBy, TableFilter};
+use commitlog_events::format::{self, CounterEvents, OpStyle, PartitionBy, TableFilter};
 use commitlog_events::value::ValueModes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ impl EventFormat {
     #[new]
     #[pyo3(signature = (*, topic_prefix, cluster, node_id,
         connector_version = env!("CARGO_PKG_VERSION").to_owned(), cells = true,
-        op_style = "native", partition_by = "partition_key", include = Vec::new(),
+        op_style = "native", partition_by = "partition_key", counter_events = "skip", include = Vec::new(),
         exclude = Vec::new(), all_tables = false))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -27,6 +27,7 @@ impl EventFormat {
         cells: bool,
         op_style: &str,
         partition_by: &str,
+        counter_events: &str,
         include: Vec<String>,
         exclude: Vec<String>,
         all_tables: bool,
@@ -41,6 +42,11 @@ impl EventFormat {
             "key" => PartitionBy::Key,
             other => return Err(unknown("partition_by", other)),
         };
+        let counter_events = match counter_events {
+            "skip" => CounterEvents::Skip,
+            "shards" => CounterEvents::Shards,
+            other => return Err(unknown("counter_events", other)),
+        };
         let include = include.iter().map(String::as_str);
         let exclude = exclude.iter().map(String::as_str);
         let tables =
@@ -53,6 +59,7 @@ impl EventFormat {
             cells,
             op_style,
             partition_by,
+            counter_events,
             value_modes: ValueModes::default(),
             tables,
         })))

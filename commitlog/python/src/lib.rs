@@ -7,10 +7,12 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod batch;
+mod counters;
 mod error;
 mod format;
 mod reader;
 mod schema;
+mod structure;
 
 use pyo3::prelude::*;
 
@@ -21,11 +23,15 @@ mod _commitlog {
     #[pymodule_export]
     use crate::batch::{Blocked, EventBatch, Gap};
     #[pymodule_export]
+    use crate::counters::CounterHistory;
+    #[pymodule_export]
     use crate::format::EventFormat;
     #[pymodule_export]
     use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};
     #[pymodule_export]
     use crate::schema::{Schema, Table};
+    #[pymodule_export]
+    use crate::structure::Verification;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

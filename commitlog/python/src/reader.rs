@@ -13,16 +13,20 @@ use commitlog_core::mutation::Decoder;
 use commitlog_core::row::Row;
 use commitlog_core::scan;
 use commitlog_core::segment::{self, Fill};
+use commitlog_core::verify;
 use commitlog_events::batch;
+use commitlog_events::counters;
 use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::batch::{EventBatch, Gap};
+use crate::counters::CounterHistory;
 use crate::error::from_segment_error;
 use crate::format::EventFormat;
 use crate::schema::Schema;
+use crate::structure::Verification;
 
 /// The header of a segment.
 #[pyclass(frozen, get_all, module = "commitlog")]
@@ -66,6 +70,7 @@ struct State {
     events: Option<EventReader>,
     decoder: Option<Decoder>,
     blocked: Option<batch::Blocked>,
+    verification: verify::Verification,
     gaps: Vec<segment::Gap>,
     skipped: HashMap<&'static str, u64>,
 }
@@ -104,6 +109,7 @@ impl State {
         schema: &Arc<commitlog_core::schema::Schema>,
         format: &Arc<commitlog_events::format::EventFormat>,
         request: &ReadRequest,
+        counters: Option<&mut counters::CounterHistory>,
     ) -> Result<batch::EventBatch, SegmentError> {
         let is_current = self.events.as_ref().is_some_and(|events| {
             Arc::ptr_eq(events.schema(), schema) && Arc::ptr_eq(events.format(), format)
@@ -114,7 +120,7 @@ impl State {
         let events = self
             .events
             .get_or_insert_with(|| EventReader::new(Arc::clone(schema), Arc::clone(format)));
-        let batch = events.read(&mut self.segment, request)?;
+        let batch = events.read(&mut self.segment, request, counters)?;
         self.blocked.clone_from(&batch.blocked);
         self.gaps.extend_from_slice(&batch.gaps);
         Ok(batch)
@@ -235,6 +241,7 @@ impl SegmentReader {
                 events: None,
                 decoder: None,
                 blocked: None,
+                verification: verify::Verification::default(),
                 gaps: Vec::new(),
                 skipped: HashMap::new(),
             }),
@@ -266,7 +273,8 @@ impl SegmentReader {
     }
 
     #[pyo3(signature = (schema, event_format, *, limit = None, complete = false,
-        max_events = 5000, max_bytes = 1 << 20, unknown_tables = "block"))]
+        max_events = 5000, max_bytes = 1 << 20, unknown_tables = "block",
+        counters = None))]
     #[allow(clippy::too_many_arguments)]
     fn read(
         &self,
@@ -278,6 +286,7 @@ impl SegmentReader {
         max_events: usize,
         max_bytes: usize,
         unknown_tables: &str,
+        counters: Option<&CounterHistory>,
     ) -> PyResult<EventBatch> {
         let request = ReadRequest {
             limit,
@@ -296,7 +305,11 @@ impl SegmentReader {
             now_ms: now_ms(),
         };
         let batch = py
-            .detach(|| self.with_state(|state| state.read(&schema.0, &event_format.0, &request)))
+            .detach(|| {
+                let mut counters = counters.map(CounterHistory::lock);
+                let counters = counters.as_deref_mut();
+                self.with_state(|state| state.read(&schema.0, &event_format.0, &request, counters))
+            })
             .map_err(from_segment_error)?;
         let format = Arc::clone(&event_format.0);
         Ok(EventBatch::new(batch, format, self.descriptor.segment_id))
@@ -353,6 +366,24 @@ impl SegmentReader {
             payload_bytes: scan.payload_bytes,
             checksum: scan.checksum,
         })
+    }
+
+    #[pyo3(signature = (*, limit = None, complete = true, max_bytes = 64 << 20))]
+    fn verify(
+        &self,
+        py: Python<'_>,
+        limit: Option<u64>,
+        complete: bool,
+        max_bytes: u64,
+    ) -> PyResult<Verification> {
+        py.detach(|| {
+            self.with_state(|state| {
+                let verification = &mut state.verification;
+                verification.advance(&mut state.segment, limit, complete, max_bytes)?;
+                Ok(Verification::of(&state.segment, verification))
+            })
+        })
+        .map_err(from_segment_error)
     }
 }
 

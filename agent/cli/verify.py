@@ -1,0 +1,234 @@
+"""`agent verify`: whether segments are whole, by every checksum in them; no schema is needed."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import click
+import orjson
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from agent.cdc_raw import Idx
+from agent.cli.segments import SegmentFile, find_segments
+from commitlog import (
+    CommitLogError,
+    CorruptSegmentError,
+    Descriptor,
+    SegmentReader,
+    Verification,
+    read_descriptor,
+)
+
+EXIT_UNCHECKED = 1
+EXIT_DAMAGED = 5
+
+Status = Literal["clean", "damaged", "unreadable", "unchecked"]
+State = Literal["final", "live"]
+
+_STEP_BYTES = 8 << 20
+_PIPE_WIDTH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A logical range that cannot be read; `end` is None where it goes to the end."""
+
+    start: int
+    end: int | None
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check of one segment says."""
+
+    segment: SegmentFile
+    state: State
+    idx: Idx
+    file_bytes: int = 0
+    descriptor: Descriptor | None = None
+    seen: Verification | None = None
+    gaps: tuple[Lost, ...] = ()
+    error: str | None = None
+    """Why it was not read at all: an unreadable header, or what this release cannot read."""
+    status: Status = field(default="clean")
+
+    @property
+    def framing(self) -> str | None:
+        """How sections are stored: `plain`, the compressor, or `encrypted`."""
+        if self.descriptor is None:
+            return None
+        if self.descriptor.encrypted:
+            return "encrypted"
+        return (self.descriptor.compression or "plain").rpartition(".")[2]
+
+
+@click.command("verify", short_help="Check segments, checksum by checksum.")
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SEGMENT…"
+)
+@click.option(
+    "--live/--final",
+    "is_live",
+    default=None,
+    help="Whether the node may still be writing. Without: live when the _cdc.idx beside the "
+    "segment has an offset and no COMPLETED.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each segment.")
+def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool) -> None:
+    """Check every checksum of SEGMENT… (files or folders, .log or .log.gz): header, markers, sizes
+    and payloads of records; of compressed and encrypted ones every block.
+
+    Where the index of a live segment claims more than can be read, that is damage; what does not
+    fit behind its last section is not there yet. Bytes behind the chain are never part of the log.
+
+    Exit codes: 0 all are clean, 5 a segment is damaged, 1 one could not be checked.
+    """
+    segments = find_segments(paths)
+    reports: list[Report] = []
+    with _progress(segments) as advance:
+        for segment in segments:
+            report = check(segment, advance, is_live=is_live)
+            reports.append(report)
+            if as_json:
+                sys.stdout.buffer.write(orjson.dumps(document(report)) + b"\n")
+                sys.stdout.buffer.flush()
+    if not as_json:
+        _print(reports)
+    sys.exit(exit_code(reports))
+
+
+def exit_code(reports: Sequence[Report]) -> int:
+    """Damage is told before what could not be checked."""
+    statuses = {report.status for report in reports}
+    if statuses & {"damaged", "unreadable"}:
+        return EXIT_DAMAGED
+    return EXIT_UNCHECKED if "unchecked" in statuses else 0
+
+
+def check(
+    segment: SegmentFile, advance: Callable[[int], None], *, is_live: bool | None = None
+) -> Report:
+    """Reads one segment to its end; `advance` is told bytes. Raises OSError."""
+    # The index first: what it says was on disk before the segment is looked at.
+    idx = segment.idx()
+    if is_live is None:
+        is_live = idx.offset is not None
+    state: State = "live" if is_live else "final"
+    with segment.unpacked() as path:
+        file_bytes = path.stat().st_size
+        descriptor = None
+        try:
+            descriptor = read_descriptor(str(path), name=segment.name.log)
+            reader = SegmentReader(str(path), name=segment.name.log)
+            position = 0
+            while not (seen := reader.verify(complete=not is_live, max_bytes=_STEP_BYTES)).done:
+                advance(min(seen.position, file_bytes) - position)
+                position = min(seen.position, file_bytes)
+        except CommitLogError as error:
+            # Nobody has synced a live segment whose header is cut short.
+            status: Status = "unreadable" if isinstance(error, CorruptSegmentError) else "unchecked"
+            advance(file_bytes)
+            return Report(
+                segment, state, idx, file_bytes, descriptor, error=str(error), status=status
+            )
+        advance(file_bytes - position)
+    gaps = [Lost(gap.start, gap.end, gap.cause) for gap in seen.gaps]
+    if idx.offset is not None and seen.position < idx.offset:
+        cause = f"the index says that everything up to {idx.offset} is there, and it is not"
+        gaps.append(Lost(seen.position, idx.offset, cause))
+    status = "damaged" if gaps else "clean"
+    return Report(segment, state, idx, file_bytes, descriptor, seen, tuple(gaps), status=status)
+
+
+def document(report: Report) -> dict[str, object]:
+    """The report as JSON."""
+    descriptor, seen, idx = report.descriptor, report.seen, report.idx
+    return {
+        "segment": report.segment.name.log,
+        "path": os.fspath(report.segment.path),
+        "status": report.status,
+        "state": report.state,
+        "idx": "COMPLETED" if idx.completed else idx.offset,
+        "version": descriptor.version if descriptor else None,
+        "id": descriptor.segment_id if descriptor else None,
+        "framing": report.framing,
+        "file_bytes": report.file_bytes,
+        "position": seen.position if seen else None,
+        "sections": seen.sections if seen else None,
+        "records": seen.records if seen else None,
+        "payload_bytes": seen.payload_bytes if seen else None,
+        "unwritten_bytes": seen.unwritten_bytes if seen else None,
+        "tail_bytes": seen.tail_bytes if seen else None,
+        "tail_written_bytes": seen.tail_written_bytes if seen else None,
+        "gaps": [{"from": gap.start, "to": gap.end, "cause": gap.cause} for gap in report.gaps],
+        "error": report.error,
+    }
+
+
+def _print(reports: Sequence[Report]) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_PIPE_WIDTH)
+    table = Table("segment", "version", "framing", "state", "status")
+    for heading in ("sections", "records", "payload bytes", "file bytes", "gaps"):
+        table.add_column(heading, justify="right")
+    table.add_column("behind the chain")
+    for report in reports:
+        seen, colour = report.seen, "green" if report.status == "clean" else "red"
+        table.add_row(
+            report.segment.name.log,
+            str(report.descriptor.version) if report.descriptor else "",
+            report.framing or "",
+            report.state,
+            f"[{colour}]{report.status}[/]",
+            f"{seen.sections:,}" if seen else "",
+            f"{seen.records:,}" if seen else "",
+            f"{seen.payload_bytes:,}" if seen else "",
+            f"{report.file_bytes:,}",
+            str(len(report.gaps)),
+            _tail(seen) if seen else "",
+        )
+    console.print(table)
+    for report in reports:
+        if report.error is not None:
+            console.print(report.error, markup=False, highlight=False, soft_wrap=True)
+        for gap in report.gaps:
+            end = "the end" if gap.end is None else str(gap.end)
+            line = f"{report.segment.name.log}: positions {gap.start} to {end}: {gap.cause}"
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _tail(seen: Verification) -> str:
+    if seen.tail_bytes == 0:
+        return "nothing"
+    if seen.tail_written_bytes == 0:
+        return f"{seen.tail_bytes:,} zeros"
+    zeros = seen.tail_bytes - seen.tail_written_bytes
+    return f"{seen.tail_written_bytes:,} written, not synced; {zeros:,} zeros"
+
+
+@contextmanager
+def _progress(segments: Sequence[SegmentFile]) -> Iterator[Callable[[int], None]]:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _bytes: None
+        return
+    # A packed file tells its size only when it is unpacked.
+    total = sum(segment.path.stat().st_size for segment in segments if not segment.is_packed)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(binary_units=True),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        is_known = not any(segment.is_packed for segment in segments)
+        task = progress.add_task("checking", total=total if is_known else None)
+        yield lambda count: progress.advance(task, count)

@@ -1,0 +1,59 @@
+//! Checking a segment: every checksum of header, markers, record sizes and payloads, and every
+//! block of what is compressed or encrypted. Payloads are not decoded, so no schema is needed.
+
+use crate::error::SegmentError;
+use crate::segment::{Gap, SegmentReader, Source, Step, Tail};
+
+/// What a check has seen so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verification {
+    pub sections: u64,
+    pub records: u64,
+    /// Bytes of all payloads.
+    pub payload_bytes: u64,
+    /// Zeros inside sections: room that was given to records and never written.
+    pub unwritten_bytes: u64,
+    pub gaps: Vec<Gap>,
+    /// What stands behind the chain; known once the end is reached.
+    pub tail: Option<Tail>,
+    /// File offset of the marker of the last section.
+    last_marker: Option<u64>,
+}
+
+impl Verification {
+    /// Checks on from where the segment is, about `max_bytes` of it. `limit` and `complete` as in
+    /// [`SegmentReader::fill`]. At the end [`Self::tail`] is set.
+    pub fn advance<S: Source>(
+        &mut self,
+        segment: &mut SegmentReader<S>,
+        limit: Option<u64>,
+        complete: bool,
+        max_bytes: u64,
+    ) -> Result<(), SegmentError> {
+        let stop = segment.position().saturating_add(max_bytes);
+        while self.tail.is_none() && segment.position() < stop {
+            let step = segment.step(limit, complete)?;
+            let marker = segment.section().map(|section| section.marker_physical);
+            if marker.is_some() && marker != self.last_marker {
+                self.last_marker = marker;
+                self.sections += 1;
+            }
+            match step {
+                Step::Records => {
+                    let mut end = segment.position();
+                    for record in segment.records() {
+                        end = record.end;
+                        self.records += 1;
+                        self.payload_bytes += record.payload.len() as u64;
+                    }
+                    segment.consume(end);
+                }
+                Step::Gap(gap) => self.gaps.push(gap),
+                Step::SectionEnd { unwritten } => self.unwritten_bytes += unwritten,
+                Step::Section | Step::Skipped => {}
+                Step::End => self.tail = Some(segment.tail()?),
+            }
+        }
+        Ok(())
+    }
+}

@@ -82,7 +82,8 @@ class AgentMetrics:
         )
         self.lag_seconds = Gauge(
             LAG_SECONDS,
-            "Age of the last acknowledged write while there is a lag in bytes, else 0.",
+            "While bytes wait: age of the last acknowledged write, at most the time since all was "
+            "delivered; else 0.",
             registry=registry,
         )
         self.segments = Gauge(SEGMENTS, "Segments by state.", ("state",), registry=registry)

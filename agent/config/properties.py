@@ -28,6 +28,8 @@ def _transfer_name(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     short = value.strip().removeprefix(f"{_DEBEZIUM}.").removesuffix("CommitLogTransfer").lower()
+    if short == "gcs":
+        raise ValueError("must be `delete` or `archive`, since this release has no remote store")
     return {"blackhole": "delete", "local": "archive"}.get(short, short)
 
 
@@ -198,10 +200,6 @@ class SegmentProperties(Properties):
         default="delete",
         doc="What becomes of a segment whose events are all acknowledged. "
         "`io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` means `delete`.",
-        refused_values={
-            name: "this release archives to a local directory only (`archive`)"
-            for name in (f"{_DEBEZIUM}.GCSCommitLogTransfer", "GCSCommitLogTransfer")
-        },
     )
     post_processing_enabled: bool = prop(
         "commit.log.post.processing.enabled",

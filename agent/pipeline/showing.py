@@ -30,6 +30,7 @@ class Showing:
         self._clock = clock
         self._shown_at_s = self._moved_at_s = clock()
         self._lag_since_s: float | None = None
+        self._has_caught_up = False
         self._quarantine = Usage()
         self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
         self._view: View | None = None
@@ -99,17 +100,21 @@ class Showing:
         self._set_gauges(self._view)
 
     def _lag_s(self, lag_bytes: int, delivery: Delivery) -> float:
-        """Age of the last acknowledged write while something waits; before the first one, for how
-        long something has waited."""
+        """Age of the last acknowledged write while something waits. Before the first one, and where
+        a client's own time lies in the future: for how long something has waited. That is also the
+        most it can be once all was delivered; the last write before a quiet hour is an hour old."""
+        last_us = delivery.last_acknowledged_write_ts_us
         if not lag_bytes and not delivery.window.unacknowledged:
             self._lag_since_s = None
+            self._has_caught_up = last_us is not None
             return 0.0
         if self._lag_since_s is None:
             self._lag_since_s = self._clock()
-        last_us = delivery.last_acknowledged_write_ts_us
-        if last_us is None:
-            return self._clock() - self._lag_since_s
-        return max(0.0, time.time() - last_us / 1_000_000)
+        waiting_s = self._clock() - self._lag_since_s
+        age_s = -1.0 if last_us is None else time.time() - last_us / 1_000_000
+        if age_s < 0:
+            return waiting_s
+        return min(age_s, waiting_s) if self._has_caught_up else age_s
 
     def _set_gauges(self, view: View) -> None:
         metrics, delivery = self._metrics, self._metrics.delivery

@@ -123,6 +123,7 @@ def test_what_is_not_in_this_release_is_refused_by_name(tmp_path: Path, line: st
         load_config([path])
     name = line.split("=")[0]
     assert len(raised.value.problems) == 1
+    assert ("no remote store" in raised.value.problems[0]) == ("GCS" in line)
     assert name.removesuffix(".schemas.enable") in raised.value.problems[0]
 
 

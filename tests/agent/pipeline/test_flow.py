@@ -198,3 +198,32 @@ def test_lag_is_what_can_be_read_and_is_not_acknowledged(make_rig: MakeRig) -> N
     rig.sink.acknowledge()
     rig.settle()
     assert (rig.view.lag_bytes, rig.view.lag_s) == (0, 0.0)
+
+
+def test_the_first_write_after_a_quiet_hour_is_not_an_hour_late(make_rig: MakeRig) -> None:
+    """Nor is one with a time that the client chose, in 1970 or in the year 292,278."""
+    rig = make_rig(sink=MemorySink(automatic=False))
+    log = rig.raw.segment(1, 1)
+    rig.raw.index(log, log.end)
+    rig.settle()
+    rig.sink.acknowledge()
+    rig.settle()
+    rig.pass_time(3600)
+    log.add(1, 1)
+    rig.raw.index(log, log.end)
+    rig.settle()
+    assert rig.view.lag_s == 0.0
+    rig.pass_time(4)
+    assert rig.view.lag_s == 4.0
+    rig.pipeline._delivery.last_acknowledged_write_ts_us = (1 << 63) - 1
+    rig.pass_time(3)
+    assert rig.view.lag_s == 7.0
+
+
+def test_a_backlog_that_is_found_at_the_start_is_as_late_as_its_writes(make_rig: MakeRig) -> None:
+    rig = make_rig(sink=MemorySink(automatic=False), batch_max_events=1)
+    rig.raw.completed(1, 1, 1)
+    rig.settle()
+    rig.sink.acknowledge(rig.sink.waiting[:1])
+    rig.pass_time(1)
+    assert rig.view.lag_s > 3600

@@ -4,8 +4,6 @@
 //! Consecutive updates of one statement carry byte-identical lists, so a resolved list is kept
 //! with its bytes and found again by comparing them.
 
-use std::sync::Arc;
-
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result, UnknownColumn};
 use crate::schema::{ColumnKind, Table};
@@ -39,33 +37,48 @@ pub struct ListedColumn {
 
 /// A resolved column list.
 #[derive(Debug)]
-pub struct ColumnList {
+struct ColumnList {
     raw: Box<[u8]>,
-    pub columns: Vec<ListedColumn>,
+    columns: Vec<ListedColumn>,
 }
 
 /// The lists of one table and kind that were met last.
 #[derive(Debug, Default)]
 pub struct ColumnLists {
-    lists: Vec<Arc<ColumnList>>,
+    lists: Vec<ColumnList>,
+    /// Place of the list that was met last: one statement is often followed by its like.
+    last: usize,
     next_replaced: usize,
 }
 
 impl ColumnLists {
-    /// Reads a list.
+    /// The columns of a list that [`Self::read`] gave, until the next one is read.
+    #[inline]
+    pub fn columns(&self, place: usize) -> &[ListedColumn] {
+        self.lists.get(place).map_or(&[], |list| &list.columns)
+    }
+
+    /// Reads a list; gives its place.
     #[inline]
     pub fn read(
         &mut self,
         cursor: &mut Cursor<'_>,
         table: &Table,
         kind: ColumnKind,
-    ) -> Result<Arc<ColumnList>> {
-        for list in &self.lists {
-            if cursor.skip_prefix(&list.raw) {
-                return Ok(Arc::clone(list));
-            }
+    ) -> Result<usize> {
+        let last = self.lists.get(self.last);
+        if !last.is_some_and(|list| cursor.skip_prefix(&list.raw)) {
+            self.last = self.find(cursor, table, kind)?;
         }
-        self.resolve(cursor, table, kind)
+        Ok(self.last)
+    }
+
+    fn find(&mut self, cursor: &mut Cursor<'_>, table: &Table, kind: ColumnKind) -> Result<usize> {
+        let mut lists = self.lists.iter();
+        match lists.position(|list| cursor.skip_prefix(&list.raw)) {
+            Some(place) => Ok(place),
+            None => self.resolve(cursor, table, kind),
+        }
     }
 
     #[cold]
@@ -74,7 +87,7 @@ impl ColumnLists {
         cursor: &mut Cursor<'_>,
         table: &Table,
         kind: ColumnKind,
-    ) -> Result<Arc<ColumnList>> {
+    ) -> Result<usize> {
         let start = *cursor;
         let count = cursor.length()?;
         let mut columns = Vec::new();
@@ -84,7 +97,7 @@ impl ColumnLists {
                 .column_index(name, kind)
                 .and_then(|index| Some((index, table.columns.get(index)?)));
             let Some((index, column)) = column else {
-                return Err(DecodeError::UnknownColumn(Box::new(UnknownColumn {
+                return Err(Box::new(DecodeError::UnknownColumn(UnknownColumn {
                     id: table.id,
                     keyspace: table.keyspace.clone(),
                     table: table.name.clone(),
@@ -102,17 +115,20 @@ impl ColumnLists {
                 value_length: ValueLength::of(column.cql_type.fixed_length()),
             });
         }
-        let list = Arc::new(ColumnList {
+        let list = ColumnList {
             raw: cursor.since(&start).into(),
             columns,
-        });
+        };
         if self.lists.len() < KEPT_LISTS {
-            self.lists.push(Arc::clone(&list));
-        } else if let Some(slot) = self.lists.get_mut(self.next_replaced) {
-            *slot = Arc::clone(&list);
-            self.next_replaced = (self.next_replaced + 1) % KEPT_LISTS;
+            self.lists.push(list);
+            return Ok(self.lists.len() - 1);
         }
-        Ok(list)
+        let place = self.next_replaced;
+        self.next_replaced = (place + 1) % KEPT_LISTS;
+        if let Some(slot) = self.lists.get_mut(place) {
+            *slot = list;
+        }
+        Ok(place)
     }
 }
 
@@ -136,10 +152,10 @@ impl Subset {
             self.present.extend(0..count as u32);
         } else if count < LARGE_SUBSET {
             if encoded >> count != 0 {
-                return Err(DecodeError::OutOfRange {
-                    what: "bitmap of missing columns",
-                    value: encoded,
-                });
+                return Err(DecodeError::out_of_range(
+                    "bitmap of missing columns",
+                    encoded,
+                ));
             }
             self.present
                 .extend((0..count as u32).filter(|index| encoded >> index & 1 == 0));
@@ -150,11 +166,10 @@ impl Subset {
     }
 
     fn read_large(&mut self, cursor: &mut Cursor<'_>, count: usize, missing: u64) -> Result<()> {
-        let out_of_range = |what, value| DecodeError::OutOfRange { what, value };
         let missing_count = usize::try_from(missing)
             .ok()
             .filter(|missing| *missing <= count)
-            .ok_or(out_of_range("number of missing columns", missing))?;
+            .ok_or_else(|| DecodeError::out_of_range("number of missing columns", missing))?;
         let present_count = count - missing_count;
         // The shorter list is written; the indexes are absolute and ascending.
         let lists_present = present_count < count / 2;
@@ -169,7 +184,7 @@ impl Subset {
             let index = u32::try_from(index)
                 .ok()
                 .filter(|index| *index >= next && (*index as usize) < count)
-                .ok_or(out_of_range("column index", index))?;
+                .ok_or_else(|| DecodeError::out_of_range("column index", index))?;
             if lists_present {
                 self.present.push(index);
             } else {

@@ -1,5 +1,8 @@
 //! The one reader of bytes: every access to a payload goes through here and is bounds-checked.
 
+// A call for each byte costs more than what it does.
+#![allow(clippy::inline_always)]
+
 use crate::error::{DecodeError, Result};
 
 /// A position in a payload; reading moves it forward.
@@ -21,13 +24,11 @@ impl<'p> Cursor<'p> {
     #[cold]
     #[inline(never)]
     fn truncated<T>(&self, wanted: usize) -> Result<T> {
-        Err(DecodeError::Truncated {
-            wanted,
-            left: self.rest.len(),
-        })
+        let left = self.rest.len();
+        Err(Box::new(DecodeError::Truncated { wanted, left }))
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn u8(&mut self) -> Result<u8> {
         match self.rest.split_first() {
             Some((&byte, rest)) => {
@@ -59,7 +60,7 @@ impl<'p> Cursor<'p> {
         self.array()
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&mut self, length: usize) -> Result<&'p [u8]> {
         match self.rest.split_at_checked(length) {
             Some((bytes, rest)) => {
@@ -84,7 +85,7 @@ impl<'p> Cursor<'p> {
 
     /// Unsigned vint (`VIntCoding`, format notes §5.1): as many leading one bits in the first
     /// byte as bytes follow.
-    #[inline]
+    #[inline(always)]
     pub fn uvint(&mut self) -> Result<u64> {
         let first = self.u8()?;
         if first < 0x80 {
@@ -93,32 +94,34 @@ impl<'p> Cursor<'p> {
         self.long_uvint(first)
     }
 
-    #[inline]
+    #[inline(never)]
     fn long_uvint(&mut self, first: u8) -> Result<u64> {
         let extra = first.leading_ones() as usize;
-        let tail = self.bytes(extra)?;
-        let head = if extra >= 7 {
-            0
+        // Eight bytes are read at once where there are eight; what is too much is shifted out.
+        let tail = if let Some((word, _)) = self.rest.split_first_chunk::<8>() {
+            self.rest = self.rest.get(extra..).unwrap_or_default();
+            u64::from_be_bytes(*word) >> (64 - 8 * extra)
         } else {
-            u64::from(first) & (0xff >> (extra + 1))
+            let tail = self.bytes(extra)?;
+            tail.iter()
+                .fold(0, |value, &byte| value << 8 | u64::from(byte))
         };
-        Ok(tail
-            .iter()
-            .fold(head, |value, &byte| value << 8 | u64::from(byte)))
+        if extra >= 7 {
+            return Ok(tail);
+        }
+        let head = u64::from(first) & (0x7f >> extra);
+        Ok(head << (8 * extra) | tail)
     }
 
     /// A vint length as `usize`; it may still be larger than what is left.
-    #[inline]
+    #[inline(always)]
     pub fn length(&mut self) -> Result<usize> {
         let value = self.uvint()?;
-        usize::try_from(value).map_err(|_| DecodeError::OutOfRange {
-            what: "length",
-            value,
-        })
+        usize::try_from(value).map_err(|_| DecodeError::out_of_range("length", value))
     }
 
     /// Vint length, then that many bytes.
-    #[inline]
+    #[inline(always)]
     pub fn vbytes(&mut self) -> Result<&'p [u8]> {
         let length = self.length()?;
         self.bytes(length)

@@ -2,6 +2,7 @@
 //! the reader (`docs/dump-format.md`).
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use crate::descriptor::Version;
 use crate::error::Result;
@@ -110,7 +111,10 @@ impl Line<'_> {
         mutation: &mut MutationReader<'_, 'p>,
         row: &mut Row<'p>,
     ) -> Result<()> {
-        let table = &update.table;
+        let Some(table) = mutation.table().map(Arc::clone) else {
+            return Ok(());
+        };
+        let table = &table;
         self.text("{\"segment\":");
         self.string(segment);
         self.text(",\"pos\":");

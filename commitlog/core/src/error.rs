@@ -14,7 +14,7 @@ pub enum DecodeError {
     #[error("table {0} is not in the schema")]
     UnknownTable(TableId),
     #[error("{0}")]
-    UnknownColumn(Box<UnknownColumn>),
+    UnknownColumn(UnknownColumn),
 }
 
 /// A column name on the wire that the table's schema does not have.
@@ -29,6 +29,14 @@ pub struct UnknownColumn {
 }
 
 impl DecodeError {
+    /// A number that cannot stand where it stands.
+    #[cold]
+    #[allow(clippy::unnecessary_box_returns)] // As `Result` wants it.
+    pub(crate) fn out_of_range(what: &'static str, value: impl Into<u64>) -> Box<Self> {
+        let value = value.into();
+        Box::new(Self::OutOfRange { what, value })
+    }
+
     /// Whether another schema may make the payload readable.
     ///
     /// A wrong type shows as any kind of nonsense, so every error may; these are the ones that
@@ -55,4 +63,5 @@ pub enum SegmentError {
     },
 }
 
-pub type Result<T> = std::result::Result<T, DecodeError>;
+/// The error is boxed so that results of the cursor fit two registers.
+pub type Result<T> = std::result::Result<T, Box<DecodeError>>;

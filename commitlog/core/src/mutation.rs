@@ -6,12 +6,11 @@
 //! their rows out of one payload. An update has no length of its own: the next one is found only
 //! by reading this one to its end.
 
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::columns::{ColumnList, ColumnLists, Subset, ValueLength};
+use crate::columns::{ColumnLists, Subset, ValueLength};
 use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
@@ -32,13 +31,19 @@ mod update_flag {
 /// Resolves payloads against one schema.
 pub struct Decoder {
     schema: Arc<Schema>,
-    plans: FxHashMap<TableId, TablePlan>,
+    /// Of the tables that were met so far.
+    plans: Vec<TablePlan>,
+    places: FxHashMap<TableId, usize>,
+    /// Place of the plan that was used last: most updates are of the table before.
+    last: usize,
+    /// Reused from row to row.
+    subset: Subset,
 }
 
 /// What decoding needs of a table.
 struct TablePlan {
     table: Arc<Table>,
-    clustering: Arc<[ValueLength]>,
+    clustering: Vec<ValueLength>,
     static_lists: ColumnLists,
     regular_lists: ColumnLists,
 }
@@ -68,7 +73,8 @@ pub struct Preview {
 /// The part of a partition update in front of its rows.
 #[derive(Debug, Clone)]
 pub struct Update<'p> {
-    pub table: Arc<Table>,
+    /// What [`MutationReader::table`] tells more of.
+    pub table_id: TableId,
     /// Place in the mutation, and the number of updates there.
     pub index: u64,
     pub updates: u64,
@@ -81,7 +87,10 @@ impl Decoder {
     pub fn new(schema: Arc<Schema>) -> Self {
         Self {
             schema,
-            plans: FxHashMap::default(),
+            plans: Vec::new(),
+            places: FxHashMap::default(),
+            last: 0,
+            subset: Subset::default(),
         }
     }
 
@@ -89,15 +98,28 @@ impl Decoder {
         &self.schema
     }
 
+    /// Where the plan of a table stands.
     #[inline]
-    fn plan(&mut self, id: TableId) -> Result<&mut TablePlan> {
-        match self.plans.entry(id) {
-            Entry::Occupied(entry) => Ok(entry.into_mut()),
-            Entry::Vacant(entry) => {
-                let table = self.schema.table(id).ok_or(DecodeError::UnknownTable(id))?;
-                Ok(entry.insert(TablePlan::of(table)))
-            }
+    fn place(&mut self, id: TableId) -> Result<usize> {
+        if self
+            .plans
+            .get(self.last)
+            .is_none_or(|plan| plan.table.id != id)
+        {
+            self.last = self.find(id)?;
         }
+        Ok(self.last)
+    }
+
+    fn find(&mut self, id: TableId) -> Result<usize> {
+        if let Some(place) = self.places.get(&id) {
+            return Ok(*place);
+        }
+        let table = self.schema.table(id).ok_or(DecodeError::UnknownTable(id))?;
+        let place = self.plans.len();
+        self.plans.push(TablePlan::of(table));
+        self.places.insert(id, place);
+        Ok(place)
     }
 
     /// Opens a payload.
@@ -114,8 +136,8 @@ impl Decoder {
             cursor,
             updates,
             next_update: 0,
+            place: usize::MAX,
             open: None,
-            subset: Subset::default(),
         })
     }
 }
@@ -123,10 +145,10 @@ impl Decoder {
 fn read_update_count(cursor: &mut Cursor<'_>) -> Result<u64> {
     let updates = cursor.uvint()?;
     if updates == 0 {
-        return Err(DecodeError::OutOfRange {
-            what: "number of partition updates",
-            value: updates,
-        });
+        return Err(DecodeError::out_of_range(
+            "number of partition updates",
+            updates,
+        ));
     }
     Ok(updates)
 }
@@ -141,12 +163,12 @@ pub fn preview(payload: &[u8]) -> Result<Preview> {
 }
 
 /// The update whose rows are being read.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct OpenUpdate {
     times: Times,
-    clustering: Arc<[ValueLength]>,
-    static_columns: Option<Arc<ColumnList>>,
-    regular_columns: Arc<ColumnList>,
+    /// Places in the lists of the table's plan.
+    static_list: usize,
+    regular_list: usize,
     static_row_is_next: bool,
     row_estimate_is_next: bool,
 }
@@ -158,91 +180,117 @@ pub struct MutationReader<'d, 'p> {
     cursor: Cursor<'p>,
     updates: u64,
     next_update: u64,
+    /// Place of the plan of the current update's table.
+    place: usize,
     open: Option<OpenUpdate>,
-    subset: Subset,
 }
 
 impl<'p> MutationReader<'_, 'p> {
+    /// The table of the current update; `None` before the first one.
+    pub fn table(&self) -> Option<&Arc<Table>> {
+        self.decoder.plans.get(self.place).map(|plan| &plan.table)
+    }
+
     /// The next partition update; what is left of the current one is read over. At the end the
     /// payload must be used up.
     pub fn next_update(&mut self) -> Result<Option<Update<'p>>> {
         if self.open.is_some() {
-            let mut row = Row::default();
-            while self.next_unfiltered(&mut row)?.is_some() {}
+            self.pass_over()?;
         }
         if self.next_update == self.updates {
             let left = self.cursor.rest().len();
             return if left == 0 {
                 Ok(None)
             } else {
-                Err(DecodeError::TrailingBytes { left })
+                Err(Box::new(DecodeError::TrailingBytes { left }))
             };
         }
         let index = self.next_update;
         self.next_update += 1;
 
-        let cursor = &mut self.cursor;
+        // A copy stays in registers.
+        let mut cursor = self.cursor;
         let table_id = TableId(cursor.uuid()?);
-        let plan = self.decoder.plan(table_id)?;
+        self.place = self.decoder.place(table_id)?;
+        let Some(plan) = self.decoder.plans.get_mut(self.place) else {
+            return Err(Box::new(DecodeError::UnknownTable(table_id)));
+        };
         let key = cursor.vbytes()?;
         let flags = cursor.u8()?;
         let mut update = Update {
-            table: Arc::clone(&plan.table),
+            table_id,
             index,
             updates: self.updates,
             key,
             deletion: None,
         };
         if flags & update_flag::IS_EMPTY != 0 {
+            self.cursor = cursor;
             return Ok(Some(update));
         }
         if flags & !update_flag::KNOWN != 0 {
-            return Err(DecodeError::OutOfRange {
-                what: "flags of a partition update",
-                value: u64::from(flags),
-            });
+            return Err(DecodeError::out_of_range(
+                "flags of a partition update",
+                flags,
+            ));
         }
         let static_row_is_next = flags & update_flag::HAS_STATIC_ROW != 0;
-        let times = Times::read(cursor, self.version)?;
-        let static_columns = if static_row_is_next {
+        let times = Times::read(&mut cursor, self.version)?;
+        let static_list = if static_row_is_next {
             let lists = &mut plan.static_lists;
-            Some(lists.read(cursor, &plan.table, ColumnKind::Static)?)
+            lists.read(&mut cursor, &plan.table, ColumnKind::Static)?
         } else {
-            None
+            0
         };
         let lists = &mut plan.regular_lists;
-        let regular_columns = lists.read(cursor, &plan.table, ColumnKind::Regular)?;
+        let regular_list = lists.read(&mut cursor, &plan.table, ColumnKind::Regular)?;
         if flags & update_flag::HAS_PARTITION_DELETION != 0 {
-            update.deletion = Some(times.deletion(cursor)?);
+            update.deletion = Some(times.deletion(&mut cursor)?);
         }
+        self.cursor = cursor;
         self.open = Some(OpenUpdate {
             times,
-            clustering: Arc::clone(&plan.clustering),
-            static_columns,
-            regular_columns,
+            static_list,
+            regular_list,
             static_row_is_next,
             row_estimate_is_next: flags & update_flag::HAS_ROW_ESTIMATE != 0,
         });
         Ok(Some(update))
     }
 
+    /// Reads the current update to its end.
+    #[cold]
+    fn pass_over(&mut self) -> Result<()> {
+        let mut row = Row::default();
+        while self.next_unfiltered(&mut row)?.is_some() {}
+        Ok(())
+    }
+
     /// The next item of the current update, the static row first; `None` behind the last one.
+    #[inline]
     pub fn next_unfiltered(&mut self, row: &mut Row<'p>) -> Result<Option<Unfiltered<'p>>> {
         let Some(open) = &mut self.open else {
             return Ok(None);
         };
-        let cursor = &mut self.cursor;
+        let Decoder { plans, subset, .. } = &mut *self.decoder;
+        let Some(plan) = plans.get(self.place) else {
+            return Ok(None);
+        };
+        let mut cursor = self.cursor;
         let mut reader = unfiltered::Reader {
             times: &open.times,
-            clustering: &open.clustering,
-            subset: &mut self.subset,
+            clustering: &plan.clustering,
+            subset,
         };
         if open.static_row_is_next {
             open.static_row_is_next = false;
-            if let Some(columns) = &open.static_columns {
-                reader.static_row(cursor, &columns.columns, row)?;
-                return Ok(Some(Unfiltered::Row));
-            }
+            reader.static_row(
+                &mut cursor,
+                plan.static_lists.columns(open.static_list),
+                row,
+            )?;
+            self.cursor = cursor;
+            return Ok(Some(Unfiltered::Row));
         }
         if open.row_estimate_is_next {
             open.row_estimate_is_next = false;
@@ -250,13 +298,18 @@ impl<'p> MutationReader<'_, 'p> {
         }
         let flags = cursor.u8()?;
         if flags & row_flag::END_OF_PARTITION != 0 {
+            self.cursor = cursor;
             self.open = None;
             return Ok(None);
         }
         if flags & row_flag::IS_MARKER != 0 {
-            return reader.marker(cursor).map(Unfiltered::Marker).map(Some);
+            let marker = Box::new(reader.marker(&mut cursor)?);
+            self.cursor = cursor;
+            return Ok(Some(Unfiltered::Marker(marker)));
         }
-        reader.row(cursor, flags, &open.regular_columns.columns, row)?;
+        let columns = plan.regular_lists.columns(open.regular_list);
+        reader.row(&mut cursor, flags, columns, row)?;
+        self.cursor = cursor;
         Ok(Some(Unfiltered::Row))
     }
 
@@ -264,12 +317,12 @@ impl<'p> MutationReader<'_, 'p> {
     /// are read over. `None` when there is none before the end.
     pub fn peek_marker(&mut self) -> Result<Option<crate::row::Marker<'p>>> {
         let cursor = self.cursor;
-        let open = self.open.clone();
+        let open = self.open;
         let mut row = Row::default();
         let found = loop {
             match self.next_unfiltered(&mut row) {
                 Ok(Some(Unfiltered::Row)) => {}
-                Ok(Some(Unfiltered::Marker(marker))) => break Ok(Some(marker)),
+                Ok(Some(Unfiltered::Marker(marker))) => break Ok(Some(*marker)),
                 Ok(None) => break Ok(None),
                 Err(error) => break Err(error),
             }

@@ -174,5 +174,6 @@ pub struct Marker<'p> {
 pub enum Unfiltered<'p> {
     /// The row is in the buffer that the caller gave.
     Row,
-    Marker(Marker<'p>),
+    /// Boxed, because rows are many and markers few.
+    Marker(Box<Marker<'p>>),
 }

@@ -39,8 +39,9 @@ use crate::framing::Framing;
 use crate::marker::MarkerChecksum;
 use crate::record::{Found, OVERHEAD, Records, inspect};
 
-/// What is read of a plain section at once; more only for a larger record.
-const CHUNK_BYTES: u64 = 1 << 20;
+/// What is read of a plain section at once; more only for a larger record. Few enough to stay in
+/// a core's own cache until they are decoded.
+const CHUNK_BYTES: u64 = 256 << 10;
 
 /// Bytes at an offset: a file, or memory in tests.
 pub trait Source {
@@ -274,9 +275,14 @@ impl<S: Source> SegmentReader<S> {
         };
         let left = section.end.saturating_sub(self.position);
         let mut found = inspect(self.buffered(), left);
-        if let Found::NeedsBytes(wanted) = found {
+        // The size is known only once the header is at hand, so a large record takes two loads.
+        while let Found::NeedsBytes(wanted) = found {
+            let before = self.buffered().len();
             self.load(section, wanted)?;
             found = inspect(self.buffered(), left);
+            if self.buffered().len() <= before {
+                break;
+            }
         }
         let cause = match found {
             Found::Record(_) => return Ok(Step::Records),

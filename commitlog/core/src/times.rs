@@ -37,10 +37,7 @@ impl Times {
     pub fn ttl(&self, cursor: &mut Cursor<'_>) -> Result<i32> {
         let ttl = self.ttl_s.wrapping_add(cursor.uvint()? as i32);
         if ttl < 0 {
-            return Err(DecodeError::OutOfRange {
-                what: "TTL",
-                value: u64::from(ttl as u32),
-            });
+            return Err(DecodeError::out_of_range("TTL", ttl as u32));
         }
         Ok(ttl)
     }

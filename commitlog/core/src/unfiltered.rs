@@ -1,6 +1,9 @@
 //! Rows, cells and range-tombstone markers (`UnfilteredSerializer`, `Cell.Serializer`,
 //! `ClusteringPrefix.Serializer`; format notes §4.6 to §4.10).
 
+// The cursor stays in registers as long as nothing is called.
+#![allow(clippy::inline_always)]
+
 use crate::columns::{ListedColumn, Subset, ValueLength};
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result};
@@ -32,15 +35,6 @@ mod cell_flag {
     pub const KNOWN: u8 = 0x1f;
 }
 
-#[cold]
-#[inline(never)]
-fn out_of_range<T>(what: &'static str, value: u8) -> Result<T> {
-    Err(DecodeError::OutOfRange {
-        what,
-        value: u64::from(value),
-    })
-}
-
 /// Reads the items of one partition update.
 pub(crate) struct Reader<'a> {
     pub times: &'a Times,
@@ -60,19 +54,22 @@ impl Reader<'_> {
     ) -> Result<()> {
         let flags = cursor.u8()?;
         if flags & row_flag::EXTENSION == 0 {
-            return out_of_range("flags of a static row", flags);
+            return Err(DecodeError::out_of_range("flags of a static row", flags));
         }
         row.clear();
         row.is_static = true;
         let extended = cursor.u8()?;
         if extended & row_flag::EXTENDED_IS_STATIC == 0 {
-            return out_of_range("extended flags of a static row", extended);
+            return Err(DecodeError::out_of_range(
+                "extended flags of a static row",
+                extended,
+            ));
         }
         self.row_body(cursor, flags, extended, columns, row)
     }
 
     /// A row behind its first flags byte.
-    #[inline]
+    #[inline(always)]
     pub fn row<'p>(
         &mut self,
         cursor: &mut Cursor<'p>,
@@ -87,13 +84,16 @@ impl Reader<'_> {
             cursor.u8()?
         };
         if extended & !row_flag::EXTENDED_HAS_SHADOWABLE_DELETION != 0 {
-            return out_of_range("extended flags of a row", extended);
+            return Err(DecodeError::out_of_range(
+                "extended flags of a row",
+                extended,
+            ));
         }
         read_clustering(cursor, self.clustering, &mut row.clustering)?;
         self.row_body(cursor, flags, extended, columns, row)
     }
 
-    #[inline]
+    #[inline(always)]
     fn row_body<'p>(
         &mut self,
         cursor: &mut Cursor<'p>,
@@ -117,7 +117,10 @@ impl Reader<'_> {
                 expiry,
             });
         } else if flags & row_flag::HAS_TTL != 0 {
-            return out_of_range("flags of a row (TTL without timestamp)", flags);
+            return Err(DecodeError::out_of_range(
+                "flags of a row (TTL without timestamp)",
+                flags,
+            ));
         }
         if flags & row_flag::HAS_DELETION != 0 {
             row.deletion = Some(self.times.deletion(cursor)?);
@@ -139,7 +142,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn column<'p>(
         &self,
         cursor: &mut Cursor<'p>,
@@ -163,7 +166,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn cell<'p>(
         &self,
         cursor: &mut Cursor<'p>,
@@ -171,35 +174,14 @@ impl Reader<'_> {
         row: &mut Row<'p>,
     ) -> Result<()> {
         let flags = cursor.u8()?;
-        let is_deleted = flags & cell_flag::IS_DELETED != 0;
-        let is_expiring = flags & cell_flag::IS_EXPIRING != 0;
-        if flags & !cell_flag::KNOWN != 0 || is_deleted && is_expiring {
-            return out_of_range("flags of a cell", flags);
-        }
-        let timestamp_us = if flags & cell_flag::USE_ROW_TIMESTAMP == 0 {
-            self.times.timestamp(cursor)?
-        } else {
-            match row.liveness {
-                Some(liveness) => liveness.timestamp_us,
-                None => return out_of_range("flags of a cell (no row timestamp)", flags),
+        // Most cells are live and of the row's time.
+        let (timestamp_us, state) = match row.liveness {
+            Some(liveness)
+                if flags & !cell_flag::HAS_EMPTY_VALUE == cell_flag::USE_ROW_TIMESTAMP =>
+            {
+                (liveness.timestamp_us, CellState::Live)
             }
-        };
-        let state = if flags & cell_flag::USE_ROW_TTL != 0 {
-            match row.liveness.and_then(|liveness| liveness.expiry) {
-                Some(expiry) if is_expiring => CellState::Expiring(expiry),
-                _ => return out_of_range("flags of a cell (no row TTL)", flags),
-            }
-        } else if is_deleted {
-            CellState::Tombstone(self.times.local_deletion_time(cursor)?)
-        } else if is_expiring {
-            // The reverse order of the row's liveness.
-            let local_deletion_time = self.times.local_deletion_time(cursor)?;
-            CellState::Expiring(Expiry {
-                ttl_s: self.times.ttl(cursor)?,
-                local_deletion_time,
-            })
-        } else {
-            CellState::Live
+            liveness => self.cell_times(cursor, flags, liveness)?,
         };
         let path = if column.multi_cell {
             Some(cursor.vbytes()?)
@@ -225,18 +207,66 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Timestamp and state of a cell, between its flags and its path.
+    #[inline(never)]
+    fn cell_times(
+        &self,
+        cursor: &mut Cursor<'_>,
+        flags: u8,
+        liveness: Option<Liveness>,
+    ) -> Result<(i64, CellState)> {
+        let is_deleted = flags & cell_flag::IS_DELETED != 0;
+        let is_expiring = flags & cell_flag::IS_EXPIRING != 0;
+        if flags & !cell_flag::KNOWN != 0 || is_deleted && is_expiring {
+            return Err(DecodeError::out_of_range("flags of a cell", flags));
+        }
+        let timestamp_us = if flags & cell_flag::USE_ROW_TIMESTAMP == 0 {
+            self.times.timestamp(cursor)?
+        } else {
+            let Some(liveness) = liveness else {
+                let what = "flags of a cell (no row timestamp)";
+                return Err(DecodeError::out_of_range(what, flags));
+            };
+            liveness.timestamp_us
+        };
+        let state = if flags & cell_flag::USE_ROW_TTL != 0 {
+            match liveness.and_then(|liveness| liveness.expiry) {
+                Some(expiry) if is_expiring => CellState::Expiring(expiry),
+                _ => {
+                    let what = "flags of a cell (no row TTL)";
+                    return Err(DecodeError::out_of_range(what, flags));
+                }
+            }
+        } else if is_deleted {
+            CellState::Tombstone(self.times.local_deletion_time(cursor)?)
+        } else if is_expiring {
+            // The reverse order of the row's liveness.
+            let local_deletion_time = self.times.local_deletion_time(cursor)?;
+            CellState::Expiring(Expiry {
+                ttl_s: self.times.ttl(cursor)?,
+                local_deletion_time,
+            })
+        } else {
+            CellState::Live
+        };
+        Ok((timestamp_us, state))
+    }
+
     /// A range-tombstone marker behind its flags byte.
     pub fn marker<'p>(&self, cursor: &mut Cursor<'p>) -> Result<Marker<'p>> {
         let ordinal = cursor.u8()?;
         let Some(kind) = BoundKind::from_ordinal(ordinal) else {
-            return out_of_range("kind of a range-tombstone marker", ordinal);
+            return Err(DecodeError::out_of_range(
+                "kind of a range-tombstone marker",
+                ordinal,
+            ));
         };
         let size = cursor.u16()?;
         let Some(columns) = self.clustering.get(..usize::from(size)) else {
-            return Err(DecodeError::OutOfRange {
-                what: "number of clustering values of a range-tombstone marker",
-                value: u64::from(size),
-            });
+            return Err(DecodeError::out_of_range(
+                "number of clustering values of a range-tombstone marker",
+                size,
+            ));
         };
         let mut clustering = Vec::with_capacity(columns.len());
         read_clustering(cursor, columns, &mut clustering)?;
@@ -259,7 +289,7 @@ impl Reader<'_> {
 }
 
 /// Clustering values, one for each of `columns` (§4.8.1).
-#[inline]
+#[inline(always)]
 fn read_clustering<'p>(
     cursor: &mut Cursor<'p>,
     columns: &[ValueLength],

@@ -30,11 +30,33 @@ pub(crate) struct PublishedTable {
     topic: Option<(u64, u32)>,
 }
 
+impl PublishedTable {
+    /// Index of the table's topic in the batch of this number.
+    fn topic_in(&mut self, batch: &mut EventBatch, number: u64) -> u32 {
+        match self.topic {
+            Some((of, topic)) if of == number => topic,
+            _ => {
+                let table = &self.plan.table;
+                let topic = batch.add_topic(Topic {
+                    name: self.plan.topic.clone(),
+                    table: format!("{}.{}", table.keyspace, table.name),
+                });
+                self.topic = Some((number, topic));
+                topic
+            }
+        }
+    }
+}
+
 /// Writes the events of partition updates into batches.
 pub(crate) struct Publisher {
     schema: Arc<Schema>,
     format: Arc<EventFormat>,
-    dispositions: FxHashMap<TableId, Disposition>,
+    /// Of the tables that were met so far.
+    dispositions: Vec<(TableId, Disposition)>,
+    places: FxHashMap<TableId, usize>,
+    /// Place of the disposition that was asked for last.
+    last: usize,
     scratch: Scratch,
     identity: Identity,
     shards: Vec<(u32, Vec<ShardNews>)>,
@@ -56,7 +78,9 @@ impl Publisher {
         Self {
             schema,
             format,
-            dispositions: FxHashMap::default(),
+            dispositions: Vec::new(),
+            places: FxHashMap::default(),
+            last: 0,
             scratch: Scratch::default(),
             identity: Identity::default(),
             shards: Vec::new(),
@@ -66,19 +90,30 @@ impl Publisher {
     /// `None` for a table that the schema does not have.
     #[inline]
     pub fn disposition(&mut self, id: TableId) -> Option<&mut Disposition> {
-        // Looked up twice because the borrow of a hit would last over the miss.
-        if !self.dispositions.contains_key(&id) {
-            let table = self.schema.table(id)?;
-            let disposition = match skip_reason(table, &self.format) {
-                Some(reason) => Disposition::Skip(reason),
-                None => Disposition::Publish(Box::new(PublishedTable {
-                    plan: TablePlan::new(table, &self.format),
-                    topic: None,
-                })),
-            };
-            self.dispositions.insert(id, disposition);
+        let last = self.dispositions.get(self.last);
+        if last.is_none_or(|(of, _)| *of != id) {
+            self.last = self.find(id)?;
         }
-        self.dispositions.get_mut(&id)
+        let (_, disposition) = self.dispositions.get_mut(self.last)?;
+        Some(disposition)
+    }
+
+    fn find(&mut self, id: TableId) -> Option<usize> {
+        if let Some(place) = self.places.get(&id) {
+            return Some(*place);
+        }
+        let table = self.schema.table(id)?;
+        let disposition = match skip_reason(table, &self.format) {
+            Some(reason) => Disposition::Skip(reason),
+            None => Disposition::Publish(Box::new(PublishedTable {
+                plan: TablePlan::new(table, &self.format),
+                topic: None,
+            })),
+        };
+        let place = self.dispositions.len();
+        self.dispositions.push((id, disposition));
+        self.places.insert(id, place);
+        Some(place)
     }
 
     /// Writes the events of `update`, whose rows come from `mutation`.
@@ -91,36 +126,27 @@ impl Publisher {
         place: &mut Place<'_>,
         batch: &mut EventBatch,
     ) -> Result<(), Refusal> {
-        let table = &update.table;
-        let published = match self.disposition(table.id) {
-            Some(Disposition::Publish(published)) => published,
+        match self.disposition(update.table_id) {
+            Some(Disposition::Publish(_)) => {}
             Some(Disposition::Skip(reason)) => {
                 let reason = *reason;
                 batch.skip(reason, 1);
                 return Ok(());
             }
             None => return Ok(()),
-        };
-        let topic = match published.topic {
-            Some((number, topic)) if number == place.batch => topic,
-            _ => {
-                let topic = batch.add_topic(Topic {
-                    name: published.plan.topic.clone(),
-                    table: format!("{}.{}", table.keyspace, table.name),
-                });
-                published.topic = Some((place.batch, topic));
-                topic
-            }
-        };
-        let Some(Disposition::Publish(published)) = self.dispositions.get(&table.id) else {
+        }
+        let Some((_, Disposition::Publish(published))) = self.dispositions.get_mut(self.last)
+        else {
             return Ok(());
         };
-        let partition = Partition::of(table, update.key).ok_or_else(|| Refusal::Key {
-            table: format!("{}.{}", table.keyspace, table.name),
+        let topic = published.topic_in(batch, place.batch);
+        let plan = &published.plan;
+        let partition = Partition::of(&plan.table, update.key).ok_or_else(|| Refusal::Key {
+            table: format!("{}.{}", plan.table.keyspace, plan.table.name),
             length: update.key.len(),
         })?;
         let mut events = UpdateEvents {
-            plan: &published.plan,
+            plan,
             partition: &partition,
             partition_hash: match self.format.partition_by {
                 PartitionBy::PartitionKey => Some(kafka_partition_hash(update.key)),

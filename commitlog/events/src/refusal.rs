@@ -17,9 +17,9 @@ pub(crate) enum Refusal {
     OpenRange,
 }
 
-impl From<DecodeError> for Refusal {
-    fn from(error: DecodeError) -> Self {
-        Self::Decode(error)
+impl From<Box<DecodeError>> for Refusal {
+    fn from(error: Box<DecodeError>) -> Self {
+        Self::Decode(*error)
     }
 }
 

@@ -149,7 +149,7 @@ impl State {
                         let payload = record.payload;
                         match write_mutation(&mut out, decoder, &name, version, end, payload) {
                             Ok(()) => {}
-                            Err(DecodeError::UnknownTable(_)) => {
+                            Err(error) if matches!(*error, DecodeError::UnknownTable(_)) => {
                                 *self.skipped.entry("unknown_table").or_default() += 1;
                             }
                             Err(error) => self.gaps.push(undecodable(start, end, &error)),
@@ -186,7 +186,7 @@ impl State {
                         end = record.end;
                         match scan.visit(decoder, version, record.payload, &mut row) {
                             Ok(()) => {}
-                            Err(DecodeError::UnknownTable(_)) => {
+                            Err(error) if matches!(*error, DecodeError::UnknownTable(_)) => {
                                 *self.skipped.entry("unknown_table").or_default() += 1;
                             }
                             Err(error) => self.gaps.push(undecodable(start, end, &error)),

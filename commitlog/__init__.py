@@ -19,6 +19,7 @@ from commitlog.errors import (
     CommitLogError,
     CorruptSegmentError,
     SchemaError,
+    SegmentKeyError,
     UnsupportedFeatureError,
 )
 
@@ -34,6 +35,7 @@ __all__ = [
     "Scan",
     "Schema",
     "SchemaError",
+    "SegmentKeyError",
     "SegmentReader",
     "Table",
     "UnsupportedFeatureError",

@@ -1,6 +1,6 @@
 """The whole surface of the extension module. Positions are logical (format notes §2.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, final
 
 __all__ = [
@@ -104,6 +104,12 @@ class Descriptor:
     def compression(self) -> str | None: ...
     @property
     def encrypted(self) -> bool: ...
+    @property
+    def cipher(self) -> str | None:
+        """A transformation of Java, such as `AES/CBC/PKCS5Padding`."""
+    @property
+    def key_alias(self) -> str | None:
+        """Which key of the node's keystore an encrypted segment needs."""
 
 @final
 class Gap:
@@ -231,10 +237,19 @@ class Verification:
 class SegmentReader:
     """Reads one segment forward. Not for two threads at once."""
 
-    def __new__(cls, path: str, *, name: str | None = None, position: int = 0) -> SegmentReader:
+    def __new__(
+        cls,
+        path: str,
+        *,
+        name: str | None = None,
+        position: int = 0,
+        keys: Mapping[str, bytes] | None = None,
+    ) -> SegmentReader:
         """`name` is the segment's file name when `path` has another; `position` a record's end, as
-        given by `end_position`. Raises CorruptSegmentError for an unreadable header,
-        UnsupportedFeatureError for what this reader does not know, OSError."""
+        given by `end_position`; `keys` are those that encrypted segments need, by alias. Raises
+        CorruptSegmentError for an unreadable header, UnsupportedFeatureError for what this reader
+        does not know, SegmentKeyError for a missing key (reading raises it for a wrong one),
+        OSError."""
     @property
     def descriptor(self) -> Descriptor: ...
     @property

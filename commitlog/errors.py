@@ -2,7 +2,8 @@
 
     CommitLogError
     ├── CorruptSegmentError      the header of a segment cannot be read
-    ├── UnsupportedFeatureError  a version, compressor or encryption that this reader lacks
+    ├── UnsupportedFeatureError  a version, compressor or cipher that this reader lacks
+    ├── SegmentKeyError          the key of an encrypted segment is missing or another one
     └── SchemaError              a schema text or schema rows cannot be understood
 
 Damage inside a segment is no exception: it is a `Gap` in the batch.
@@ -18,7 +19,12 @@ class CorruptSegmentError(CommitLogError):
 
 
 class UnsupportedFeatureError(CommitLogError):
-    """A version, compressor or encryption that this reader does not know."""
+    """A version, compressor or cipher that this reader does not know."""
+
+
+class SegmentKeyError(CommitLogError):
+    """The key of an encrypted segment is missing or another one; the message names the segment and
+    the alias. Nothing of the segment is read; with the right key all of it is."""
 
 
 class SchemaError(CommitLogError):

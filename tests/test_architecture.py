@@ -26,6 +26,8 @@ OURS_OR_PYTHON = {"commitlog-core", "commitlog-events", "commitlog-python", "pyo
 ONLY_IN = {
     "cassandra": "agent/schema",
     "confluent_kafka": "sidecar/sinks/kafka",
+    "Cryptodome": "agent/keystore",
+    "javaobj": "agent/keystore",
     "watchdog": "agent/cdc_raw",
 }
 SURFACE = {

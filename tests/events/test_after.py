@@ -13,7 +13,7 @@ from tests.reference.recordings import Scenario
 from tests.reference.schema import Table
 
 from .expected import Json
-from .test_cells import READABLE, recorded_events
+from .test_cells import SCENARIOS, recorded_events
 
 RANGE_MEMBERS = ("_range_start", "_range_end")
 FORMAT = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n", all_tables=True)
@@ -82,7 +82,7 @@ def check_deletion(after: Json, cells: Json, keys: set[str], statics: set[str]) 
             assert found == (deleted if is_partition or column not in statics else None)
 
 
-@pytest.mark.parametrize("scenario", READABLE, ids=str)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_after_says_what_the_cells_say(scenario: Scenario, tmp_path: Path) -> None:
     text = (scenario.folder / "schema.cql").read_text(encoding="utf-8")
     tables = parse_schema(text).tables

@@ -31,6 +31,7 @@ class Seed:
     schema_text: str
     lines: list[bytes]
     payloads: list[bytes]
+    keys: dict[str, bytes]
 
 
 def seeds(max_bytes: int = 3 << 20) -> list[Seed]:
@@ -38,23 +39,22 @@ def seeds(max_bytes: int = 3 << 20) -> list[Seed]:
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for scenario in scenarios():
-            if not scenario.readable():
-                continue
             for path, name in scenario.segments():
                 data = read_bytes(path)
                 if len(data) > max_bytes or path.stat().st_size > 60_000:
                     continue
                 descriptor = read_descriptor(data, name)
                 schema = schema_of(scenario)
+                keys = scenario.keys()
                 payloads = [
                     record.payload
-                    for section in read_sections(data, descriptor)
+                    for section in read_sections(data, descriptor, keys)
                     for record in read_records(section, name, Counter())
                 ]
                 text = (scenario.folder / "schema.cql").read_text(encoding="utf-8")
-                lines, _ = read(data, Path(folder), schema, name)
+                lines, _ = read(data, Path(folder), schema, name, keys)
                 label = f"{scenario}/{name}"
-                found.append(Seed(label, name, data, schema, text, lines, payloads))
+                found.append(Seed(label, name, data, schema, text, lines, payloads, keys))
     return found
 
 
@@ -65,7 +65,7 @@ def structure(seed: Seed, rng: random.Random, folder: Path) -> None:
         damaged = rng.choice(mutate.STRUCTURE)(damaged or b"\0", rng)
     (folder / seed.name).write_bytes(damaged)
     try:
-        lines, _ = read(damaged, folder, seed.schema, seed.name)
+        lines, _ = read(damaged, folder, seed.schema, seed.name, seed.keys)
     except commitlog.CommitLogError:
         return
     known = set(seed.lines)
@@ -81,7 +81,15 @@ def one_bit(seed: Seed, rng: random.Random, folder: Path) -> None:
     single = bytearray(seed.data)
     single[bit // 8] ^= 1 << bit % 8
     label = f"bit {bit}"
-    check_damaged(label, bytes(single), seed.lines, folder, schema=seed.schema, name=seed.name)
+    check_damaged(
+        label,
+        bytes(single),
+        seed.lines,
+        folder,
+        schema=seed.schema,
+        name=seed.name,
+        keys=seed.keys,
+    )
 
 
 def payload(seed: Seed, rng: random.Random, folder: Path) -> None:

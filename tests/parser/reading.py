@@ -1,12 +1,13 @@
 """Reading whole segments with the extension, in the forms that tests compare."""
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import commitlog
-from tests.reference.recordings import Scenario
+from tests.reference.recordings import KEYSTORE, Scenario, recorded_keys
 from tests.reference.segment import read_bytes
 
 FORMAT = commitlog.EventFormat(topic_prefix="test", cluster="cluster", node_id="node")
@@ -26,10 +27,18 @@ def schema_of(scenario: Scenario) -> commitlog.Schema:
 
 
 def unpacked(path: Path, name: str, folder: Path) -> Path:
-    """The segment as a plain file under its own name."""
+    """The segment as a plain file under its own name, and its keystore beside it."""
     target = folder / name
     target.write_bytes(read_bytes(path))
+    if (keystore := path.with_name(KEYSTORE)).exists():
+        shutil.copyfile(keystore, folder / KEYSTORE)
     return target
+
+
+def reader_of(path: Path, position: int = 0) -> commitlog.SegmentReader:
+    """A reader with the keys beside the segment."""
+    keys = recorded_keys(path.with_name(KEYSTORE))
+    return commitlog.SegmentReader(str(path), position=position, keys=keys)
 
 
 def dump(
@@ -42,7 +51,7 @@ def dump(
     max_bytes: int = 1 << 20,
 ) -> Dumped:
     """The canonical dump of a file from `position` on."""
-    reader = commitlog.SegmentReader(str(path), position=position)
+    reader = reader_of(path, position)
     lines: list[dict[str, Any]] = []
     while chunk := reader.dump(schema, limit=limit, complete=complete, max_bytes=max_bytes):
         lines += [json.loads(line) for line in chunk.splitlines()]
@@ -74,7 +83,7 @@ def events(
     max_events: int = 1000,
 ) -> list[Event]:
     """All events of a complete segment; tables without a schema are passed over."""
-    reader = commitlog.SegmentReader(str(path), position=position)
+    reader = reader_of(path, position)
     found: list[Event] = []
     while True:
         batch = reader.read(

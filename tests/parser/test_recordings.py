@@ -1,29 +1,31 @@
 """The parser against recordings of real nodes: Cassandra's own answers, and the plain reader."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 import commitlog
 from tests.reference import parse_schema, read_segment, to_line
-from tests.reference.recordings import GOLDEN, SHARED, Scenario, scenarios
+from tests.reference.recordings import GOLDEN, KEYSTORE, SHARED, Scenario, scenarios
 from tests.reference.segment import read_bytes
 
-from .reading import dump, schema_of, unpacked
+from .reading import dump, reader_of, schema_of, unpacked
 
-READABLE = [scenario for scenario in scenarios() if scenario.readable()]
+SCENARIOS = scenarios()
 SNAPSHOTS = sorted((SHARED / "fixtures").rglob("snap-*/CommitLog-*.log.gz"))
 
 # Folder, cells and hash as published beside the segments (Cassandra's CommitLogUpgradeTest).
 GOLDEN_SEGMENTS = [
     ("3.0.13-encrypted", 1404, -576744414),
     ("3.0.29-encrypted", 98, -325801478),
+    ("3.4-encrypted", 14561, 2026350947),
     ("4.0.11-encrypted", 355, -918027651),
 ]
 
 
-@pytest.mark.parametrize("scenario", READABLE, ids=str)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_every_line_equals_cassandras_own(scenario: Scenario, tmp_path: Path) -> None:
     schema = schema_of(scenario)
     lines = []
@@ -34,16 +36,19 @@ def test_every_line_equals_cassandras_own(scenario: Scenario, tmp_path: Path) ->
     assert lines == scenario.expected()
 
 
-@pytest.mark.parametrize("scenario", READABLE, ids=str)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_the_plain_reader_agrees(scenario: Scenario, tmp_path: Path) -> None:
     plain_schema = parse_schema((scenario.folder / "schema.cql").read_text(encoding="utf-8"))
     schema = schema_of(scenario)
+    keys = scenario.keys()
     for path, name in scenario.segments():
         ours = dump(unpacked(path, name, tmp_path), schema).lines
-        assert ours == [to_line(update) for update in read_segment(path, name, plain_schema)]
+        assert ours == [
+            to_line(update) for update in read_segment(path, name, plain_schema, keys=keys)
+        ]
 
 
-@pytest.mark.parametrize("scenario", READABLE, ids=str)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_every_record_end_is_a_place_to_resume(scenario: Scenario, tmp_path: Path) -> None:
     schema = schema_of(scenario)
     for path, name in scenario.segments():
@@ -56,7 +61,7 @@ def test_every_record_end_is_a_place_to_resume(scenario: Scenario, tmp_path: Pat
             assert rest.lines == [line for line in lines if line["pos"] > end]
 
 
-@pytest.mark.parametrize("scenario", READABLE, ids=str)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_the_size_of_a_chunk_changes_nothing(scenario: Scenario, tmp_path: Path) -> None:
     schema = schema_of(scenario)
     for path, name in scenario.segments():
@@ -93,8 +98,9 @@ def test_golden_segments(folder: str, cells: int, expected_hash: int, tmp_path: 
     )
     found_cells = 0
     found_hash = 0
+    shutil.copyfile(GOLDEN / KEYSTORE, tmp_path / KEYSTORE)
     for path in sorted((GOLDEN / folder).glob("CommitLog-*.log")):
-        for line in dump(path, schema).lines:
+        for line in dump(unpacked(path, path.name, tmp_path), schema).lines:
             for row in line["items"]:
                 if row["t"] != "row" or not bytes.fromhex(row["ck"][0]).startswith(b"name"):
                     continue
@@ -114,16 +120,16 @@ def _hash(value: int, data: bytes) -> int:
 
 def test_recordings_are_there() -> None:
     """A clone without its own recordings would pass everything above."""
-    assert any(scenario.root.name == "fixtures" for scenario in READABLE)
+    assert any(scenario.root.name == "fixtures" for scenario in SCENARIOS)
     assert os.environ.get("CDC_SHARED") is None or SHARED.is_dir()
 
 
 def test_a_scan_sees_what_a_dump_prints(tmp_path: Path) -> None:
-    for scenario in READABLE:
+    for scenario in SCENARIOS:
         schema = schema_of(scenario)
         for path, name in scenario.segments():
             segment = unpacked(path, name, tmp_path)
-            scan = commitlog.SegmentReader(str(segment)).scan(schema)
+            scan = reader_of(segment).scan(schema)
             lines = dump(segment, schema).lines
             rows = [row for line in lines for row in (line["static"], *line["items"]) if row]
             assert scan.updates >= len(lines)
@@ -131,10 +137,13 @@ def test_a_scan_sees_what_a_dump_prints(tmp_path: Path) -> None:
 
 
 def test_segments_have_their_descriptors(tmp_path: Path) -> None:
-    for scenario in READABLE:
+    for scenario in SCENARIOS:
         for path, name in scenario.segments():
             descriptor = commitlog.read_descriptor(str(unpacked(path, name, tmp_path)))
             assert descriptor.segment == name
             assert name == f"CommitLog-{descriptor.version}-{descriptor.segment_id}.log"
-            assert descriptor.compression in (None, "LZ4Compressor")
+            is_encrypted = (path.parent / KEYSTORE).exists()
+            assert descriptor.encrypted == is_encrypted
+            assert descriptor.key_alias == ("testing:1" if is_encrypted else None)
+            assert descriptor.compression is None or descriptor.compression.endswith("Compressor")
             assert read_bytes(path)[:4] == descriptor.version.to_bytes(4, "big")

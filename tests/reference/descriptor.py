@@ -4,8 +4,10 @@ import json
 import re
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 from .cursor import Cursor
+from .encryption import TRANSFORMATIONS, Encryption
 from .errors import CorruptSegmentError, MalformedError, UnsupportedSegmentError
 
 SEGMENT_NAME = re.compile(r"CommitLog-(\d+)-(\d+)\.log")
@@ -15,14 +17,15 @@ SEGMENT_NAME = re.compile(r"CommitLog-(\d+)-(\d+)\.log")
 class Descriptor:
     """What a segment says about itself.
 
-    `compression` is the simple class name of the compressor, None for a plain segment.
-    `header_length` is the offset of the first marker, in bytes.
+    `compression` is the simple class name of the compressor, None for a plain segment and for an
+    encrypted one; `header_length` is the offset of the first marker, in bytes.
     """
 
     segment: str
     version: int
     id: int
     compression: str | None
+    encryption: Encryption | None
     header_length: int
 
 
@@ -66,21 +69,34 @@ def read_descriptor(data: bytes, segment: str) -> Descriptor:
         raise CorruptSegmentError(
             segment, 0, f"header says version {version} and id {segment_id}, unlike the name"
         )
-    return Descriptor(
-        segment, version, segment_id, _compression(parameters_text, segment), cursor.offset
-    )
+    parameters = _parameters(parameters_text, segment)
+    encryption = _encryption(parameters, segment)
+    compression = None if encryption is not None else _compression(parameters)
+    return Descriptor(segment, version, segment_id, compression, encryption, cursor.offset)
 
 
-def _compression(parameters_text: bytes, segment: str) -> str | None:
+def _parameters(text: bytes, segment: str) -> dict[str, Any]:
     try:
-        parameters = json.loads(parameters_text)
+        parameters = json.loads(text)
     except ValueError as error:
         raise CorruptSegmentError(
             segment, 14, f"header parameters are not JSON: {error}"
         ) from error
     if not isinstance(parameters, dict):
         raise CorruptSegmentError(segment, 14, "header parameters are not a JSON object")
-    if "encCipher" in parameters and "encKeyAlias" in parameters:
-        raise UnsupportedSegmentError(segment, 14, f"encrypted with {parameters['encCipher']}")
+    return parameters
+
+
+def _encryption(parameters: dict[str, Any], segment: str) -> Encryption | None:
+    if "encCipher" not in parameters or "encKeyAlias" not in parameters:
+        return None
+    transformation = str(parameters["encCipher"])
+    if transformation not in TRANSFORMATIONS:
+        raise UnsupportedSegmentError(segment, 14, f"encrypted with {transformation}")
+    iv = bytes.fromhex(str(parameters.get("encIV", "")))
+    return Encryption(transformation, str(parameters["encKeyAlias"]), iv)
+
+
+def _compression(parameters: dict[str, Any]) -> str | None:
     name = parameters.get("compressionClass")
     return str(name).removeprefix("org.apache.cassandra.io.compress.") if name else None

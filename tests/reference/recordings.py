@@ -11,20 +11,23 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .descriptor import read_descriptor
+from agent.keystore.jceks import read_jceks
+
 from .dump import in_order
-from .errors import UnsupportedSegmentError
 from .line import to_line
 from .schema_text import parse_schema
-from .sections import DECOMPRESSORS
-from .segment import read_bytes, read_segment
+from .segment import read_segment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 OWN = REPOSITORY / "tests" / "fixtures"
 SHARED = Path(os.environ.get("CDC_SHARED") or REPOSITORY.parent / "shared")
+KEYSTORE = "cassandra.keystore"
+PASSWORD = "cassandra"
+"""Of the keystores of recordings, and of the keys in them."""
 GOLDEN = SHARED / "golden" / "apache-legacy-commitlog"
 
 
@@ -42,16 +45,9 @@ class Scenario:
         """Files and names, by segment id."""
         return in_order([*self.folder.glob("CommitLog-*.log.gz"), *self.folder.glob("*.log")])
 
-    def readable(self) -> bool:
-        """Whether every segment is plain or compressed with something that is known here."""
-        for path, name in self.segments():
-            try:
-                descriptor = read_descriptor(read_bytes(path), name)
-            except UnsupportedSegmentError:
-                return False
-            if descriptor.compression not in (None, *DECOMPRESSORS):
-                return False
-        return True
+    def keys(self) -> dict[str, bytes]:
+        """The keys of encrypted segments, by alias."""
+        return recorded_keys(self.folder / KEYSTORE)
 
     def expected(self) -> list[dict[str, Any]]:
         """What Cassandra's own reader says."""
@@ -62,8 +58,18 @@ class Scenario:
         """What this package says, in the same form."""
         schema = parse_schema((self.folder / "schema.cql").read_text(encoding="utf-8"))
         for path, name in self.segments():
-            for update in read_segment(path, name, schema, skipped):
+            for update in read_segment(path, name, schema, skipped, self.keys()):
                 yield to_line(update)
+
+
+def recorded_keys(keystore: Path) -> dict[str, bytes]:
+    """The keys in the keystore of a recording; none where there is no such file."""
+    return _keys_of(keystore.read_bytes()) if keystore.exists() else {}
+
+
+@cache
+def _keys_of(keystore: bytes) -> dict[str, bytes]:
+    return read_jceks(keystore, PASSWORD, PASSWORD)
 
 
 def scenarios() -> list[Scenario]:

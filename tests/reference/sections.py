@@ -1,16 +1,16 @@
 """The chain of sync sections behind the header (format notes §2)."""
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from . import lz4
+from .blocks import COMPRESSORS, decompress
 from .descriptor import Descriptor, id_words
+from .encryption import decrypt
 from .errors import CorruptSegmentError, MalformedError, UnsupportedSegmentError
 
 MARKER_LENGTH = 8
-
-DECOMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"LZ4Compressor": lz4.decompress}
+NO_KEYS: Mapping[str, bytes] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,19 @@ class Section:
         return self.start + len(self.content)
 
 
-def read_sections(data: bytes, descriptor: Descriptor) -> Iterator[Section]:
-    """The sections that are chained from the header, in file order.
+def read_sections(
+    data: bytes, descriptor: Descriptor, keys: Mapping[str, bytes] = NO_KEYS
+) -> Iterator[Section]:
+    """The sections that are chained from the header, in file order. `keys` are by alias.
 
     Ends at a marker of zeros or where no marker fits; whatever stands behind is never looked at.
     Raises CorruptSegmentError for a broken chain. Source: CommitLogSegmentReader; §2.1, §2.2.
     """
     segment = descriptor.segment
-    if descriptor.compression is not None and descriptor.compression not in DECOMPRESSORS:
+    if descriptor.compression is not None and descriptor.compression not in COMPRESSORS:
         raise UnsupportedSegmentError(segment, 14, f"compressed with {descriptor.compression}")
+    if descriptor.encryption is not None and descriptor.encryption.alias not in keys:
+        raise UnsupportedSegmentError(segment, 14, f"no key {descriptor.encryption.alias}")
     marker = logical = descriptor.header_length
     while marker + MARKER_LENGTH <= len(data):
         words = data[marker : marker + MARKER_LENGTH]
@@ -58,7 +62,7 @@ def read_sections(data: bytes, descriptor: Descriptor) -> Iterator[Section]:
             )
         stored = data[marker + MARKER_LENGTH : end]
         try:
-            content = stored if descriptor.compression is None else _inflate(stored, descriptor)
+            content = _content(stored, descriptor, keys)
         except MalformedError as error:
             raise CorruptSegmentError(segment, marker, error.what) from error
         section = Section(marker, end, logical + MARKER_LENGTH, content)
@@ -66,15 +70,21 @@ def read_sections(data: bytes, descriptor: Descriptor) -> Iterator[Section]:
         marker, logical = end, section.end
 
 
-def _inflate(stored: bytes, descriptor: Descriptor) -> bytes:
-    """The content of a compressed section: its length, then one block (CompressedSegment; §2.5)."""
+def _content(stored: bytes, descriptor: Descriptor, keys: Mapping[str, bytes]) -> bytes:
+    """The records of a section. Unless they stand there as they are, their length comes first
+    (CompressedSegment, EncryptedSegment; §2.5, §2.6)."""
+    if descriptor.compression is None and descriptor.encryption is None:
+        return stored
     if len(stored) < 4:
         raise MalformedError(0, "compressed section without its length")
     length = int.from_bytes(stored[:4], "big")
     # A closing section is empty, and its block is not worth a decompressor (§2.5).
     if length == 0:
         return b""
-    content = DECOMPRESSORS[str(descriptor.compression)](stored[4:])
+    if descriptor.encryption is not None:
+        content = decrypt(descriptor.encryption, keys[descriptor.encryption.alias], stored[4:])
+    else:
+        content = decompress(str(descriptor.compression), stored[4:])
     if len(content) != length:
         raise MalformedError(0, f"section decompresses to {len(content)} bytes instead of {length}")
     return content

@@ -2,7 +2,7 @@
 
 import gzip
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .descriptor import read_descriptor
@@ -11,7 +11,7 @@ from .model import Update
 from .mutation import UnknownColumnError, UnknownTableError, read_mutation
 from .records import read_records
 from .schema import Schema
-from .sections import read_sections
+from .sections import NO_KEYS, read_sections
 
 VERSIONS = (6, 7, 8)
 """Commit-log versions whose payload this package reads.
@@ -21,13 +21,18 @@ VERSIONS = (6, 7, 8)
 
 
 def read_segment(
-    source: Path | bytes, name: str, schema: Schema, skipped: Counter[str] | None = None
+    source: Path | bytes,
+    name: str,
+    schema: Schema,
+    skipped: Counter[str] | None = None,
+    keys: Mapping[str, bytes] = NO_KEYS,
 ) -> Iterator[Update]:
     """The partition updates of a segment, in file order.
 
     `source` is the file, gzipped if it ends with `.gz`, or its bytes; `name` is the segment's name.
     A mutation with a table that `schema` does not know is left out as a whole, as Cassandra's own
-    reader does; `skipped` counts such records and other things passed over, by reason.
+    reader does; `skipped` counts such records and other things passed over, by reason; `keys`
+    are those of encrypted segments, by alias.
 
     Raises CorruptSegmentError, UnsupportedSegmentError or StaleSchemaError at the first place that
     cannot be read. The updates given until then are right; nothing behind the last chained marker
@@ -39,7 +44,7 @@ def read_segment(
     if descriptor.version not in VERSIONS:
         what = f"commit-log version {descriptor.version}, known are {VERSIONS}"
         raise UnsupportedSegmentError(name, 0, what)
-    for section in read_sections(data, descriptor):
+    for section in read_sections(data, descriptor, keys):
         for record in read_records(section, name, tally):
             try:
                 mutation = read_mutation(record.payload, descriptor.version, schema)

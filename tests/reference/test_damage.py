@@ -177,11 +177,8 @@ def test_the_command_prints_what_is_right_and_says_what_is_wrong(
     ("parameters", "message"),
     [
         (b'{"compressionClass":"org.example.Own"}', r"org\.example\.Own"),
-        (b'{"compressionClass":"SnappyCompressor"}', "SnappyCompressor"),
-        (
-            b'{"encCipher":"AES\\/CBC\\/PKCS5Padding","encKeyAlias":"k","encIV":"00"}',
-            "encrypted with AES/CBC/PKCS5Padding",
-        ),
+        (b'{"encCipher":"AES\\/ECB\\/NoPadding","encKeyAlias":"k"}', "with AES/ECB/NoPadding"),
+        (b'{"encCipher":"AES\\/CBC\\/PKCS5Padding","encKeyAlias":"k"}', "no key k"),
     ],
 )
 def test_what_is_not_supported_is_named(parameters: bytes, message: str) -> None:

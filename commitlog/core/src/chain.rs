@@ -5,7 +5,7 @@
 //! marker is not believed: the next marker is looked for by its checksum.
 
 use crate::error::SegmentError;
-use crate::framing::{BLOCK_HEADER_LENGTH, Framing};
+use crate::framing::Framing;
 use crate::marker::{MARKER_LENGTH, Marker};
 use crate::segment::{Gap, Section, SegmentReader, Source, io_error, read_fully};
 
@@ -95,14 +95,6 @@ impl<S: Source> SegmentReader<S> {
             return self.open_damaged(length, length, limit, cause);
         }
         Ok(self.give_up("a sync marker points outside of the file"))
-    }
-
-    /// Whether a whole block lies between two physical offsets.
-    fn is_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
-        Ok(match self.block_length(physical, end)? {
-            Some(length) => self.decode_block(physical, end, length)?.is_ok(),
-            None => false,
-        })
     }
 
     /// Opens a section and reports its marker as damaged.
@@ -200,70 +192,8 @@ impl<S: Source> SegmentReader<S> {
         Ok(Some(Gap::new(section.marker, Some(end), cause)))
     }
 
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         matches!(self.framing, Framing::Plain)
-    }
-
-    /// The decoded length of a block section; `None` when it cannot be known.
-    ///
-    /// Most compressors store the length once more. Where the two differ, the one that the block
-    /// decodes to is the right one.
-    fn block_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>, SegmentError> {
-        let Framing::Blocks(decoder) = &self.framing else {
-            return Ok(None);
-        };
-        let mut start = [0; BLOCK_HEADER_LENGTH as usize + 16];
-        let read = read_fully(&self.source, physical, &mut start)
-            .map_err(|error| io_error(&self.segment, error))?;
-        let start = start.get(..read).unwrap_or_default();
-        let stored = end.checked_sub(physical + BLOCK_HEADER_LENGTH);
-        let (Some((length, block)), Some(stored)) = (start.split_first_chunk::<4>(), stored) else {
-            return Ok(None);
-        };
-        let length = u32::from_be_bytes(*length) as usize;
-        let own_length = decoder.stored_length(block);
-        let max_length = decoder.max_length(stored as usize).min(i32::MAX as usize);
-        if own_length.is_none_or(|own_length| own_length == length) {
-            return Ok(Some(length).filter(|length| *length <= max_length));
-        }
-        for candidate in [Some(length), own_length].into_iter().flatten() {
-            if candidate <= max_length && self.decode_block(physical, end, candidate)?.is_ok() {
-                return Ok(Some(candidate));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Fills the buffer with the records of a block section; the inner error is damage.
-    fn decode_block(
-        &mut self,
-        physical: u64,
-        end: u64,
-        length: usize,
-    ) -> Result<Result<(), String>, SegmentError> {
-        let Framing::Blocks(decoder) = &self.framing else {
-            return Ok(Ok(()));
-        };
-        // An empty closing section carries whatever its compressor makes of nothing (§2.5).
-        if length == 0 {
-            return Ok(Ok(()));
-        }
-        let from = physical + BLOCK_HEADER_LENGTH;
-        // A damaged marker may claim more than the file has.
-        let to = end.min(self.file_length()?);
-        let mut block = vec![0; to.saturating_sub(from) as usize];
-        let read = read_fully(&self.source, from, &mut block)
-            .map_err(|error| io_error(&self.segment, error))?;
-        if read < block.len() || to < end {
-            return Ok(Err("the file ends inside a section".to_owned()));
-        }
-        if self.buffer.len() < length || self.buffer.len() > length.saturating_mul(4) {
-            self.buffer = vec![0; length];
-        }
-        let target = self.buffer.get_mut(..length).unwrap_or_default();
-        Ok(decoder.decode(&block, target).inspect(|()| {
-            self.buffer_length = length;
-        }))
     }
 
     /// Ends the segment at the current marker.
@@ -306,7 +236,7 @@ impl<S: Source> SegmentReader<S> {
         Ok(None)
     }
 
-    fn read_marker(&self, at: u64) -> Result<Marker, SegmentError> {
+    pub(crate) fn read_marker(&self, at: u64) -> Result<Marker, SegmentError> {
         let mut bytes = [0; MARKER_LENGTH as usize];
         read_fully(&self.source, at, &mut bytes).map_err(|error| io_error(&self.segment, error))?;
         Ok(Marker::parse(&bytes))

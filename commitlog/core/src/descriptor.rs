@@ -68,6 +68,16 @@ impl SegmentName {
     }
 }
 
+/// How a segment is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encryption {
+    /// A transformation of Java, such as `AES/CBC/PKCS5Padding`.
+    pub cipher: String,
+    pub key_alias: String,
+    /// The initialisation vector; empty where the header has none that can be read.
+    pub iv: Vec<u8>,
+}
+
 /// The header of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptor {
@@ -75,8 +85,8 @@ pub struct Descriptor {
     pub id: i64,
     /// Class name of the compressor, as written.
     pub compression_class: Option<String>,
-    /// Cipher and key alias when the segment is encrypted.
-    pub encryption: Option<(String, String)>,
+    /// There when the segment is encrypted.
+    pub encryption: Option<Encryption>,
     /// Bytes of the header; the first sync marker stands there.
     pub length: u64,
 }
@@ -138,10 +148,28 @@ impl Descriptor {
             version,
             id,
             compression_class: text("compressionClass"),
-            encryption: text("encCipher").zip(text("encKeyAlias")),
+            encryption: text("encCipher")
+                .zip(text("encKeyAlias"))
+                .map(|(cipher, key_alias)| Encryption {
+                    cipher,
+                    key_alias,
+                    iv: text("encIV")
+                        .and_then(|iv| bytes_of_hex(&iv))
+                        .unwrap_or_default(),
+                }),
             length: length as u64,
         })
     }
+}
+
+fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    for pair in text.as_bytes().chunks(2) {
+        let [high, low] = pair else { return None };
+        bytes.push((digit(high)? << 4 | digit(low)?) as u8);
+    }
+    Some(bytes)
 }
 
 fn be_i64(bytes: &[u8]) -> i64 {

@@ -46,7 +46,7 @@ impl DecodeError {
     }
 }
 
-/// A segment whose header cannot be used at all.
+/// A segment that cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SegmentError {
     #[error("{segment}: {what}")]
@@ -56,6 +56,13 @@ pub enum SegmentError {
     Incomplete { segment: String, length: u64 },
     #[error("{segment}: {what}")]
     Unsupported { segment: String, what: String },
+    /// The key of an encrypted segment is missing or another one.
+    #[error("{segment}: the key \"{alias}\" of this encrypted segment {what}")]
+    Key {
+        segment: String,
+        alias: String,
+        what: String,
+    },
     #[error("{segment}: {error}")]
     Io {
         segment: String,

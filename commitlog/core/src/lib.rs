@@ -15,6 +15,7 @@
 //!
 //! The section numbers in comments are those of `docs/commitlog-format.md`.
 
+mod block_section;
 mod chain;
 mod columns;
 pub mod cql_type;
@@ -22,7 +23,7 @@ mod cursor;
 pub mod descriptor;
 pub mod dump;
 pub mod error;
-mod framing;
+pub mod framing;
 mod marker;
 pub mod mutation;
 pub mod record;

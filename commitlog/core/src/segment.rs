@@ -32,10 +32,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use crate::block_section::StoredBlock;
 use crate::chain::Opened;
 use crate::descriptor::Descriptor;
 use crate::error::SegmentError;
-use crate::framing::Framing;
+use crate::framing::{Framing, Keys};
 use crate::marker::MarkerChecksum;
 use crate::record::{Found, OVERHEAD, Records, inspect};
 
@@ -165,13 +166,26 @@ pub struct SegmentReader<S> {
     /// Logical position of the buffer's first byte, and how many bytes of it are valid.
     pub(crate) buffer_start: u64,
     pub(crate) buffer_length: usize,
+    /// Of the last block section that was looked at.
+    pub(crate) block: StoredBlock,
 }
 
 impl<S: Source> SegmentReader<S> {
-    /// Reads the header. `position` is 0 or the end of a record: what lies before is skipped.
+    /// Opens a segment that needs no key; see [`Self::open_with_keys`].
     pub fn open(segment: &str, source: S, position: u64) -> Result<Self, SegmentError> {
+        Self::open_with_keys(segment, source, position, &Keys::default())
+    }
+
+    /// Reads the header. `position` is 0 or the end of a record: what lies before is skipped.
+    /// `keys` are those that encrypted segments may need.
+    pub fn open_with_keys(
+        segment: &str,
+        source: S,
+        position: u64,
+        keys: &Keys,
+    ) -> Result<Self, SegmentError> {
         let descriptor = read_descriptor(segment, &source)?;
-        let framing = Framing::of(segment, &descriptor)?;
+        let framing = Framing::of(segment, &descriptor, keys)?;
         Ok(Self {
             segment: segment.to_owned(),
             checksum: MarkerChecksum::of(descriptor.id),
@@ -182,6 +196,7 @@ impl<S: Source> SegmentReader<S> {
             buffer: Vec::new(),
             buffer_start: 0,
             buffer_length: 0,
+            block: StoredBlock::default(),
             source,
             descriptor,
             framing,

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 pyo3::import_exception!(commitlog.errors, CorruptSegmentError);
 pyo3::import_exception!(commitlog.errors, SchemaError);
+pyo3::import_exception!(commitlog.errors, SegmentKeyError);
 pyo3::import_exception!(commitlog.errors, UnsupportedFeatureError);
 
 /// An incomplete header is corrupt to who asked for it: a live segment is asked for only when its
@@ -17,6 +18,7 @@ pub fn from_segment_error(error: SegmentError) -> PyErr {
             CorruptSegmentError::new_err(text)
         }
         SegmentError::Unsupported { .. } => UnsupportedFeatureError::new_err(text),
+        SegmentError::Key { .. } => SegmentKeyError::new_err(text),
         SegmentError::Io { segment, error } => match error.raw_os_error() {
             // With the number Python picks the subclass (FileNotFoundError …).
             Some(number) => PyOSError::new_err((number, error.to_string(), segment)),

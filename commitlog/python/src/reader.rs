@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use commitlog_core::descriptor;
 use commitlog_core::dump::write_mutation;
 use commitlog_core::error::{DecodeError, SegmentError};
+use commitlog_core::framing::Keys;
 use commitlog_core::mutation::Decoder;
 use commitlog_core::row::Row;
 use commitlog_core::scan;
@@ -19,7 +20,7 @@ use commitlog_events::counters;
 use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyMapping};
 
 use crate::batch::{EventBatch, Gap};
 use crate::counters::CounterHistory;
@@ -37,16 +38,21 @@ pub struct Descriptor {
     segment_id: i64,
     compression: Option<String>,
     encrypted: bool,
+    cipher: Option<String>,
+    key_alias: Option<String>,
 }
 
 impl Descriptor {
     fn of(segment: &str, descriptor: &descriptor::Descriptor) -> Self {
+        let encryption = descriptor.encryption.as_ref();
         Self {
             segment: segment.to_owned(),
             version: descriptor.version.number(),
             segment_id: descriptor.id,
             compression: descriptor.compression_class.clone(),
-            encrypted: descriptor.encryption.is_some(),
+            encrypted: encryption.is_some(),
+            cipher: encryption.map(|encryption| encryption.cipher.clone()),
+            key_alias: encryption.map(|encryption| encryption.key_alias.clone()),
         }
     }
 }
@@ -96,6 +102,15 @@ fn open(path: &Path, name: &str) -> PyResult<File> {
             error,
         })
     })
+}
+
+fn keys_of(keys: Bound<'_, PyMapping>) -> PyResult<Keys> {
+    let mut by_alias = HashMap::new();
+    for entry in keys.items()? {
+        let (alias, key): (String, Bound<'_, PyBytes>) = entry.extract()?;
+        by_alias.insert(alias, key.as_bytes().to_vec());
+    }
+    Ok(Keys::new(by_alias))
 }
 
 fn now_ms() -> i64 {
@@ -228,12 +243,18 @@ impl SegmentReader {
 #[pymethods]
 impl SegmentReader {
     #[new]
-    #[pyo3(signature = (path, *, name = None, position = 0))]
-    fn new(path: PathBuf, name: Option<String>, position: u64) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, name = None, position = 0, keys = None))]
+    fn new(
+        path: PathBuf,
+        name: Option<String>,
+        position: u64,
+        keys: Option<Bound<'_, PyMapping>>,
+    ) -> PyResult<Self> {
+        let keys = keys.map_or_else(|| Ok(Keys::default()), keys_of)?;
         let name = segment_name(&path, name);
         let file = open(&path, &name)?;
-        let segment =
-            segment::SegmentReader::open(&name, file, position).map_err(from_segment_error)?;
+        let segment = segment::SegmentReader::open_with_keys(&name, file, position, &keys)
+            .map_err(from_segment_error)?;
         Ok(Self {
             descriptor: Descriptor::of(&name, segment.descriptor()),
             state: Mutex::new(State {

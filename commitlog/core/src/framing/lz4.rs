@@ -1,10 +1,10 @@
 //! `LZ4Compressor`: the length once more, little-endian, then one raw LZ4 block.
 
-use super::BlockDecoder;
+use super::{BlockDecoder, wrong_length};
 
 const LENGTH_BYTES: usize = 4;
 /// An LZ4 sequence cannot give more bytes than this for each stored one.
-const MAX_RATIO: usize = 255;
+pub const MAX_RATIO: usize = 255;
 
 pub struct Lz4;
 
@@ -18,7 +18,7 @@ impl BlockDecoder for Lz4 {
         Some(u32::from_le_bytes(*length) as usize)
     }
 
-    fn decode(&self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
+    fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
         let Some((_, block)) = block.split_first_chunk::<LENGTH_BYTES>() else {
             return Err("the LZ4 block is cut short".to_owned());
         };
@@ -27,10 +27,7 @@ impl BlockDecoder for Lz4 {
         if written == records.len() {
             Ok(())
         } else {
-            Err(format!(
-                "the LZ4 block gives {written} bytes of {}",
-                records.len()
-            ))
+            Err(wrong_length("LZ4 block", written, records.len()))
         }
     }
 }

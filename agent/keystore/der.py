@@ -1,0 +1,35 @@
+"""The few forms of DER that keystores are made of, with types that the library lacks."""
+
+from typing import Any, cast
+
+from Cryptodome.Util.asn1 import DerObject, DerObjectId, DerOctetString, DerSequence, DerSetOf
+
+
+def sequence(text: bytes) -> list[Any]:
+    """The elements: numbers as they are, everything else as DER. Raises ValueError."""
+    return list(cast(Any, DerSequence().decode(text)))
+
+
+def set_of(text: bytes) -> list[Any]:
+    """As `sequence`."""
+    return list(cast(Any, DerSetOf().decode(text)))
+
+
+def octets(text: bytes) -> bytes:
+    """The content of an OCTET STRING."""
+    return bytes(cast(Any, DerOctetString().decode(text)).payload)
+
+
+def object_id(text: bytes) -> str:
+    """An OBJECT IDENTIFIER as numbers with dots."""
+    return str(cast(Any, DerObjectId().decode(text)).value)
+
+
+def tagged(text: bytes) -> bytes:
+    """What stands behind an explicit tag 0."""
+    return bytes(cast(Any, DerObject(explicit=0).decode(text)).payload)
+
+
+def payload(text: bytes) -> bytes:
+    """The content of any value."""
+    return bytes(cast(Any, DerObject().decode(text)).payload)

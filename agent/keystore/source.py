@@ -1,0 +1,107 @@
+"""The keys as they are in the file at any time."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from agent.keystore.errors import UnreadableKeystoreError
+from agent.keystore.jceks import MAGIC, read_jceks
+from agent.keystore.pkcs12 import read_pkcs12
+from agent.keystore.settings import KeystoreSettings
+from sidecar.errors import ConfigError
+
+_JKS_MAGIC = bytes.fromhex("feedfeed")
+_NO_KEYSTORE = (
+    "no keystore is named: set commit.log.keystore.path, or cassandra.config to a cassandra.yaml "
+    "whose transparent_data_encryption_options name one"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Keystore:
+    """What a keystore holds, or why it cannot be read."""
+
+    keys: dict[str, bytes] = field(repr=False)
+    problem: str | None
+    """A clause; None: it was read."""
+    origin: str
+    """The file and what names it."""
+
+    def has(self, alias: str) -> bool:
+        """Whether it has a key of this alias. Java looks it up in lower case."""
+        return alias in self.keys or alias.lower() in self.keys
+
+    def advice(self, alias: str | None) -> str:
+        """A clause about a key that a segment needs and that is not there, or another one."""
+        if self.problem is not None:
+            return self.problem
+        if alias is not None and self.has(alias):
+            return f"put the key that the node used into {self.origin}"
+        names = ", ".join(sorted(self.keys)) or "no secret key"
+        return f"{self.origin} has {names}"
+
+
+def read_keystore(settings: KeystoreSettings) -> dict[str, bytes]:
+    """The secret keys by alias. Raises `ConfigError`: one sentence with file and origin."""
+    keystore = _read(settings)
+    if keystore.problem is not None:
+        raise ConfigError(f"{keystore.problem}.")
+    return keystore.keys
+
+
+class KeySource:
+    """Reads the keystore when it is asked for, and again when the file is another one."""
+
+    def __init__(self, settings: KeystoreSettings | None) -> None:
+        self._settings = settings
+        self._lock = Lock()
+        self._seen: tuple[int, int, int] | None = None
+        self._keystore: Keystore | None = None
+
+    def keystore(self) -> Keystore:
+        """What is there now. Any thread may ask."""
+        if self._settings is None:
+            return Keystore({}, _NO_KEYSTORE, "")
+        with self._lock:
+            seen = _identity(self._settings.path)
+            if self._keystore is None or seen is None or seen != self._seen:
+                self._seen, self._keystore = seen, _read(self._settings)
+            return self._keystore
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _read(settings: KeystoreSettings) -> Keystore:
+    origin = f"the keystore {settings.path} ({settings.origin})"
+    try:
+        return Keystore(_keys(settings), None, origin)
+    except OSError as error:
+        problem = f"{origin} cannot be read: {error.strerror or error}"
+    except UnreadableKeystoreError as error:
+        problem = f"{origin} cannot be read: {error}"
+    return Keystore({}, problem, origin)
+
+
+def _keys(settings: KeystoreSettings) -> dict[str, bytes]:
+    if not settings.path.is_absolute():
+        raise UnreadableKeystoreError(
+            "its path is relative to where the node was started; give commit.log.keystore.path"
+        )
+    data = settings.path.read_bytes()
+    store_password = settings.store_password
+    key_password = settings.key_password or store_password
+    if data.startswith(_JKS_MAGIC):
+        raise UnreadableKeystoreError("it is a JKS keystore, and those hold no secret keys")
+    found = "JCEKS" if data.startswith(MAGIC) else "PKCS12"
+    wanted = (settings.store_type or found).upper()
+    # Java's JKS reads PKCS12 as well.
+    if wanted not in (found, "JKS"):
+        raise UnreadableKeystoreError(f"it is no {wanted} keystore")
+    read = read_jceks if found == "JCEKS" else read_pkcs12
+    return read(data, store_password, key_password)

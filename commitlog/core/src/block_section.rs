@@ -1,0 +1,233 @@
+//! Sections that are stored as one block: how long they are, and their records
+//! (format notes §2.5, §2.6).
+//!
+//! ```text
+//! marker | L: 4 | block        L bytes of records when it is decoded
+//! ```
+//!
+//! No checksum covers L, and all positions behind it depend on it. So it is believed when the block
+//! says the same or decodes to it.
+
+use crate::error::SegmentError;
+use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH, Encrypted, Framing};
+use crate::marker::MARKER_LENGTH;
+use crate::segment::{SegmentReader, Source, io_error, read_fully};
+
+/// Bytes of a block from which a decoder may tell its decoded length.
+const BLOCK_START: usize = 16;
+/// Buffers are kept for the next block unless they are this many times too large.
+const MAX_SLACK: usize = 4;
+/// How many chunks are tried before a key counts as wrong.
+const MAX_KEY_TRIALS: usize = 1024;
+
+/// The bytes of one block as they are stored.
+#[derive(Default)]
+pub(crate) struct StoredBlock {
+    bytes: Vec<u8>,
+    length: usize,
+    /// What the reader's buffer holds decoded: physical start, end, and length of the records.
+    decoded: Option<(u64, u64, usize)>,
+}
+
+/// `length` bytes of a buffer that is kept; what they hold does not matter.
+fn kept(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
+    if buffer.len() < length || buffer.len() > length.saturating_mul(MAX_SLACK) {
+        *buffer = vec![0; length];
+    }
+    buffer.get_mut(..length).unwrap_or_default()
+}
+
+impl<S: Source> SegmentReader<S> {
+    /// Whether a whole block lies between two physical offsets.
+    pub(crate) fn is_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
+        Ok(match self.block_length(physical, end)? {
+            Some(length) => self.decode_block(physical, end, length)?.is_ok(),
+            None => false,
+        })
+    }
+
+    /// The decoded length of a block section; `None` when it cannot be known.
+    pub(crate) fn block_length(
+        &mut self,
+        physical: u64,
+        end: u64,
+    ) -> Result<Option<usize>, SegmentError> {
+        let Framing::Blocks(decoder) = &self.framing else {
+            return Ok(None);
+        };
+        let mut start = [0; BLOCK_HEADER_LENGTH as usize + BLOCK_START];
+        let read = read_fully(&self.source, physical, &mut start)
+            .map_err(|error| io_error(&self.segment, error))?;
+        let start = start.get(..read).unwrap_or_default();
+        let stored = end.checked_sub(physical + BLOCK_HEADER_LENGTH);
+        let (Some((length, block)), Some(stored)) = (start.split_first_chunk::<4>(), stored) else {
+            return Ok(None);
+        };
+        let length = u32::from_be_bytes(*length) as usize;
+        let own_length = decoder.stored_length(block);
+        let max_length = decoder.max_length(stored as usize).min(i32::MAX as usize);
+        if own_length == Some(length) || (length == 0 && stored == 0) {
+            return Ok(Some(length).filter(|length| *length <= max_length));
+        }
+        for candidate in [Some(length), own_length].into_iter().flatten() {
+            if candidate <= max_length && self.decode_stored(physical, end, candidate)?.is_ok() {
+                return Ok(Some(candidate));
+            }
+        }
+        if let Some(decoded) = self.decoded_length(physical, end)?
+            && decoded <= max_length
+            && (decoded == length || self.decode_stored(physical, end, decoded)?.is_ok())
+        {
+            return Ok(Some(decoded));
+        }
+        // The block is damaged; nothing says that its length is too.
+        Ok(Some(length).filter(|length| (1..=max_length).contains(length)))
+    }
+
+    fn decoded_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>, SegmentError> {
+        let is_whole = self.read_block(physical, end)?;
+        let Framing::Blocks(decoder) = &mut self.framing else {
+            return Ok(None);
+        };
+        let block = self.block.bytes.get(..self.block.length);
+        Ok(block
+            .filter(|_| is_whole)
+            .and_then(|block| decoder.decoded_length(block)))
+    }
+
+    /// Fills the buffer with the records of a block section; the inner error is damage. An
+    /// encrypted one that nothing says the key is right for is an error.
+    pub(crate) fn decode_block(
+        &mut self,
+        physical: u64,
+        end: u64,
+        length: usize,
+    ) -> Result<Result<(), String>, SegmentError> {
+        // An empty closing section carries whatever its compressor makes of nothing (§2.5).
+        if length == 0 {
+            return Ok(Ok(()));
+        }
+        self.decode_stored(physical, end, length)
+    }
+
+    fn decode_stored(
+        &mut self,
+        physical: u64,
+        end: u64,
+        length: usize,
+    ) -> Result<Result<(), String>, SegmentError> {
+        if self.block.decoded == Some((physical, end, length)) {
+            self.buffer_length = length;
+            return Ok(Ok(()));
+        }
+        self.block.decoded = None;
+        if !self.read_block(physical, end)? {
+            return Ok(Err("the file ends inside a section".to_owned()));
+        }
+        let Framing::Blocks(decoder) = &mut self.framing else {
+            return Ok(Ok(()));
+        };
+        let block = self
+            .block
+            .bytes
+            .get(..self.block.length)
+            .unwrap_or_default();
+        let done = decoder.decode(block, kept(&mut self.buffer, length));
+        if done.is_ok() {
+            self.buffer_length = length;
+            self.block.decoded = Some((physical, end, length));
+        } else {
+            self.check_key(physical, end)?;
+        }
+        Ok(done)
+    }
+
+    /// Reads the block between two physical offsets; false when the file ends before.
+    fn read_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
+        let from = physical + BLOCK_HEADER_LENGTH;
+        // A damaged marker may claim more than the file has.
+        let to = end.min(self.file_length()?);
+        self.block.length = to.saturating_sub(from) as usize;
+        let block = kept(&mut self.block.bytes, self.block.length);
+        let read = read_fully(&self.source, from, block)
+            .map_err(|error| io_error(&self.segment, error))?;
+        Ok(read == self.block.length && to == end)
+    }
+
+    /// After an encrypted block that was not understood: damage is what remains when the key opens
+    /// any other chunk of the segment.
+    fn check_key(&mut self, physical: u64, end: u64) -> Result<(), SegmentError> {
+        let Some(encrypted) = self.encrypted() else {
+            return Ok(());
+        };
+        if encrypted.is_key_proven() {
+            return Ok(());
+        }
+        let alias = encrypted.alias().to_owned();
+        let mut trials = 0;
+        if self.opens_a_chunk(physical + BLOCK_HEADER_LENGTH, end, &mut trials)? {
+            return Ok(());
+        }
+        let length = self.file_length()?;
+        let mut at = self.descriptor.length;
+        while at + MARKER_LENGTH <= length && trials < MAX_KEY_TRIALS {
+            let marker = self.read_marker(at)?;
+            if !marker.is_plausible(at, length) || !self.checksum.matches(at, &marker) {
+                break;
+            }
+            let chunks = at + MARKER_LENGTH + BLOCK_HEADER_LENGTH;
+            if self.opens_a_chunk(chunks, marker.end, &mut trials)? {
+                return Ok(());
+            }
+            at = marker.end;
+        }
+        if trials == 0 {
+            return Ok(());
+        }
+        Err(SegmentError::Key {
+            segment: self.segment.clone(),
+            alias,
+            what: "is not the one that was given: nothing that it decrypts makes sense".to_owned(),
+        })
+    }
+
+    /// Whether the key opens any chunk between two physical offsets.
+    fn opens_a_chunk(
+        &mut self,
+        from: u64,
+        end: u64,
+        trials: &mut usize,
+    ) -> Result<bool, SegmentError> {
+        let mut at = from;
+        while at < end && *trials < MAX_KEY_TRIALS {
+            let mut start = [0; CHUNK_HEADER_LENGTH + BLOCK_START];
+            let read = read_fully(&self.source, at, &mut start)
+                .map_err(|error| io_error(&self.segment, error))?;
+            let Some((length, _)) = start.split_first_chunk::<4>() else {
+                break;
+            };
+            let length = u64::from(u32::from_be_bytes(*length));
+            let next = at + CHUNK_HEADER_LENGTH as u64 + length;
+            let wanted = start.len().min((next - at) as usize);
+            if next > end || read < wanted {
+                break;
+            }
+            let cipher_text = start.get(CHUNK_HEADER_LENGTH..wanted).unwrap_or_default();
+            *trials += 1;
+            if let Some(encrypted) = self.encrypted()
+                && encrypted.prove_key(cipher_text)
+            {
+                return Ok(true);
+            }
+            at = next;
+        }
+        Ok(false)
+    }
+
+    fn encrypted(&mut self) -> Option<&mut Encrypted> {
+        match &mut self.framing {
+            Framing::Plain => None,
+            Framing::Blocks(decoder) => decoder.encryption(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The cipher transformations that a segment's header can name (`CipherFactory`).
+//!
+//! Cassandra gives every cipher an `IvParameterSpec`, which of AES's modes ECB and GCM refuse, and
+//! encrypts texts of any length, which CBC needs padding for.
+
+use aes::cipher::block_padding::Pkcs7;
+use aes::cipher::consts::U16;
+use aes::cipher::{
+    Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockSizeUser, InnerIvInit,
+    KeyInit, StreamCipher, StreamCipherCoreWrapper,
+};
+use aes::{Aes128, Aes192, Aes256};
+
+/// Bytes of a block of AES, and of its initialisation vector.
+pub const BLOCK_LENGTH: usize = 16;
+pub type Block = [u8; BLOCK_LENGTH];
+
+/// Decrypts chunks, each of which starts with the same vector.
+pub trait ChunkCipher: Send {
+    /// Decrypts a whole chunk in place; gives it without its padding, or `None` where the padding
+    /// is none.
+    fn decrypt<'c>(&self, chunk: &'c mut [u8]) -> Option<&'c [u8]>;
+
+    /// Decrypts the first block of a chunk in place.
+    fn decrypt_first(&self, block: &mut Block);
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Cbc,
+    Ctr,
+}
+
+/// Why there is no cipher.
+#[derive(Debug, PartialEq, Eq)]
+pub enum NoCipher {
+    /// The transformation or its vector is none that can be read.
+    Unsupported(String),
+    /// The key does not fit.
+    Key(String),
+}
+
+/// The transformations that are known.
+const KNOWN: &str = "AES/CBC/PKCS5Padding and AES/CTR/NoPadding";
+
+/// The cipher of a transformation as Java names it, such as `AES/CBC/PKCS5Padding`. Java does not
+/// look at upper and lower case in it.
+pub fn cipher(
+    transformation: &str,
+    key: &[u8],
+    iv: &[u8],
+) -> Result<Box<dyn ChunkCipher>, NoCipher> {
+    let mode = match transformation.to_ascii_lowercase().as_str() {
+        "aes/cbc/pkcs5padding" => Mode::Cbc,
+        "aes/ctr/nopadding" => Mode::Ctr,
+        _ => {
+            return Err(NoCipher::Unsupported(format!(
+                "the segment is encrypted with {transformation}, which is not known ({KNOWN} are)"
+            )));
+        }
+    };
+    let iv = Block::try_from(iv).map_err(|_| {
+        NoCipher::Unsupported(format!(
+            "the initialisation vector of {transformation} has {} bytes, and AES takes \
+             {BLOCK_LENGTH}",
+            iv.len()
+        ))
+    })?;
+    let made = match key.len() {
+        16 => of_key::<Aes128>(mode, key, iv),
+        24 => of_key::<Aes192>(mode, key, iv),
+        32 => of_key::<Aes256>(mode, key, iv),
+        _ => None,
+    };
+    made.ok_or_else(|| {
+        let length = key.len();
+        NoCipher::Key(format!("it has {length} bytes, and AES takes 16, 24 or 32"))
+    })
+}
+
+fn of_key<C>(mode: Mode, key: &[u8], iv: Block) -> Option<Box<dyn ChunkCipher>>
+where
+    C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt + BlockCipherDecrypt,
+    C: KeyInit + Clone + Send + 'static,
+{
+    let aes = C::new_from_slice(key).ok()?;
+    Some(match mode {
+        Mode::Cbc => Box::new(Cbc { aes, iv }),
+        Mode::Ctr => Box::new(Ctr { aes, iv }),
+    })
+}
+
+struct Cbc<C> {
+    aes: C,
+    iv: Block,
+}
+
+impl<C> ChunkCipher for Cbc<C>
+where
+    C: BlockSizeUser<BlockSize = U16> + BlockCipherDecrypt + Clone + Send,
+{
+    fn decrypt<'c>(&self, chunk: &'c mut [u8]) -> Option<&'c [u8]> {
+        let decryptor = cbc::Decryptor::inner_iv_init(self.aes.clone(), &Array(self.iv));
+        // PKCS5Padding is Java's name of it.
+        decryptor.decrypt_padded::<Pkcs7>(chunk).ok()
+    }
+
+    fn decrypt_first(&self, block: &mut Block) {
+        let mut decryptor = cbc::Decryptor::inner_iv_init(self.aes.clone(), &Array(self.iv));
+        let mut decrypted = Array(*block);
+        decryptor.decrypt_block(&mut decrypted);
+        *block = decrypted.0;
+    }
+}
+
+struct Ctr<C> {
+    aes: C,
+    iv: Block,
+}
+
+impl<C> Ctr<C>
+where
+    C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt + Clone + Send,
+{
+    fn apply(&self, bytes: &mut [u8]) -> Option<()> {
+        let core = ctr::CtrCore::inner_iv_init(self.aes.clone(), &Array(self.iv));
+        let mut stream: ctr::Ctr128BE<C> = StreamCipherCoreWrapper::from_core(core);
+        stream.try_apply_keystream(bytes).ok()
+    }
+}
+
+impl<C> ChunkCipher for Ctr<C>
+where
+    C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt + Clone + Send,
+{
+    fn decrypt<'c>(&self, chunk: &'c mut [u8]) -> Option<&'c [u8]> {
+        self.apply(chunk)?;
+        Some(chunk)
+    }
+
+    fn decrypt_first(&self, block: &mut Block) {
+        self.apply(block);
+    }
+}

@@ -1,0 +1,61 @@
+//! `DeflateCompressor`: a zlib stream, whose checksum decoding compares.
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::{BlockDecoder, wrong_length};
+
+/// The most that zlib's algorithm can give for each stored byte.
+const MAX_RATIO: usize = 1032;
+const ZLIB_HEADER: bool = true;
+/// What is decoded at once where only the length is wanted.
+const STEP_BYTES: usize = 64 << 10;
+
+pub struct Deflate(Decompress);
+
+impl Default for Deflate {
+    fn default() -> Self {
+        Self(Decompress::new(ZLIB_HEADER))
+    }
+}
+
+impl BlockDecoder for Deflate {
+    fn max_length(&self, stored: usize) -> usize {
+        stored.saturating_mul(MAX_RATIO)
+    }
+
+    fn stored_length(&self, _start: &[u8]) -> Option<usize> {
+        None
+    }
+
+    fn decoded_length(&mut self, block: &[u8]) -> Option<usize> {
+        // Cassandra stores nothing for nothing.
+        if block.is_empty() {
+            return Some(0);
+        }
+        let mut step = vec![0; STEP_BYTES];
+        self.0.reset(ZLIB_HEADER);
+        loop {
+            let (read, written) = (self.0.total_in(), self.0.total_out());
+            let rest = block.get(read as usize..)?;
+            match self.0.decompress(rest, &mut step, FlushDecompress::None) {
+                Ok(Status::StreamEnd) => return Some(self.0.total_out() as usize),
+                Ok(_) if (read, written) != (self.0.total_in(), self.0.total_out()) => {}
+                _ => return None,
+            }
+        }
+    }
+
+    fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
+        self.0.reset(ZLIB_HEADER);
+        let status = self
+            .0
+            .decompress(block, records, FlushDecompress::Finish)
+            .map_err(|error| format!("the zlib stream is damaged: {error}"))?;
+        let written = self.0.total_out() as usize;
+        match status {
+            Status::StreamEnd if written == records.len() => Ok(()),
+            Status::StreamEnd => Err(wrong_length("zlib stream", written, records.len())),
+            _ => Err("the zlib stream does not end where its section does".to_owned()),
+        }
+    }
+}

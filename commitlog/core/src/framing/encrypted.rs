@@ -1,0 +1,189 @@
+//! Encrypted sections: chunks, each encrypted by itself, with LZ4 inside (`EncryptedSegment`,
+//! `EncryptionUtils`, format notes §2.6).
+//!
+//! ```text
+//! | E: 4 | P: 4 | E bytes, which decrypt to:  | U: 4 | U: 4, little-endian | LZ4 block | padding |
+//!                                             | P bytes                                |
+//! ```
+//!
+//! That U stands there twice tells a wrong key from damage: a wrong key makes no two equal numbers.
+
+use super::cipher::{BLOCK_LENGTH, Block, ChunkCipher, NoCipher, cipher};
+use super::keys::Keys;
+use super::{BlockDecoder, lz4, wrong_length};
+use crate::descriptor::Encryption;
+use crate::error::SegmentError;
+
+/// Bytes of a chunk in front of its cipher text.
+pub const CHUNK_HEADER_LENGTH: usize = 8;
+const LENGTH_BYTES: usize = 4;
+
+pub struct Encrypted {
+    cipher: Box<dyn ChunkCipher>,
+    alias: String,
+    /// One decrypted chunk.
+    plain: Vec<u8>,
+    is_key_proven: bool,
+}
+
+impl Encrypted {
+    pub fn new(segment: &str, encryption: &Encryption, keys: &Keys) -> Result<Self, SegmentError> {
+        let alias = &encryption.key_alias;
+        let key_error = |what: &str| SegmentError::Key {
+            segment: segment.to_owned(),
+            alias: alias.clone(),
+            what: what.to_owned(),
+        };
+        let key = keys.get(alias).ok_or_else(|| key_error("is not given"))?;
+        let cipher =
+            cipher(&encryption.cipher, key, &encryption.iv).map_err(|none| match none {
+                NoCipher::Unsupported(what) => SegmentError::Unsupported {
+                    segment: segment.to_owned(),
+                    what,
+                },
+                NoCipher::Key(what) => key_error(&format!("does not fit: {what}")),
+            })?;
+        Ok(Self {
+            cipher,
+            alias: alias.clone(),
+            plain: Vec::new(),
+            is_key_proven: false,
+        })
+    }
+
+    pub fn alias(&self) -> &str {
+        &self.alias
+    }
+
+    /// Whether something was decrypted that no wrong key could have.
+    pub fn is_key_proven(&self) -> bool {
+        self.is_key_proven
+    }
+
+    /// Looks whether the start of a chunk's cipher text, up to a block of it, makes sense.
+    pub fn prove_key(&mut self, cipher_text: &[u8]) -> bool {
+        let is_proof = self.unpacked_length(cipher_text).is_some();
+        self.is_key_proven |= is_proof;
+        is_proof
+    }
+
+    /// The unpacked length of a chunk, from the first block of its cipher text.
+    fn unpacked_length(&self, cipher_text: &[u8]) -> Option<usize> {
+        let mut block: Block = [0; BLOCK_LENGTH];
+        let length = cipher_text.len().min(BLOCK_LENGTH);
+        block
+            .get_mut(..length)?
+            .copy_from_slice(cipher_text.get(..length)?);
+        self.cipher.decrypt_first(&mut block);
+        Some(split_length(&block)?.0)
+    }
+
+    /// Unpacks one chunk to the start of `records`; gives its length.
+    fn decode_chunk(&mut self, chunk: &Chunk<'_>, records: &mut [u8]) -> Result<usize, String> {
+        self.plain.clear();
+        self.plain.extend_from_slice(chunk.cipher_text);
+        let plain = self
+            .cipher
+            .decrypt(&mut self.plain)
+            .and_then(|plain| plain.get(..chunk.plain_length));
+        let Some((length, packed)) = plain.and_then(split_length) else {
+            return Err("an encrypted chunk is damaged".to_owned());
+        };
+        self.is_key_proven = true;
+        let target = records
+            .get_mut(..length)
+            .ok_or("the encrypted chunks give more bytes than their section has")?;
+        let written = lz4_flex::block::decompress_into(packed, target)
+            .map_err(|error| format!("the LZ4 block in an encrypted chunk is damaged: {error}"))?;
+        if written == length {
+            Ok(length)
+        } else {
+            Err(wrong_length("LZ4 block in a chunk", written, length))
+        }
+    }
+}
+
+/// The length in front of a chunk's LZ4 block, which stands there in both byte orders, and the
+/// block.
+fn split_length(plain: &[u8]) -> Option<(usize, &[u8])> {
+    let (big_endian, rest) = plain.split_first_chunk::<LENGTH_BYTES>()?;
+    let (little_endian, packed) = rest.split_first_chunk::<LENGTH_BYTES>()?;
+    let length = u32::from_be_bytes(*big_endian);
+    (length == u32::from_le_bytes(*little_endian) && length != 0)
+        .then_some((length as usize, packed))
+}
+
+impl BlockDecoder for Encrypted {
+    fn max_length(&self, stored: usize) -> usize {
+        stored.saturating_mul(lz4::MAX_RATIO)
+    }
+
+    fn stored_length(&self, _start: &[u8]) -> Option<usize> {
+        None
+    }
+
+    fn decoded_length(&mut self, block: &[u8]) -> Option<usize> {
+        let mut length = 0_usize;
+        for chunk in Chunks(block) {
+            length = length.checked_add(self.unpacked_length(chunk.ok()?.cipher_text)?)?;
+        }
+        Some(length)
+    }
+
+    fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
+        let mut at = 0;
+        for chunk in Chunks(block) {
+            let rest = records.get_mut(at..).unwrap_or_default();
+            at += self.decode_chunk(&chunk?, rest)?;
+        }
+        if at == records.len() {
+            Ok(())
+        } else {
+            Err(wrong_length("chain of encrypted chunks", at, records.len()))
+        }
+    }
+
+    fn encryption(&mut self) -> Option<&mut Encrypted> {
+        Some(self)
+    }
+}
+
+struct Chunk<'b> {
+    /// Length of what it decrypts to, without padding.
+    plain_length: usize,
+    cipher_text: &'b [u8],
+}
+
+/// The chunks of a block, in turn.
+struct Chunks<'b>(&'b [u8]);
+
+impl<'b> Iterator for Chunks<'b> {
+    type Item = Result<Chunk<'b>, String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let block = self.0;
+        if block.is_empty() {
+            return None;
+        }
+        let chunk = || {
+            let (length, rest) = block.split_first_chunk::<LENGTH_BYTES>()?;
+            let (plain_length, rest) = rest.split_first_chunk::<LENGTH_BYTES>()?;
+            let length = u32::from_be_bytes(*length) as usize;
+            let (cipher_text, rest) = rest.split_at_checked(length)?;
+            let plain_length = u32::from_be_bytes(*plain_length) as usize;
+            Some((
+                Chunk {
+                    plain_length,
+                    cipher_text,
+                },
+                rest,
+            ))
+        };
+        let Some((chunk, rest)) = chunk() else {
+            self.0 = &[];
+            return Some(Err("the length of an encrypted chunk is damaged".to_owned()));
+        };
+        self.0 = rest;
+        Some(Ok(chunk))
+    }
+}

@@ -1,0 +1,33 @@
+//! `SnappyCompressor`: a raw Snappy block, which starts with its decoded length.
+
+use snap::raw::{Decoder, decompress_len};
+
+use super::{BlockDecoder, wrong_length};
+
+/// A copy of three bytes gives 64 at most.
+const MAX_RATIO: usize = 22;
+
+#[derive(Default)]
+pub struct Snappy(Decoder);
+
+impl BlockDecoder for Snappy {
+    fn max_length(&self, stored: usize) -> usize {
+        stored.saturating_mul(MAX_RATIO)
+    }
+
+    fn stored_length(&self, start: &[u8]) -> Option<usize> {
+        decompress_len(start).ok()
+    }
+
+    fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
+        let written = self
+            .0
+            .decompress(block, records)
+            .map_err(|error| format!("the Snappy block is damaged: {error}"))?;
+        if written == records.len() {
+            Ok(())
+        } else {
+            Err(wrong_length("Snappy block", written, records.len()))
+        }
+    }
+}

@@ -1,0 +1,66 @@
+"""Encrypted sections: chunks, each encrypted by itself, with LZ4 inside (format notes §2.6)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from Cryptodome.Cipher import AES
+from Cryptodome.Util.Padding import unpad
+
+from . import lz4
+from .errors import MalformedError
+
+TRANSFORMATIONS = frozenset({"AES/CBC/PKCS5Padding", "AES/CTR/NoPadding"})
+"""Names of the ciphers that are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """What the header says: Java's name of the cipher, the key's alias, the vector."""
+
+    transformation: str
+    alias: str
+    iv: bytes
+
+
+def decrypt(encryption: Encryption, key: bytes, block: bytes) -> bytes:
+    """The records of a section's chunks, joined. Raises MalformedError.
+
+    Source: EncryptionUtils#decrypt, EncryptedFileSegmentInputStream.
+    """
+    return b"".join(_unpack(_decipher(encryption, key, *chunk)) for chunk in _chunks(block))
+
+
+def _chunks(block: bytes) -> Iterator[tuple[bytes, int]]:
+    """Each chunk's cipher text, and how many bytes of what it deciphers to count."""
+    at = 0
+    while at < len(block):
+        length = int.from_bytes(block[at : at + 4], "big")
+        plain_length = int.from_bytes(block[at + 4 : at + 8], "big")
+        cipher_text = block[at + 8 : at + 8 + length]
+        if len(cipher_text) < length or not length:
+            raise MalformedError(at, f"encrypted chunk of {length} bytes is cut short")
+        yield cipher_text, plain_length
+        at += 8 + length
+
+
+def _decipher(encryption: Encryption, key: bytes, cipher_text: bytes, plain_length: int) -> bytes:
+    try:
+        if encryption.transformation == "AES/CBC/PKCS5Padding":
+            padded = AES.new(key, AES.MODE_CBC, iv=encryption.iv).decrypt(cipher_text)
+            plain = unpad(padded, AES.block_size)
+        else:
+            counter = AES.new(key, AES.MODE_CTR, nonce=b"", initial_value=encryption.iv)
+            plain = counter.decrypt(cipher_text)
+    except ValueError as error:
+        raise MalformedError(0, f"encrypted chunk: {error}") from error
+    if len(plain) < plain_length:
+        raise MalformedError(0, f"encrypted chunk gives {len(plain)} bytes of {plain_length}")
+    return plain[:plain_length]
+
+
+def _unpack(plain: bytes) -> bytes:
+    length = int.from_bytes(plain[:4], "big")
+    content = lz4.decompress(plain[4:])
+    if len(content) != length:
+        raise MalformedError(0, f"encrypted chunk unpacks to {len(content)} bytes, not {length}")
+    return content

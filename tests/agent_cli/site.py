@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
 
-from tests.reference.segment_writer import insert, mutation, segment, update
+from tests.writer import insert, mutation, segment, update
 
 TABLE_ID = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
 OTHER_ID = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c19")

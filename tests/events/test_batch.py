@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import commitlog
+from tests import writer
 from tests.parser.reading import FORMAT
-from tests.reference import segment_writer as writer
 
 TABLE = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
 OTHER = UUID("6a1c395e-b41f-11e5-9f22-ba0be0483c18")

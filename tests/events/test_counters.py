@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import commitlog
+from tests import writer
 from tests.parser.reading import Event, schema_of, unpacked
 from tests.record.plan import FIXTURES
-from tests.reference import segment_writer as writer
 from tests.reference.recordings import Scenario
 
 from .following import Table

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import commitlog
+from tests import writer
 from tests.parser.reading import FORMAT, schema_of
 from tests.parser.test_damage import check_damaged, read
-from tests.reference import segment_writer as writer
 from tests.reference.descriptor import read_descriptor
 from tests.reference.recordings import scenarios
 from tests.reference.records import read_records

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 import commitlog
-from tests.reference import segment_writer as writer
+from tests import writer
 from tests.reference.recordings import Scenario, scenarios
 from tests.reference.segment import read_bytes
 
@@ -29,7 +29,6 @@ def mutations(first: int, count: int) -> list[bytes]:
     ]
 
 
-LZ4_PARAMETERS = b'{"compressionClass":"LZ4Compressor"}'
 SECTIONS = [mutations(0, 3), mutations(3, 1), [], mutations(4, 3)]
 PLAIN = writer.segment(SECTIONS)
 LZ4 = writer.lz4_segment(SECTIONS)
@@ -92,7 +91,7 @@ def test_the_whole_segments(tmp_path: Path) -> None:
     lz4_lines, lz4_gaps = read(LZ4, tmp_path)
     assert plain_gaps == lz4_gaps == []
     assert len(plain_lines) == 7
-    shift = len(writer.header(7, 1, LZ4_PARAMETERS)) - len(writer.header(7, 1))
+    shift = len(writer.header(7, 1, writer.LZ4.parameters)) - len(writer.header(7, 1))
     assert [position(line) + shift for line in plain_lines] == [
         position(line) for line in lz4_lines
     ]
@@ -109,7 +108,7 @@ def test_any_flipped_bit(whole: bytes, tmp_path: Path) -> None:
 def test_a_flipped_bit_loses_at_most_its_section(whole: bytes, tmp_path: Path) -> None:
     """Damage inside a section leaves the others alone, and in plain ones the other records."""
     lines, _ = read(whole, tmp_path)
-    header_bits = 20 * 8 if whole is PLAIN else len(writer.header(7, 1, LZ4_PARAMETERS)) * 8
+    header_bits = 20 * 8 if whole is PLAIN else len(writer.header(7, 1, writer.LZ4.parameters)) * 8
     for bit, damaged in flips(whole, iter(range(header_bits, len(whole) * 8))):
         survivors, gaps = read(damaged, tmp_path)
         assert len(survivors) >= len(lines) - 3, f"bit {bit}: {gaps}"
@@ -137,7 +136,9 @@ def test_every_error_names_the_segment(tmp_path: Path) -> None:
         (bytes(4096), "header is damaged"),
         (writer.header(7, 1)[:-1] + b"\0", "header is damaged"),
         (writer.header(5, 1), "version 5 is not known"),
-        (writer.header(99, 1), "version 99 is not known"),
+        (writer.header(5, 1), "Cassandra 2.2 or earlier; upgrade the node"),
+        (writer.header(10, 1), "version 10 is not known"),
+        (writer.header(99, 1), "newer Cassandra than this release knows; upgrade the agent"),
         (writer.header(7, 1, b'{"compressionClass":"OwnCompressor"}'), "OwnCompressor"),
         (writer.header(7, 1, b'{"encCipher":"AES","encKeyAlias":"k"}'), 'the key "k"'),
         (writer.header(7, 1, b"[]"), "not JSON"),

@@ -1,7 +1,7 @@
 """A slow, plain reader of Cassandra commit-log segments: the second opinion beside the parser.
 
 It is the commit-log format notes in executable form, one file for each thing, with nothing but the
-standard library. Versions 6, 7 and 8, plain and LZ4.
+standard library. Versions 6 to 9, plain and LZ4.
 
     schema = parse_schema(Path("schema.cql").read_text())
     for update in read_segment(path, "CommitLog-7-1699.log", schema):

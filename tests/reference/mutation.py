@@ -10,6 +10,9 @@ from .rows import END_OF_PARTITION, IS_MARKER, RowReader
 from .schema import Schema, Table
 from .times import TimeBases
 
+KNOWN_FLAGS = 0x01
+"""Of a mutation of version 9: potential transaction conflicts are allowed."""
+
 IS_EMPTY = 0x01
 IS_REVERSED = 0x02
 HAS_PARTITION_DELETION = 0x04
@@ -37,14 +40,32 @@ class UnknownColumnError(Exception):
 def read_mutation(payload: bytes, version: int, schema: Schema) -> tuple[PartitionUpdate, ...]:
     """The partition updates of one record.
 
-    `version` is the segment's: 6, 7 or 8. Raises MalformedError, and UnknownTableError or
+    `version` is the segment's: 6 to 9. Raises MalformedError, and UnknownTableError or
     UnknownColumnError for the first name that `schema` lacks: an update has no length, so what
     follows such a name cannot be read. Source: Mutation$MutationSerializer.
+
+    Version 9 is read with a flags byte in front, and when that fails without one, as the builds
+    before the Accord merge wrote it (§4.1).
     """
-    cursor = Cursor(payload)
+    if version < 9:
+        return _read_updates(Cursor(payload), version, schema)
+    with_flags = Cursor(payload)
+    try:
+        flags = with_flags.u8()
+        if flags & ~KNOWN_FLAGS:
+            raise MalformedError(0, f"mutation flags {flags:#04x}")
+        return _read_updates(with_flags, version, schema)
+    except (MalformedError, UnknownTableError, UnknownColumnError) as failure:
+        try:
+            return _read_updates(Cursor(payload), version, schema)
+        except (MalformedError, UnknownTableError, UnknownColumnError):
+            raise failure from None
+
+
+def _read_updates(cursor: Cursor, version: int, schema: Schema) -> tuple[PartitionUpdate, ...]:
     count = cursor.uvint()
     if count == 0:
-        raise MalformedError(0, "mutation without an update")
+        raise MalformedError(cursor.offset, "mutation without an update")
     updates = []
     for _ in range(count):
         updates.append(_read_update(cursor, version, schema))
@@ -59,6 +80,8 @@ def _read_update(cursor: Cursor, version: int, schema: Schema) -> PartitionUpdat
     table = schema.tables.get(table_id)
     if table is None:
         raise UnknownTableError(table_id)
+    if version >= 9:
+        cursor.uvint()
     key = cursor.vbytes()
     flags = cursor.u8()
     if flags & IS_EMPTY:

@@ -13,10 +13,11 @@ from .records import read_records
 from .schema import Schema
 from .sections import NO_KEYS, read_sections
 
-VERSIONS = (6, 7, 8)
+VERSIONS = (6, 7, 8, 9)
 """Commit-log versions whose payload this package reads.
 
-6 is written by 3.0 and 3.11, 7 by 4.x and by 5.0 as configured at first, 8 by 5.0 in mode NONE.
+6 is written by 3.0 and 3.11, 7 by 4.x and by 5.0 as configured at first, 8 by 5.0 in mode NONE,
+9 by 6.0.
 """
 
 

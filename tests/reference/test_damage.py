@@ -9,6 +9,8 @@ from uuid import UUID
 
 import pytest
 
+from tests.writer import LZ4, header, insert, lz4_segment, marker, mutation, record, segment, update
+
 from . import (
     CorruptSegmentError,
     SegmentError,
@@ -20,7 +22,6 @@ from . import (
 from .model import Row, Update
 from .schema_text import parse_schema
 from .segment import read_segment
-from .segment_writer import header, insert, lz4_segment, marker, mutation, record, segment, update
 
 NAME = "CommitLog-7-1.log"
 TABLE_ID = UUID("240c5050-e5c9-11f1-998c-b39dc08f01bb")
@@ -70,7 +71,7 @@ def test_the_whole_segment() -> None:
 
 def _moved(found: Update) -> Update:
     """The same update in the LZ4 segment, whose longer header moves all logical positions."""
-    shift = len(header(7, 1, b'{"compressionClass":"LZ4Compressor"}')) - len(header(7, 1))
+    shift = len(header(7, 1, LZ4.parameters)) - len(header(7, 1))
     return Update(
         found.segment, found.position + shift, found.index, found.updates, found.partition
     )

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.writer import lz4_literals, uvint
+
 from . import lz4
 from .cql_types import Collection, CqlType, Custom, Native, Tuple, UserType, Vector, fixed_length
 from .cursor import Cursor
 from .errors import MalformedError
-from .segment_writer import lz4_literals, uvint
 from .times import signed
 from .values import Duration, Shard, read_element, read_key, read_value
 

@@ -4,12 +4,13 @@ from uuid import UUID
 
 import pytest
 
+from tests.writer import mutation, segment, update, uvint, vbytes
+
 from . import CorruptSegmentError
 from .model import Bound, Boundary, PartitionUpdate, Row
 from .rows import HAS_ALL_COLUMNS, HAS_COMPLEX_DELETION
 from .schema_text import parse_schema
 from .segment import read_segment
-from .segment_writer import mutation, segment, update, uvint, vbytes
 from .times import LIVE_TIMESTAMP_US, TIMESTAMP_EPOCH_US
 
 TABLE_ID = UUID("240c5050-e5c9-11f1-998c-b39dc08f01bb")

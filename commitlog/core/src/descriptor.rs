@@ -17,6 +17,8 @@ pub enum Version {
     V7,
     /// Cassandra 5.0 with `storage_compatibility_mode` `UPGRADING` or `NONE`.
     V8,
+    /// Cassandra 6.0, and development builds on the way to it.
+    V9,
 }
 
 impl Version {
@@ -25,6 +27,7 @@ impl Version {
             6 => Some(Self::V6),
             7 => Some(Self::V7),
             8 => Some(Self::V8),
+            9 => Some(Self::V9),
             _ => None,
         }
     }
@@ -34,12 +37,18 @@ impl Version {
             Self::V6 => 6,
             Self::V7 => 7,
             Self::V8 => 8,
+            Self::V9 => 9,
         }
     }
 
     /// Whether local deletion times are unsigned (CASSANDRA-14227).
     pub fn has_unsigned_deletion_times(self) -> bool {
         self >= Self::V8
+    }
+
+    /// Whether each partition update carries the epoch of its table (`tcm.Epoch`).
+    pub fn has_table_epochs(self) -> bool {
+        self >= Self::V9
     }
 }
 
@@ -142,7 +151,7 @@ impl Descriptor {
         };
         let version = Version::from_number(version).ok_or_else(|| SegmentError::Unsupported {
             segment: segment.to_owned(),
-            what: format!("commit-log version {version} is not known (6, 7 and 8 are)"),
+            what: unknown_version(version),
         })?;
         Ok(Self {
             version,
@@ -170,6 +179,18 @@ fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
         bytes.push((digit(high)? << 4 | digit(low)?) as u8);
     }
     Some(bytes)
+}
+
+/// Says of what a segment is that has another version, and what can be done.
+fn unknown_version(version: i32) -> String {
+    let advice = match version {
+        ..=5 => {
+            "it was written by Cassandra 2.2 or earlier; upgrade the node and remove the segment \
+             once the node has replayed it"
+        }
+        _ => "it was written by a newer Cassandra than this release knows; upgrade the agent",
+    };
+    format!("commit-log version {version} is not known (6 to 9 are): {advice}")
 }
 
 fn be_i64(bytes: &[u8]) -> i64 {

@@ -3,7 +3,7 @@
 //! ```text
 //! segment   header | marker | records … | marker | records … |        (segment, chain, descriptor)
 //! record    size | CRC | payload | CRC                                (record)
-//! payload   count | partition update …                                (mutation)
+//! payload   count | partition update …                                (head, mutation)
 //! update    table id | key | flags | times | column names             (mutation, columns)
 //!           | partition deletion | static row | rows and markers | 01 (unfiltered, row)
 //! row       flags | clustering | liveness | deletion | cells          (unfiltered)
@@ -24,6 +24,7 @@ pub mod descriptor;
 pub mod dump;
 pub mod error;
 pub mod framing;
+pub mod head;
 mod marker;
 pub mod mutation;
 pub mod record;

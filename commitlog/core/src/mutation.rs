@@ -14,6 +14,7 @@ use crate::columns::{ColumnLists, Subset, ValueLength};
 use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
+use crate::head::Head;
 use crate::row::{Deletion, Row, Unfiltered};
 use crate::schema::{ColumnKind, Schema, Table, TableId};
 use crate::times::Times;
@@ -61,13 +62,6 @@ impl TablePlan {
             regular_lists: ColumnLists::default(),
         }
     }
-}
-
-/// The first bytes of a payload: enough to pass over what nobody wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Preview {
-    pub updates: u64,
-    pub first_table: TableId,
 }
 
 /// The part of a partition update in front of its rows.
@@ -122,44 +116,29 @@ impl Decoder {
         Ok(place)
     }
 
+    /// Reads only the head of a payload.
+    #[inline]
+    pub fn head(&self, payload: &[u8], version: Version) -> Result<Head> {
+        Head::read(payload, version, &self.schema).map(|(head, _)| head)
+    }
+
     /// Opens a payload.
     pub fn mutation<'d, 'p>(
         &'d mut self,
         payload: &'p [u8],
         version: Version,
     ) -> Result<MutationReader<'d, 'p>> {
-        let mut cursor = Cursor::new(payload);
-        let updates = read_update_count(&mut cursor)?;
+        let (head, cursor) = Head::read(payload, version, &self.schema)?;
         Ok(MutationReader {
             decoder: self,
             version,
             cursor,
-            updates,
+            updates: head.updates,
             next_update: 0,
             place: usize::MAX,
             open: None,
         })
     }
-}
-
-fn read_update_count(cursor: &mut Cursor<'_>) -> Result<u64> {
-    let updates = cursor.uvint()?;
-    if updates == 0 {
-        return Err(DecodeError::out_of_range(
-            "number of partition updates",
-            updates,
-        ));
-    }
-    Ok(updates)
-}
-
-/// Reads only the start of a payload.
-pub fn preview(payload: &[u8]) -> Result<Preview> {
-    let mut cursor = Cursor::new(payload);
-    Ok(Preview {
-        updates: read_update_count(&mut cursor)?,
-        first_table: TableId(cursor.uuid()?),
-    })
 }
 
 /// The update whose rows are being read.
@@ -215,6 +194,9 @@ impl<'p> MutationReader<'_, 'p> {
         let Some(plan) = self.decoder.plans.get_mut(self.place) else {
             return Err(Box::new(DecodeError::UnknownTable(table_id)));
         };
+        if self.version.has_table_epochs() {
+            cursor.uvint()?;
+        }
         let key = cursor.vbytes()?;
         let flags = cursor.u8()?;
         let mut update = Update {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use commitlog_core::error::SegmentError;
-use commitlog_core::mutation::{Decoder, preview};
+use commitlog_core::mutation::Decoder;
 use commitlog_core::record::{OVERHEAD, Record};
 use commitlog_core::row::Row;
 use commitlog_core::schema::Schema;
@@ -158,7 +158,7 @@ impl EventReader {
         batch: &mut EventBatch,
         counters: Option<&mut CounterHistory>,
     ) -> Result<(), Refusal> {
-        let start = preview(record.payload)?;
+        let start = self.decoder.head(record.payload, context.version)?;
         // Most records of a busy node are of tables that nobody asked for: their first bytes say
         // so. Several updates have to be read to find the second one.
         match self.publisher.disposition(start.first_table) {

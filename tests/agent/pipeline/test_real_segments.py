@@ -15,7 +15,7 @@ from sidecar.delivery import Message
 from tests.agent.pipeline.rig import Rig
 from tests.agent_cli.site import SCHEMA, payload
 from tests.reference import recordings
-from tests.reference.segment_writer import lz4_segment, record, segment
+from tests.writer import lz4_segment, record, segment
 
 MakeRig = Callable[..., Rig]
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)

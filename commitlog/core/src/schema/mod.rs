@@ -60,7 +60,18 @@ impl TableId {
     /// Whether the id is derived from a name, as the ids of system tables are
     /// (`TableId#unsafeDeterministic`): a version 3 UUID. User tables carry time UUIDs.
     pub fn is_name_based(self) -> bool {
-        self.0.get(6).is_some_and(|byte| byte >> 4 == 3)
+        self.uuid_version() == Some(3)
+    }
+
+    /// Whether the id is a time UUID, as Cassandra gives to user tables.
+    pub fn is_time_based(self) -> bool {
+        self.uuid_version() == Some(1)
+    }
+
+    /// The version of a UUID by RFC 4122; `None` for bytes that are none.
+    fn uuid_version(self) -> Option<u8> {
+        let [.., version, _, variant, _, _, _, _, _, _, _] = self.0;
+        (variant >> 6 == 0b10).then_some(version >> 4)
     }
 }
 

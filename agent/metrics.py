@@ -90,7 +90,7 @@ class AgentMetrics:
         self.raw_bytes = Gauge(RAW_BYTES, "Size of the segments in cdc_raw.", registry=registry)
         self.raw_limit_bytes = Gauge(
             RAW_LIMIT_BYTES,
-            "Size at which the node rejects writes or drops segments; 0: not known.",
+            "Size at which the node rejects writes or drops segments; NaN: not known.",
             registry=registry,
         )
         self.held = Gauge(

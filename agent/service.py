@@ -1,14 +1,14 @@
 """The agent as one service: its parts are made here and nowhere else."""
 
 import logging
-import shutil
+import math
 import time
 
 from agent.config import OFFSET_FILE, AgentConfig
-from agent.config.node_settings import cdc_total_limit_bytes
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import ERROR, Quarantine
+from agent.raw_limit import configured_limit_bytes, limit_of_node_bytes
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
 from agent.segments import ledger_from_entries
 from agent.status import SERVICE_NAME, AgentStatus
@@ -42,8 +42,6 @@ class AgentService:
         self._holder = holder
         self._sink = sink
         self._metrics = AgentMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
-        raw_limit_bytes = _raw_limit_bytes(config)
-        self._metrics.raw_limit_bytes.set(raw_limit_bytes)
         self._metrics.quarantine_limit_bytes.set(config.properties.quarantine_max_bytes)
         self._status = AgentStatus(
             __version__,
@@ -51,8 +49,8 @@ class AgentService:
             self._metrics,
             config.properties.quarantine_max_bytes,
             config.cdc_raw_directory,
-            raw_limit_bytes,
         )
+        self._note_raw_limit(configured_limit_bytes(config))
         properties = config.properties
         self._server = HttpServer(self._status, properties.http_host, properties.http_port)
 
@@ -77,7 +75,14 @@ class AgentService:
                 return self._holder.identity
         return None
 
+    def _note_raw_limit(self, limit_bytes: int | None) -> None:
+        self._status.raw_limit_bytes = limit_bytes
+        # Not a number: a ratio with it is none either, and raises no alarm.
+        self._metrics.raw_limit_bytes.set(math.nan if limit_bytes is None else limit_bytes)
+
     def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
+        if self._status.raw_limit_bytes is None:
+            self._note_raw_limit(limit_of_node_bytes(self._config))
         pipeline = self._pipeline(identity)
         self._status.attach(pipeline)
         logger.info(
@@ -131,15 +136,3 @@ class AgentService:
             metrics=self._metrics,
             clock=time.monotonic,
         )
-
-
-def _raw_limit_bytes(config: AgentConfig) -> int:
-    """What the node lets `cdc_raw` grow to; 0 when nothing tells."""
-    configured = config.node_settings.cdc_total_bytes if config.node_settings else None
-    if configured is None and config.node_settings is None:
-        return 0
-    try:
-        volume_bytes = shutil.disk_usage(config.cdc_raw_directory).total
-    except OSError:
-        return configured or 0
-    return cdc_total_limit_bytes(configured, volume_bytes)

@@ -30,18 +30,18 @@ class AgentStatus:
         metrics: AgentMetrics,
         quarantine_max_bytes: int,
         cdc_raw_directory: Path,
-        raw_limit_bytes: int = 0,
+        raw_limit_bytes: int | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`raw_limit_bytes` is 0 where nothing tells; `clock` gives seconds and is the
+        """`raw_limit_bytes` is None where nothing tells; `clock` gives seconds and is the
         pipeline's."""
         self._version = version
         self._holder = holder
         self._metrics = metrics
         self._quarantine_max_bytes = quarantine_max_bytes
         self._directory = cdc_raw_directory
-        self._raw_limit_bytes = raw_limit_bytes
+        self.raw_limit_bytes = raw_limit_bytes
         self._offset_note = ""
         self._clock = clock
         self._pipeline: Pipeline | None = None
@@ -153,7 +153,7 @@ class AgentStatus:
     def _raw(self, view: View) -> Component:
         details: dict[str, object] = {
             "bytes": view.raw_bytes,
-            "limit_bytes": self._raw_limit_bytes or None,
+            "limit_bytes": self.raw_limit_bytes,
             "lag_bytes": view.lag_bytes,
             "lag_s": round(view.lag_s, 3),
             "segments": {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase},
@@ -168,9 +168,9 @@ class AgentStatus:
         if view.watch_trouble:
             # Rescans go on, so nothing is lost: it only takes longer.
             details["watch"] = view.watch_trouble
-        if self._raw_limit_bytes and view.raw_bytes >= _NEARLY_FULL * self._raw_limit_bytes:
+        if self.raw_limit_bytes and view.raw_bytes >= _NEARLY_FULL * self.raw_limit_bytes:
             sentence = (
-                f"{self._directory} has {view.raw_bytes} of {self._raw_limit_bytes} bytes; when it "
+                f"{self._directory} has {view.raw_bytes} of {self.raw_limit_bytes} bytes; when it "
                 "is full, the node refuses writes or drops segments unread. See that events are "
                 "delivered, or raise cdc_total_space."
             )

@@ -1,6 +1,7 @@
 """The connection, the schema and `agent check` against a node that asks for a password."""
 
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -11,6 +12,7 @@ from agent.schema.connection import Credentials, NodeAddress, NodeConnection
 from agent.schema.driver import NodeSchema, schema_rows
 from agent.schema.history import SchemaHistory
 from commitlog import Schema
+from examples.agent_process import AgentProcess
 from sidecar.errors import RefusedError, UnavailableError
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import Site
@@ -148,6 +150,38 @@ def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
     assert "Change data capture is on." in done.output
     assert "Data that a repair streams is captured too" in done.output
     assert "checked.t" in done.output
+
+
+def test_without_cassandra_config_the_node_tells_how_full_cdc_raw_may_be(
+    node: CassandraNode, site: Site
+) -> None:
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    link.close()
+    path = site.configuration(
+        {
+            "schema.file": None,
+            "node.id": None,
+            "cluster.name": None,
+            "cdc.raw.directory": str(node.cdc_raw),
+            "cassandra.hosts": node.address.host,
+            "cassandra.port": str(node.address.cql_port),
+            "cassandra.username": "cassandra",
+            "cassandra.password": "cassandra",
+        }
+    )
+    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+
+        def follows() -> bool:
+            health = process.health()
+            return health is not None and "cdc_raw" in health.sentences
+
+        process.wait_until("the first look", follows, DEADLINE_S)
+        with urllib.request.urlopen(f"{process.url}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        (limit,) = (line.split()[1] for line in lines if line.startswith("cdc_raw_limit_bytes "))
+        assert float(limit) == node.settings.cdc_total_mib << 20
+        assert process.stop() == 0
 
 
 def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site) -> None:

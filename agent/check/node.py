@@ -91,6 +91,13 @@ def check_agreement(config: AgentConfig, running: NodeSettings) -> Iterator[Find
         )
 
 
+def check_counters(counters: Sequence[str]) -> Iterator[Finding]:
+    """Counter tables with `cdc = true`, where their updates are skipped."""
+    if counters:
+        shown = ", ".join(counters[:8]) + (", …" if len(counters) > 8 else "")
+        yield ok("tables", f"Counter tables are not published (`counter.events=skip`): {shown}.")
+
+
 def check_tables(captured: Sequence[str], published: Sequence[str]) -> Iterator[Finding]:
     """Tables with `cdc = true`, and those among them that the lists let pass."""
     if not captured:

@@ -1,5 +1,6 @@
 """All checks in turn, before the agent runs or beside it. Nothing is changed."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from agent.check.finding import Finding, fault, ok, warning
 from agent.check.node import (
     check_agreement,
     check_answer,
+    check_counters,
     check_settings,
     check_tables,
     running_settings,
@@ -55,11 +57,16 @@ def run_checks(config: AgentConfig) -> Iterator[Finding]:
     yield from check_directories(config, seen.settings)
     topics: list[str] = []
     if seen.schema is not None:
-        captured = sorted(f"{t.keyspace}.{t.name}" for t in seen.schema.tables() if t.cdc)
+        captured = _captured(seen.schema, counters=False)
+        counters = _captured(seen.schema, counters=True)
+        if properties.counter_events == "skip":
+            yield from check_counters(counters)
+        else:
+            captured = sorted(captured + counters)
         lists = (properties.table_include_list, properties.table_exclude_list)
         published = [table for table in captured if is_published(table, *lists)]
         yield from check_tables(captured, published)
-        topics = [f"{properties.topic_prefix}.{table}" for table in published]
+        topics = [_topic(properties.topic_prefix, table) for table in published]
     if properties.sink == "kafka":
         yield from check_broker(properties, topics)
     yield from check_progress(config, seen.node_id)
@@ -91,3 +98,13 @@ def _read_schema_file(path: Path, seen: _Seen) -> Iterator[Finding]:
         yield fault("schema", str(error), "It takes what DESCRIBE SCHEMA WITH INTERNALS prints.")
         return
     yield ok("schema", f"{path} has {len(seen.schema)} tables; the node is not asked.")
+
+
+def _captured(schema: Schema, *, counters: bool) -> list[str]:
+    tables = [table for table in schema.tables() if table.cdc and table.counter is counters]
+    return sorted(f"{table.keyspace}.{table.name}" for table in tables)
+
+
+def _topic(prefix: str, table: str) -> str:
+    """As events name it: with `_` for what Kafka does not take."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", f"{prefix}.{table}")

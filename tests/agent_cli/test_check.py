@@ -9,11 +9,12 @@ from agent.check.directories import check_directories
 from agent.check.finding import Finding, Level, size_text
 from agent.check.node import check_settings, check_tables
 from agent.check.progress import check_progress
+from agent.check.survey import run_checks
 from agent.config import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
 from sidecar.offsets import PropertiesStore
 from tests.agent_cli.command import agent
-from tests.agent_cli.site import Site, payload, write_segment
+from tests.agent_cli.site import OTHER_ID, SCHEMA, Site, payload, write_segment
 
 HEALTHY = settings_of_node("the test", {"cdc_enabled": "true", "commitlog_sync_period": "100ms"})
 
@@ -137,3 +138,29 @@ def test_offsets_are_shown(site: Site) -> None:
 )
 def test_sizes(size_bytes: int, text: str) -> None:
     assert size_text(size_bytes) == text
+
+
+def test_topics_are_asked_for_under_the_names_that_events_use(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prefix that is no topic name, and a counter table, whose topic nobody waits for."""
+    site.schema.write_text(
+        SCHEMA + f"CREATE TABLE ks.hits (k text PRIMARY KEY, n counter) WITH ID = {OTHER_ID} "
+        "AND cdc = true;"
+    )
+    monkeypatch.setattr("agent.check.broker.existing_topics", lambda *_: {"my_shop.ks.t": 1})
+    changes = {
+        "topic.prefix": "my shop",
+        "sink": "kafka",
+        "file.path": None,
+        "kafka.producer.bootstrap.servers": "127.0.0.1:1",
+    }
+    found = list(run_checks(load_config([site.configuration(changes)])))
+    sentences = [finding.sentence for finding in found if finding.subject in ("tables", "topics")]
+    assert sentences == [
+        "Counter tables are not published (`counter.events=skip`): ks.hits.",
+        "1 of 1 captured tables: ks.t.",
+        "All 1 topics are there.",
+    ]
+    shards = load_config([site.configuration(changes)], ["counter.events=shards"])
+    assert "1 topics are missing" in str([finding.sentence for finding in run_checks(shards)])

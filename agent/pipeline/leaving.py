@@ -155,5 +155,7 @@ class Leaving:
 
 
 def _cause(error: OSError) -> str:
+    """With both names, where there are two: the place that is full or forbidden is the second."""
+    names = [str(name) for name in (error.filename, error.filename2) if name is not None]
     reason = error.strerror or str(error)
-    return f"{error.filename}: {reason}" if error.filename else reason
+    return f"{' to '.join(names)}: {reason}" if names else reason

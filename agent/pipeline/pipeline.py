@@ -35,7 +35,7 @@ from agent.transfer import Transfer
 from commitlog import Schema
 from sidecar.errors import SidecarError, SinkRestartError
 from sidecar.lifecycle import Stop
-from sidecar.logs import fields
+from sidecar.logs import Repeated, fields
 from sidecar.sinks.base import Sink
 
 logger = logging.getLogger(__name__)
@@ -104,6 +104,8 @@ class Pipeline:
         self._restart_pause_s = _FIRST_RESTART_PAUSE_S
         self._poll_pause_s = _FIRST_POLL_PAUSE_S
         self._is_stopping = False
+        self._repeated = Repeated(logger)
+        self._hold_key = ""
         self._show()
 
     @property
@@ -238,6 +240,7 @@ class Pipeline:
         )
         blocked = batch.blocked
         if blocked is None:
+            self._repeated.over(self._hold_key, "reading goes on", segment=name)
             if order.complete and batch.stop == "end":
                 self._close_reader(name)
         elif self._holding.is_given_up(blocked):
@@ -251,7 +254,8 @@ class Pipeline:
         if isinstance(error, FileNotFoundError):
             self._looking.want()
         if may_pass(order, error):
-            sentence = f"{order.name} cannot be read: {error}."
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            sentence = f"{order.name} cannot be read: {reason}."
             self._holding.begin_failed(order.name, order.position, sentence, schema, self._clock())
             self._hold(order.name, sentence, order.position)
             return
@@ -280,8 +284,12 @@ class Pipeline:
 
     def _hold(self, name: SegmentName, sentence: str, position: int) -> None:
         self._change(name, is_held=True)
-        logger.warning(
-            "a segment is held", extra=fields(segment=name, position=position, reason=sentence)
+        key = f"{name} {position}"
+        if key != self._hold_key:
+            self._repeated.over(self._hold_key, "reading goes on")
+            self._hold_key = key
+        self._repeated.say(
+            key, "a segment is held", segment=name, position=position, reason=sentence
         )
 
     def _work_on_hold(self) -> bool:

@@ -435,15 +435,25 @@ def test_a_disk_that_fails_is_waited_for_and_then_given_up(make_rig: MakeRig) ->
     assert "Input/output error" in reason_of(rig, 1)["ranges"][0]["cause"]
 
 
-def test_a_permission_that_comes_back_in_time_loses_nothing(rig: Rig) -> None:
+def test_a_permission_that_comes_back_in_time_loses_nothing(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And it is said once, not at every attempt."""
+    caplog.set_level("INFO")
     log = rig.raw.completed(1, 2)
-    rig.raw.open_error = PermissionError(13, "Permission denied")
+    rig.raw.open_error = PermissionError(13, "Permission denied", log.name.log)
     rig.settle()
+    for _ in range(30):
+        rig.pass_time(1)
     assert rig.phases == ["held"]
+    assert rig.view.hold is not None
+    assert rig.view.hold.sentence == f"{log.name.log} cannot be read: Permission denied."
     rig.raw.open_error = None
     rig.pass_time(1)
     assert rig.collect() == log.ids()
     assert rig.quarantined() == set()
+    assert caplog.messages.count("a segment is held") == 1
+    assert caplog.messages.count("reading goes on") == 1
 
 
 def test_a_segment_that_goes_between_look_and_read_is_reported(rig: Rig) -> None:

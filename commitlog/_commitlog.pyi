@@ -10,8 +10,10 @@ __all__ = [
     "EventBatch",
     "EventFormat",
     "Gap",
+    "Lost",
     "Scan",
     "Schema",
+    "SchemaChanges",
     "SegmentReader",
     "Table",
     "Verification",
@@ -39,17 +41,38 @@ class Table:
     def counter(self) -> bool: ...
 
 @final
+class SchemaChanges:
+    """Changes of schema that stand in the log, in its order. Immutable."""
+
+    def __len__(self) -> int: ...
+    @property
+    def keyspaces(self) -> list[str]:
+        """The keyspace of each."""
+
+@final
 class Schema:
-    """All tables that are known, by id. Immutable."""
+    """All tables that are known, by id, with every version of their columns. Immutable.
+
+    `seen_at_us` says when a text or rows were true, in microseconds; of what two schemas say, that
+    of the later one counts, whatever the order in which they are merged."""
 
     @staticmethod
-    def from_cql(text: str) -> Schema:
+    def from_cql(text: str, *, seen_at_us: int = 0) -> Schema:
         """What `DESCRIBE … WITH INTERNALS` prints. Raises SchemaError with the line."""
     @staticmethod
-    def from_system_rows(rows: bytes) -> Schema:
+    def from_system_rows(rows: bytes, *, seen_at_us: int = 0) -> Schema:
         """JSON of the rows of `system_schema`. Raises SchemaError."""
+    @staticmethod
+    def from_stored(stored: bytes) -> Schema:
+        """What `to_stored` gave. Raises SchemaError."""
+    def to_stored(self) -> bytes:
+        """Everything that is known, as JSON."""
     def merged(self, newer: Schema) -> Schema:
-        """`newer`, with every table and column that only this one knows."""
+        """What both know. Of two that were seen at one time `newer` counts as the newer one."""
+    def with_changes(self, changes: SchemaChanges) -> Schema:
+        """This one after what stands in the log."""
+    def bounded(self, alive: Schema, limit: int) -> Schema:
+        """This one with at most `limit` tables that `alive` does not have."""
     def tables(self) -> list[Table]: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self) -> int: ...
@@ -141,6 +164,26 @@ class Blocked:
         """One sentence."""
 
 @final
+class Lost:
+    """Records of one table that are passed over, all for want of the same."""
+
+    @property
+    def start(self) -> int:
+        """Start of the first one."""
+    @property
+    def end(self) -> int:
+        """End of the last one; others lie between only when there are too many ranges."""
+    @property
+    def records(self) -> int: ...
+    @property
+    def table_id(self) -> str: ...
+    @property
+    def column(self) -> str | None: ...
+    @property
+    def reason(self) -> str:
+        """One sentence about the first one."""
+
+@final
 class EventBatch:
     """Events as bytes, numbered 0 … len-1. Immutable; owns its memory."""
 
@@ -156,17 +199,23 @@ class EventBatch:
     def end_position(self) -> int:
         """Where the next read starts."""
     @property
-    def stop(self) -> Literal["full", "end", "blocked"]: ...
+    def stop(self) -> Literal["full", "end", "blocked", "schema"]: ...
     @property
     def blocked(self) -> Blocked | None: ...
     @property
     def gaps(self) -> list[Gap]: ...
     @property
+    def lost(self) -> list[Lost]:
+        """What `given_up` let pass; events of other tables in the same mutations are there."""
+    @property
+    def schema_changes(self) -> SchemaChanges | None:
+        """What the last record changes, when the read stopped behind it (`schema`)."""
+    @property
     def mutations(self) -> int: ...
     @property
     def skipped(self) -> dict[str, int]:
         """Partition updates that gave no events, by reason: not_cdc, view, system, counter,
-        filtered, unknown_table."""
+        filtered, unknown_table, schema_unreadable."""
     @property
     def counts(self) -> dict[tuple[str, str], int]:
         """Events by (keyspace.table, op)."""
@@ -264,11 +313,13 @@ class SegmentReader:
         max_events: int = 5000,
         max_bytes: int = 1 << 20,
         unknown_tables: Literal["block", "skip"] = "block",
+        given_up: Sequence[tuple[str, str | None]] = ...,
         counters: CounterHistory | None = None,
     ) -> EventBatch:
         """Next events, from sections whose logical end is at most `limit`. `complete`: the file
-        is final, so what cannot be read is damage and not 'not yet'. Without `counters` no shard
-        says by how much it grew. Releases the GIL."""
+        is final, so what cannot be read is damage and not 'not yet'. `given_up`: (table id, column)
+        of what blocked and is not waited for any more; with `skip` no table is. Without `counters`
+        no shard says by how much it grew. Releases the GIL."""
     def skip(self) -> Gap:
         """Passes over the record that the last read was blocked by."""
     def dump(
@@ -278,9 +329,13 @@ class SegmentReader:
         limit: int | None = None,
         complete: bool = True,
         max_bytes: int = 1 << 20,
+        stop_at_changes: bool = False,
     ) -> bytes:
-        """Next lines of the canonical dump (docs/dump-format.md); b"" at the end. Gaps are
-        collected in `gaps`."""
+        """Next lines of the canonical dump (docs/dump-format.md); b"" at the end, or where it
+        stops because there are `schema_changes`. Gaps are collected in `gaps`."""
+    @property
+    def schema_changes(self) -> SchemaChanges | None:
+        """What the last record of the last `dump` changes; go on with a schema that knows it."""
     def scan(self, schema: Schema, *, limit: int | None = None, complete: bool = True) -> Scan:
         """Visits every cell to the end and makes nothing. Releases the GIL."""
     def verify(

@@ -106,7 +106,9 @@ def dump(
     try:
         with _progress(segments) as advance:
             for segment in segments:
-                dump_segment(segment, schema, event_format, output, findings, idx_limit=idx_limit)
+                schema = dump_segment(
+                    segment, schema, event_format, output, findings, idx_limit=idx_limit
+                )
                 advance(segment)
         output.flush()
     except BrokenPipeError:
@@ -139,8 +141,9 @@ def dump_segment(
     findings: Findings,
     *,
     idx_limit: bool,
-) -> None:
-    """Writes one segment: events, or without an event format the canonical dump."""
+) -> Schema:
+    """Writes one segment: events, or without an event format the canonical dump. Gives the schema
+    with what the segment itself says of it."""
     limit: int | None = None
     complete = True
     if idx_limit:
@@ -152,11 +155,11 @@ def dump_segment(
         with segment.unpacked() as path:
             reader = SegmentReader(str(path), name=segment.name.log)
             if event_format is None:
-                _write_mutations(reader, schema, limit, complete, output, findings)
-            else:
-                _write_events(reader, schema, event_format, limit, complete, output, findings)
+                return _write_mutations(reader, schema, limit, complete, output, findings)
+            return _write_events(reader, schema, event_format, limit, complete, output, findings)
     except CommitLogError as error:
         findings.report(str(error))
+        return schema
 
 
 def _write_mutations(
@@ -166,9 +169,21 @@ def _write_mutations(
     complete: bool,
     output: BinaryIO,
     findings: Findings,
-) -> None:
-    while lines := reader.dump(schema, limit=limit, complete=complete, max_bytes=_BATCH_BYTES):
+) -> Schema:
+    while True:
+        lines = reader.dump(
+            schema,
+            limit=limit,
+            complete=complete,
+            max_bytes=_BATCH_BYTES,
+            stop_at_changes=True,
+        )
         output.write(lines)
+        changes = reader.schema_changes
+        if changes is not None:
+            schema = schema.with_changes(changes)
+        elif not lines:
+            break
     for gap in reader.gaps:
         findings.report(gap_sentence(gap))
     skipped = Counter(reader.skipped)
@@ -179,6 +194,7 @@ def _write_mutations(
             "left out, with what follows them in their mutations"
         )
     findings.skipped += skipped
+    return schema
 
 
 def _write_events(
@@ -189,7 +205,8 @@ def _write_events(
     complete: bool,
     output: BinaryIO,
     findings: Findings,
-) -> None:
+) -> Schema:
+    given_up: list[tuple[str, str | None]] = []
     while True:
         batch = reader.read(
             schema,
@@ -199,15 +216,23 @@ def _write_events(
             max_events=_BATCH_EVENTS,
             max_bytes=_BATCH_BYTES,
             counters=findings.counters,
+            given_up=given_up,
         )
         output.write(batch.ndjson(0, len(batch)))
         findings.skipped += Counter(batch.skipped)
         for gap in batch.gaps:
             findings.report(gap_sentence(gap))
-        if batch.stop == "end":
-            return
-        if batch.stop == "blocked":
-            findings.report(gap_sentence(reader.skip()))
+        for lost in batch.lost:
+            findings.report(
+                f"{batch.segment}: positions {lost.start} to {lost.end}: records that are not read "
+                f"whole: {lost.records}: {lost.reason}"
+            )
+        if batch.schema_changes is not None:
+            schema = schema.with_changes(batch.schema_changes)
+        if batch.blocked is not None:
+            given_up.append((batch.blocked.table_id, batch.blocked.column))
+        elif batch.stop == "end":
+            return schema
 
 
 def gap_sentence(gap: Gap) -> str:

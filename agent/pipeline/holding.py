@@ -61,8 +61,9 @@ class Step(Enum):
 class Holding:
     """The hold that goes on, and what was given up. Pure: times come from outside, in seconds.
 
-    Tables and columns that were waited for in vain are passed over at once from then on: one
-    dropped table must not hold every record anew. When the schema learns them they hold no more.
+    Tables and columns that were waited for in vain are passed over at once from then on, as many
+    of their records in one read as it meets: one dropped table must not hold every record anew.
+    When the schema learns them they are read again.
     """
 
     def __init__(self, hold_max_s: float) -> None:
@@ -71,9 +72,10 @@ class Holding:
         self._given_up: set[Missing] = set()
         self.hold: Hold | None = None
 
-    def is_given_up(self, blocked: Blocked) -> bool:
-        """True when the record is to be passed over."""
-        return _missing(blocked) in self._given_up
+    @property
+    def given_up(self) -> tuple[tuple[str, str | None], ...]:
+        """Tables and columns that are not waited for, as a reader takes them."""
+        return tuple((missing.table_id, missing.column) for missing in self._given_up)
 
     def begin_blocked(
         self, name: SegmentName, blocked: Blocked, schema: Schema, now_s: float

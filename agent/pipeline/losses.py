@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE
-from agent.pipeline.holding import Missing
 from agent.pipeline.reading import ReadResult
 from agent.quarantine import LostRange
 from agent.segments import Read
@@ -13,12 +12,16 @@ Loss = tuple[str, tuple[LostRange, ...]]
 """A reason of `agent.metrics`, and ranges."""
 
 
-def losses(result: ReadResult, missing: Missing | None) -> Iterator[Loss]:
-    """`missing` is what the record needed that was passed over before the read."""
-    if result.skipped is not None:
-        skipped = result.skipped
-        table_id = missing.table_id if missing is not None else None
-        yield UNKNOWN_SCHEMA, (LostRange(skipped.start, skipped.end, skipped.cause, table_id),)
+def losses(result: ReadResult) -> Iterator[Loss]:
+    """All of one read, so that they are put on record at once."""
+    if result.batch is not None and result.batch.lost:
+        yield (
+            UNKNOWN_SCHEMA,
+            tuple(
+                LostRange(lost.start, lost.end, lost.reason, lost.table_id)
+                for lost in result.batch.lost
+            ),
+        )
     if result.batch is not None and result.batch.gaps:
         gaps = result.batch.gaps
         yield DAMAGE, tuple(LostRange(gap.start, gap.end, gap.cause) for gap in gaps)

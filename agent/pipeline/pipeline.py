@@ -17,7 +17,7 @@ from agent.cdc_raw import SegmentName
 from agent.metrics import UNREADABLE, VANISHED, AgentMetrics
 from agent.pipeline.delivering import Delivery
 from agent.pipeline.garbage import rare_collection
-from agent.pipeline.holding import Holding, Missing, Step
+from agent.pipeline.holding import Holding, Step
 from agent.pipeline.keeping import Keeping, OffsetStore
 from agent.pipeline.leaving import Leaving
 from agent.pipeline.looking import Looking
@@ -46,6 +46,7 @@ _FIRST_POLL_PAUSE_S = 0.002
 _LONGEST_POLL_PAUSE_S = 0.1
 _FIRST_RESTART_PAUSE_S = 1.0
 _LONGEST_RESTART_PAUSE_S = 30.0
+_SCHEMA_UNREADABLE = "schema_unreadable"
 
 
 class Pipeline:
@@ -98,7 +99,6 @@ class Pipeline:
         self._showing = Showing(settings, metrics, clock=clock)
         self._segments = begin(ledger)
         self._result: ReadResult | None = None
-        self._skip: tuple[SegmentName, Missing] | None = None
         self._record_at_s = self._open_at_s = self._poll_at_s = clock()
         self._leave_at_s: dict[SegmentName, float] = {}
         self._restart_pause_s = _FIRST_RESTART_PAUSE_S
@@ -199,9 +199,12 @@ class Pipeline:
         if order is None:
             return False
         self._close_others(order.name)
-        is_skipping = self._skip is not None and self._skip[0] == order.name
         self._reading.start(
-            order, schema, settings.read_max_events, settings.read_max_bytes, skip=is_skipping
+            order,
+            schema,
+            settings.read_max_events,
+            settings.read_max_bytes,
+            self._holding.given_up,
         )
         return True
 
@@ -216,8 +219,6 @@ class Pipeline:
             return False
         self._result = None
         name = result.order.name
-        if result.skipped is not None:
-            self._skip = None
         self._change(name, is_opened=self._reading.is_opened(name))
         if result.batch is not None:
             self._take_batch(result.order, result.batch, result.schema)
@@ -238,13 +239,16 @@ class Pipeline:
             name,
             partial(read, order=order, position=batch.end_position, at_end=batch.stop == "end"),
         )
+        if batch.schema_changes is not None:
+            self._schema.absorb(batch.schema_changes)
+        if batch.skipped.get(_SCHEMA_UNREADABLE):
+            reason = "a change of schema in the log cannot be read"
+            self._reading.refresh(partial(self._schema.refresh, reason))
         blocked = batch.blocked
         if blocked is None:
             self._repeated.over(self._hold_key, "reading goes on", segment=name)
             if order.complete and batch.stop == "end":
                 self._close_reader(name)
-        elif self._holding.is_given_up(blocked):
-            self._skip = (name, Missing(blocked.table_id, blocked.column))
         else:
             hold = self._holding.begin_blocked(name, blocked, schema, self._clock())
             self._hold(name, hold.sentence, hold.position)
@@ -264,11 +268,8 @@ class Pipeline:
 
     def _put_gaps_on_record(self, result: ReadResult) -> bool:
         """True when everything of the read that gave no events is on record."""
-        missing = self._skip[1] if self._skip is not None else None
         name = result.order.name
-        return all(
-            self._leaving.record(name, ranges, reason) for reason, ranges in losses(result, missing)
-        )
+        return all(self._leaving.record(name, ranges, reason) for reason, ranges in losses(result))
 
     def _close_others(self, name: SegmentName) -> None:
         """One file is kept open, and those that are gone: they cannot be opened again."""
@@ -319,9 +320,7 @@ class Pipeline:
         hold = self._holding.hold
         if hold is None or self._clock() < self._record_at_s:
             return False
-        if hold.missing is not None:
-            self._skip = (hold.name, hold.missing)
-        else:
+        if hold.missing is None:
             lost = LostRange(hold.position, None, hold.sentence)
             if not self._leaving.record(hold.name, (lost,), UNREADABLE):
                 self._record_at_s = self._clock() + _RETRY_S
@@ -369,7 +368,7 @@ class Pipeline:
         self._delivery.forget()
         self._reading.abandon()
         self._holding.end()
-        self._result = self._skip = None
+        self._result = None
         self._segments = begin(self._keeping.ledger)
         self._looking.want()
         self._open_at_s = self._clock() + self._restart_pause_s

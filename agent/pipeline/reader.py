@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent.cdc_raw import SegmentName
-from commitlog import CounterHistory, EventFormat, Schema, SegmentReader
+from commitlog import CounterHistory, EventFormat, Schema, SchemaChanges, SegmentReader
 from sidecar.delivery import EventBatch
 
 
@@ -33,17 +33,38 @@ class Blocked(Protocol):
     def reason(self) -> str: ...
 
 
+class Lost(Protocol):
+    """Records that were passed over for want of a table or a column."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def table_id(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+
+
+GivenUp = Sequence[tuple[str, str | None]]
+"""Table id and column of what is not waited for."""
+
+
 class Batch(EventBatch[int], Protocol):
     """What one read gave; positions are logical."""
 
     @property
     def end_position(self) -> int: ...
     @property
-    def stop(self) -> Literal["full", "end", "blocked"]: ...
+    def stop(self) -> Literal["full", "end", "blocked", "schema"]: ...
     @property
     def blocked(self) -> Blocked | None: ...
     @property
     def gaps(self) -> Sequence[Gap]: ...
+    @property
+    def lost(self) -> Sequence[Lost]: ...
+    @property
+    def schema_changes(self) -> SchemaChanges | None: ...
     @property
     def mutations(self) -> int: ...
     @property
@@ -69,11 +90,9 @@ class Reader(Protocol):
         complete: bool,
         max_events: int,
         max_bytes: int,
+        given_up: GivenUp = (),
     ) -> Batch:
         """The next events. Raises OSError; damage is a gap in the batch."""
-
-    def skip(self) -> Gap:
-        """Passes over the record that blocked the last read."""
 
 
 OpenReader = Callable[[Path, SegmentName, int], Reader]
@@ -85,6 +104,9 @@ class SchemaSource(Protocol):
 
     def current(self) -> Schema | None:
         """The schema that is known; the same object while nothing changed. None: none yet."""
+
+    def absorb(self, changes: SchemaChanges) -> None:
+        """Learns what stands in the log, durably."""
 
     def refresh(self, reason: str) -> bool:
         """Looks for a newer one, because `reason`; waits seconds at most. True: it changed."""
@@ -128,6 +150,7 @@ class _FormattedReader:
         complete: bool,
         max_events: int,
         max_bytes: int,
+        given_up: GivenUp = (),
     ) -> Batch:
         return self._reader.read(
             schema,
@@ -137,7 +160,5 @@ class _FormattedReader:
             max_events=max_events,
             max_bytes=max_bytes,
             counters=self._counters,
+            given_up=given_up,
         )
-
-    def skip(self) -> Gap:
-        return self._reader.skip()

@@ -11,20 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName
-from agent.pipeline.reader import Batch, Gap, OpenReader, Reader
+from agent.pipeline.reader import Batch, GivenUp, OpenReader, Reader
 from agent.segments import Read
 from commitlog import Schema
 
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """What a read gave: a batch, or the error that ended it. `skipped` is the record that was
-    passed over before it."""
+    """What a read gave: a batch, or the error that ended it."""
 
     order: Read
     schema: Schema
     batch: Batch | None = None
-    skipped: Gap | None = None
     error: BaseException | None = None
 
 
@@ -57,32 +55,29 @@ class Reading:
         return name in self._readers
 
     def start(
-        self, order: Read, schema: Schema, max_events: int, max_bytes: int, *, skip: bool = False
+        self, order: Read, schema: Schema, max_events: int, max_bytes: int, given_up: GivenUp = ()
     ) -> None:
-        """Begins a read; `skip`: behind the record that blocked the one before it."""
+        """Begins a read; what is `given_up` is passed over."""
         readers, open_reader = self._readers, self._open_reader
         path = self._directory / order.name.log
 
         def work() -> ReadResult:
-            skipped: Gap | None = None
             try:
                 reader = readers.get(order.name)
                 if reader is None or reader.position != order.position:
                     readers.pop(order.name, None)
                     reader = readers[order.name] = open_reader(path, order.name, order.position)
-                elif skip:
-                    # A reader that was opened again is not blocked yet: its read will be.
-                    skipped = reader.skip()
                 batch = reader.read(
                     schema,
                     limit=order.limit,
                     complete=order.complete,
                     max_events=max_events,
                     max_bytes=max_bytes,
+                    given_up=given_up,
                 )
             except BaseException as error:
-                return ReadResult(order, schema, skipped=skipped, error=error)
-            return ReadResult(order, schema, batch, skipped)
+                return ReadResult(order, schema, error=error)
+            return ReadResult(order, schema, batch)
 
         self._running = self._executor.submit(work)
         self._running.add_done_callback(lambda _: self._on_done())

@@ -19,7 +19,9 @@ _DEFAULT_CLUSTER = "Test Cluster"
 def create_schema_holder(config: AgentConfig) -> SchemaHolder:
     """The holder for `schema.file`, else for the node; not started. Raises `ConfigError`."""
     return SchemaHolder(
-        _feeder(config), refresh_interval_ms=config.properties.schema_refresh_interval_ms
+        _feeder(config),
+        SchemaHistory(config.properties.offset_directory),
+        refresh_interval_ms=config.properties.schema_refresh_interval_ms,
     )
 
 
@@ -50,7 +52,6 @@ def _feeder(config: AgentConfig) -> SchemaFeeder:
         return SchemaFile(properties.schema_file, identity)
     return NodeSchema(
         node_connection(config),
-        SchemaHistory(properties.offset_directory),
         node_id=properties.node_id,
         cluster_name=config.cluster_name,
     )

@@ -1,12 +1,12 @@
 """The schema from a running node: the rows of `system_schema` over CQL."""
 
+import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import orjson
 
 from agent.schema.connection import NodeConnection
-from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.errors import UnavailableError
@@ -34,13 +34,11 @@ class NodeSchema:
     def __init__(
         self,
         connection: NodeConnection,
-        history: SchemaHistory,
         *,
         node_id: str | None = None,
         cluster_name: str | None = None,
     ) -> None:
         self._connection = connection
-        self._history = history
         self._node_id = node_id
         self._cluster_name = cluster_name
 
@@ -48,22 +46,19 @@ class NodeSchema:
     def description(self) -> str:
         return f"Cassandra at {self._connection.address}"
 
-    def remembered(self) -> Known | None:
-        return self._history.load()
-
     def fetch(self) -> Known:
         """Raises `UnavailableError` and `RefusedError` as the connection does."""
         facts = self._connection.facts()
         identity = NodeIdentity(
             self._node_id or facts.host_id, self._cluster_name or facts.cluster_name
         )
+        seen_at_us = time.time_ns() // 1000
         rows = schema_rows(self._connection)
         try:
-            schema = Schema.from_system_rows(rows)
+            schema = Schema.from_system_rows(rows, seen_at_us=seen_at_us)
         except SchemaError as error:
             # A table that is dropped at this moment has rows in some of the tables only.
             raise UnavailableError(f"The schema of {self.description}: {error}") from error
-        self._history.add(rows, identity)
         return Known(schema, identity)
 
     def close(self) -> None:

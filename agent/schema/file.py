@@ -22,9 +22,6 @@ class SchemaFile:
     def description(self) -> str:
         return f"the schema file {self._path}"
 
-    def remembered(self) -> Known | None:
-        return None
-
     def fetch(self) -> Known:
         """Raises `ConfigError` while there has been no good file, `UnavailableError` afterwards:
         somebody may be about to replace it. The message names the file and the line."""
@@ -50,7 +47,7 @@ class SchemaFile:
         except UnicodeDecodeError as error:
             raise ValueError(f"schema.file: {self._path} is not UTF-8 text.") from error
         try:
-            schema = Schema.from_cql(text)
+            schema = Schema.from_cql(text, seen_at_us=status.st_mtime_ns // 1000)
         except SchemaError as error:
             raise ValueError(f"schema.file: {self._path}: {error}") from error
         self._signature, self._schema = signature, schema

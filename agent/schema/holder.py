@@ -5,8 +5,9 @@ import threading
 import time
 from collections.abc import Callable
 
+from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity, SchemaFeeder
-from commitlog import Schema
+from commitlog import Schema, SchemaChanges
 from sidecar.errors import UnavailableError
 from sidecar.logs import Repeated, fields
 
@@ -16,20 +17,25 @@ _MISS_INTERVAL_S = 0.5
 _MISS_WAIT_S = 2.0
 _FIRST_RETRY_S = 1.0
 _CLOSE_S = 5.0
+MAX_DROPPED_TABLES = 4096
+"""Tables that the feeder does not have any more and that stay known."""
 
 
 class SchemaHolder:
     """One thread fetches and one reads; any other may ask what is known.
 
-    A fetched schema is merged into the one that is held, so a table or a column that was ever seen
-    stays known: segments outlive the schema that they were written with. An object is replaced only
-    when something changed, so callers may compare by identity.
+    A fetched schema, and what stands in the log, is merged into the one that is held, so a table
+    or a column that was ever seen stays known: segments outlive the schema that they were written
+    with. An object is replaced only when something changed, so callers may compare by identity.
     """
 
-    def __init__(self, feeder: SchemaFeeder, *, refresh_interval_ms: int) -> None:
+    def __init__(
+        self, feeder: SchemaFeeder, history: SchemaHistory, *, refresh_interval_ms: int
+    ) -> None:
         self._feeder = feeder
+        self._history = history
         self._refresh_interval_s = refresh_interval_ms / 1000
-        known = feeder.remembered()
+        known = history.load()
         self._schema = known.schema if known is not None else None
         self._identity = known.identity if known is not None else None
         self._handed_out = self._schema
@@ -37,6 +43,8 @@ class SchemaHolder:
         self._fatal: Exception | None = None
         self._repeated = Repeated(logger)
         self._changed = threading.Condition()
+        self._merging = threading.Lock()
+        self._fetched: Schema | None = None
         self._listener: Callable[[], None] = lambda: None
         self._has_answered = False
         self._fetches = 0
@@ -68,6 +76,29 @@ class SchemaHolder:
         with self._changed:
             self._handed_out = self._schema
             return self._schema
+
+    def absorb(self, changes: SchemaChanges) -> None:
+        """Learns what stands in the log. On return it is kept for the next start, because progress
+        may pass the place where it stands."""
+        with self._merging:
+            known, identity = self._schema, self._identity
+            if known is None or identity is None:
+                return
+            merged = self._bounded(known.with_changes(changes))
+            if merged == known:
+                return
+            self._history.save(Known(merged, identity))
+            with self._changed:
+                self._schema = merged
+                self._changed.notify_all()
+        logger.info(
+            "the schema has changed",
+            extra=fields(
+                tables=len(merged),
+                source="the commit log",
+                keyspaces=", ".join(sorted(set(changes.keyspaces))),
+            ),
+        )
 
     @property
     def table_count(self) -> int:
@@ -145,18 +176,19 @@ class SchemaHolder:
             # A node that has answered before and refuses us at present may let us in again.
             fatal = None if self._has_answered else refused
         self._log_outcome(error)
-        merged = self._merged(fetched.schema if fetched is not None else None)
-        with self._changed:
-            self._has_answered = self._has_answered or fetched is not None
-            has_changed = merged is not self._schema
-            self._schema = merged
-            if fetched is not None:
-                self._identity = fetched.identity
-            self._error, self._fatal = error, fatal
-            self._fetches += 1
-            self._is_fetching = False
-            self._last_fetch_s = time.monotonic()
-            self._changed.notify_all()
+        with self._merging:
+            merged = self._merged(fetched)
+            with self._changed:
+                self._has_answered = self._has_answered or fetched is not None
+                has_changed = merged is not self._schema
+                self._schema = merged
+                if fetched is not None:
+                    self._identity = fetched.identity
+                self._error, self._fatal = error, fatal
+                self._fetches += 1
+                self._is_fetching = False
+                self._last_fetch_s = time.monotonic()
+                self._changed.notify_all()
         if has_changed and merged is not None:
             logger.info(
                 "the schema has changed",
@@ -164,14 +196,26 @@ class SchemaHolder:
             )
             self._listener()
 
-    def _merged(self, fetched: Schema | None) -> Schema | None:
+    def _merged(self, fetched: Known | None) -> Schema | None:
+        """With what was fetched; kept for the next start when that is news."""
         known = self._schema
         if fetched is None:
             return known
-        if known is None:
-            return fetched
-        merged = known.merged(fetched)
-        return known if merged == known else merged
+        self._fetched = fetched.schema
+        if known is None or fetched.identity != self._identity:
+            # What another node left is of no use.
+            merged = fetched.schema
+        else:
+            merged = self._bounded(known.merged(fetched.schema))
+            if merged == known:
+                return known
+        self._history.save(Known(merged, fetched.identity))
+        return merged
+
+    def _bounded(self, schema: Schema) -> Schema:
+        if self._fetched is None or len(schema) <= len(self._fetched) + MAX_DROPPED_TABLES:
+            return schema
+        return schema.bounded(self._fetched, MAX_DROPPED_TABLES)
 
     def _log_outcome(self, error: str | None) -> None:
         if error is None:

@@ -29,9 +29,6 @@ class SchemaFeeder(Protocol):
     def description(self) -> str:
         """What is read, in a few words, for log lines."""
 
-    def remembered(self) -> Known | None:
-        """What an earlier run of the agent left, when it left something."""
-
     def fetch(self) -> Known:
         """The schema as it is at the moment.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.schema import SchemaHolder
+from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity
 from agent.status import AgentStatus
 from commitlog import Schema
@@ -24,9 +25,6 @@ class Feeder:
     def __init__(self) -> None:
         self.schema: Schema | None = Schema.from_cql(SCHEMA)
 
-    def remembered(self) -> Known | None:
-        return None
-
     def fetch(self) -> Known:
         if self.schema is None:
             raise UnavailableError("Cassandra does not answer.")
@@ -42,7 +40,9 @@ class Site:
     def __init__(self, directory: Path) -> None:
         self.rig = Rig(directory, sink=MemorySink(automatic=False), quarantine_max_bytes=500)
         self.feeder = Feeder()
-        self.holder = SchemaHolder(self.feeder, refresh_interval_ms=1_000_000)
+        self.holder = SchemaHolder(
+            self.feeder, SchemaHistory(directory), refresh_interval_ms=1_000_000
+        )
         self.status = AgentStatus(
             "1.2.3",
             self.holder,

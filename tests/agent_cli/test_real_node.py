@@ -84,14 +84,13 @@ def test_the_node_says_who_it_is_and_which_tables_it_has(
             "note text, PRIMARY KEY (id, line)) WITH CLUSTERING ORDER BY (line DESC) AND cdc = true"
         )
         link.rows("ALTER TABLE shop.orders DROP note")
-        source = NodeSchema(link, SchemaHistory(tmp_path))
-        known = source.fetch()
+        known = NodeSchema(link).fetch()
         assert known.identity.node_id == facts.host_id
         tables = {f"{table.keyspace}.{table.name}": table for table in known.schema.tables()}
         assert tables["shop.orders"].cdc
         assert not tables["system.local"].cdc
-        remembered = NodeSchema(link, SchemaHistory(tmp_path)).remembered()
-        assert remembered == known
+        SchemaHistory(tmp_path).save(known)
+        assert SchemaHistory(tmp_path).load() == known
         (described,) = link.rows("DESCRIBE KEYSPACE shop WITH INTERNALS")[-1:]
         assert described["name"] == "orders"
         text = "\n".join(

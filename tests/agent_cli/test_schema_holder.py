@@ -1,11 +1,14 @@
 """The holder in front of a feeder that the test steers."""
 
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from agent.schema.history import SchemaHistory
 from agent.schema.holder import SchemaHolder
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema
@@ -35,19 +38,15 @@ def names(schema: Schema | None) -> set[str]:
 class SteeredFeeder:
     """Gives what it was told to; `fetched` counts."""
 
-    def __init__(self, answer: Schema | Exception, remembered: Schema | None = None) -> None:
+    def __init__(self, answer: Schema | Exception) -> None:
         self.answer = answer
         self.fetched = 0
         self.is_closed = False
-        self._remembered = remembered
         self._changed = threading.Condition()
 
     @property
     def description(self) -> str:
         return "the test"
-
-    def remembered(self) -> Known | None:
-        return Known(self._remembered, IDENTITY) if self._remembered is not None else None
 
     def fetch(self) -> Known:
         with self._changed:
@@ -67,13 +66,17 @@ class SteeredFeeder:
 
 
 @contextmanager
-def started(feeder: SteeredFeeder, interval_ms: int = HOUR_MS) -> Iterator[SchemaHolder]:
-    holder = SchemaHolder(feeder, refresh_interval_ms=interval_ms)
-    holder.start()
-    try:
-        yield holder
-    finally:
-        holder.close()
+def started(
+    feeder: SteeredFeeder, interval_ms: int = HOUR_MS, history: SchemaHistory | None = None
+) -> Iterator[SchemaHolder]:
+    with tempfile.TemporaryDirectory() as directory:
+        history = history or SchemaHistory(Path(directory))
+        holder = SchemaHolder(feeder, history, refresh_interval_ms=interval_ms)
+        holder.start()
+        try:
+            yield holder
+        finally:
+            holder.close()
 
 
 def refreshed(holder: SchemaHolder) -> None:
@@ -135,9 +138,11 @@ def test_a_node_that_is_away_is_waited_for_and_said() -> None:
         assert holder.last_error is None
 
 
-def test_what_an_earlier_run_left_serves_while_the_node_is_away() -> None:
-    feeder = SteeredFeeder(UnavailableError("away"), remembered=schema_of("a"))
-    with started(feeder) as holder:
+def test_what_an_earlier_run_left_serves_while_the_node_is_away(tmp_path: Path) -> None:
+    with started(SteeredFeeder(schema_of("a")), history=SchemaHistory(tmp_path)) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+    feeder = SteeredFeeder(UnavailableError("away"))
+    with started(feeder, history=SchemaHistory(tmp_path)) as holder:
         assert holder.wait_until_known(0)
         assert names(holder.current()) == {"a"}
         assert holder.identity == IDENTITY
@@ -172,10 +177,18 @@ def test_closing_ends_the_thread_and_the_feeder() -> None:
     assert feeder.is_closed
 
 
-def test_a_change_is_told_and_a_fetch_without_news_is_not() -> None:
+def test_what_another_node_left_is_not_used(tmp_path: Path) -> None:
+    other = Known(schema_of("b"), NodeIdentity("node-2", "lab"))
+    SchemaHistory(tmp_path).save(other)
+    with started(SteeredFeeder(schema_of("a")), history=SchemaHistory(tmp_path)) as holder:
+        refreshed(holder)
+        assert names(holder.current()) == {"a"}
+
+
+def test_a_change_is_told_and_a_fetch_without_news_is_not(tmp_path: Path) -> None:
     told = threading.Semaphore(0)
     feeder = SteeredFeeder(schema_of("a"))
-    holder = SchemaHolder(feeder, refresh_interval_ms=1)
+    holder = SchemaHolder(feeder, SchemaHistory(tmp_path), refresh_interval_ms=1)
     holder.when_changed(told.release)
     holder.start()
     try:

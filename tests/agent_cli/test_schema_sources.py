@@ -7,8 +7,9 @@ import orjson
 import pytest
 
 from agent.schema.file import SchemaFile
-from agent.schema.history import MAX_VERSIONS, SchemaHistory
-from agent.schema.source import NodeIdentity
+from agent.schema.history import SchemaHistory
+from agent.schema.source import Known, NodeIdentity
+from commitlog import Schema
 from sidecar.errors import ConfigError, UnavailableError
 from tests.agent_cli.test_schema_holder import names
 
@@ -71,34 +72,25 @@ def test_a_bad_schema_file_ends_a_start_and_is_waited_out_later(tmp_path: Path) 
         source.fetch()
 
 
-def test_every_kept_version_is_known_after_a_restart(tmp_path: Path) -> None:
+def known(*numbers: int, node: NodeIdentity = NODE) -> Known:
+    schema = Schema.from_system_rows(b"{}")
+    for number in numbers:
+        schema = schema.merged(Schema.from_system_rows(rows_of(number), seen_at_us=number))
+    return Known(schema, node)
+
+
+def test_what_is_known_is_known_after_a_restart(tmp_path: Path) -> None:
     history = SchemaHistory(tmp_path)
     assert history.load() is None
-    for number in (1, 2, 2):
-        history.add(rows_of(number), NODE)
-    known = SchemaHistory(tmp_path).load()
-    assert known is not None
-    assert known.identity == NODE
-    assert names(known.schema) == {"t1", "t2"}
+    for numbers in ((1,), (1, 2)):
+        history.save(known(*numbers))
+    kept = SchemaHistory(tmp_path).load()
+    assert kept == known(1, 2)
 
 
-def test_the_oldest_versions_are_forgotten(tmp_path: Path) -> None:
-    history = SchemaHistory(tmp_path)
-    for number in range(MAX_VERSIONS + 3):
-        history.add(rows_of(number), NODE)
-    known = SchemaHistory(tmp_path).load()
-    assert known is not None
-    assert names(known.schema) == {f"t{number}" for number in range(3, MAX_VERSIONS + 3)}
-
-
-def test_another_node_brings_its_own_history(tmp_path: Path) -> None:
-    history = SchemaHistory(tmp_path)
-    history.add(rows_of(1), NODE)
-    history.add(rows_of(2), NodeIdentity("node-2", "lab"))
-    known = SchemaHistory(tmp_path).load()
-    assert known is not None
-    assert known.identity.node_id == "node-2"
-    assert names(known.schema) == {"t2"}
+def test_tables_that_are_gone_are_bounded() -> None:
+    schema = known(*range(1, 10)).schema.bounded(known(2, 3).schema, 3)
+    assert names(schema) == {"t2", "t3", "t7", "t8", "t9"}
 
 
 @pytest.mark.parametrize(
@@ -109,19 +101,19 @@ def test_another_node_brings_its_own_history(tmp_path: Path) -> None:
         gzip.compress(b"{}")[:-4],
         gzip.compress(b"[1"),
         gzip.compress(b"{}"),
-        gzip.compress(b'{"node_id":"n","cluster_name":"c","versions":[]}'),
-        gzip.compress(b'{"node_id":"n","cluster_name":"c","versions":[{"tables":3}]}'),
+        gzip.compress(b'{"node_id":"n","cluster_name":"c","schema":[]}'),
+        gzip.compress(b'{"node_id":"n","cluster_name":"c","schema":{"tables":3,"types":[]}}'),
     ],
 )
 def test_a_damaged_history_is_no_history(tmp_path: Path, content: bytes) -> None:
     history = SchemaHistory(tmp_path)
     history.path.write_bytes(content)
     assert history.load() is None
-    history.add(rows_of(1), NODE)
+    history.save(known(1))
     assert SchemaHistory(tmp_path).load() is not None
 
 
 def test_a_directory_that_cannot_be_written_is_no_fault(tmp_path: Path) -> None:
     history = SchemaHistory(tmp_path / "none")
-    history.add(rows_of(1), NODE)
+    history.save(known(1))
     assert history.load() is None

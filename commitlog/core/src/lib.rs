@@ -28,6 +28,7 @@ pub mod head;
 mod marker;
 pub mod mutation;
 pub mod record;
+pub mod resync;
 pub mod row;
 pub mod scan;
 pub mod schema;

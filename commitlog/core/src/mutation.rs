@@ -15,6 +15,7 @@ use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
 use crate::head::Head;
+use crate::resync::Place;
 use crate::row::{Deletion, Row, Unfiltered};
 use crate::schema::{ColumnKind, Schema, Table, TableId};
 use crate::times::Times;
@@ -139,6 +140,21 @@ impl Decoder {
             open: None,
         })
     }
+
+    /// Opens a payload at one of its updates.
+    pub fn mutation_from<'d, 'p>(
+        &'d mut self,
+        payload: &'p [u8],
+        version: Version,
+        place: Place,
+    ) -> Result<MutationReader<'d, 'p>> {
+        let mut mutation = self.mutation(payload, version)?;
+        let mut cursor = Cursor::new(payload);
+        cursor.bytes(place.offset)?;
+        mutation.cursor = cursor;
+        mutation.next_update = place.index;
+        Ok(mutation)
+    }
 }
 
 /// The update whose rows are being read.
@@ -170,12 +186,28 @@ impl<'p> MutationReader<'_, 'p> {
         self.decoder.plans.get(self.place).map(|plan| &plan.table)
     }
 
-    /// The next partition update; what is left of the current one is read over. At the end the
-    /// payload must be used up.
-    pub fn next_update(&mut self) -> Result<Option<Update<'p>>> {
+    /// Number of updates in the mutation.
+    pub fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// What is not read yet.
+    pub(crate) fn rest(&self) -> &'p [u8] {
+        self.cursor.rest()
+    }
+
+    /// Reads over what is left of the current update.
+    pub(crate) fn finish_update(&mut self) -> Result<()> {
         if self.open.is_some() {
             self.pass_over()?;
         }
+        Ok(())
+    }
+
+    /// The next partition update; what is left of the current one is read over. At the end the
+    /// payload must be used up.
+    pub fn next_update(&mut self) -> Result<Option<Update<'p>>> {
+        self.finish_update()?;
         if self.next_update == self.updates {
             let left = self.cursor.rest().len();
             return if left == 0 {

@@ -139,6 +139,7 @@ fn events(
     let mut segment = open(segment)?;
     let mut reader = EventReader::new(Arc::clone(schema), Arc::clone(format));
     let request = ReadRequest {
+        given_up: Vec::new(),
         limit: None,
         complete: true,
         max_events: 5000,

@@ -1,8 +1,12 @@
 //! A batch of events: their bytes in one buffer, and what delivery needs to know of each.
 
+use commitlog_core::schema::SchemaChange;
 use commitlog_core::segment::Gap;
 
 use crate::event::{Kind, Op};
+
+/// Ranges of records that are passed over which one batch tells apart.
+const MOST_LOST: usize = 64;
 
 /// One event's place in the buffer and its headers.
 #[derive(Debug, Clone)]
@@ -45,6 +49,36 @@ pub struct Blocked {
     pub reason: String,
 }
 
+impl Blocked {
+    pub fn missing(&self) -> Missing {
+        Missing {
+            table_id: self.table_id.clone(),
+            column: self.column.clone(),
+        }
+    }
+}
+
+/// What a record needs and the schema lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Empty when no table is to blame.
+    pub table_id: String,
+    pub column: Option<String>,
+}
+
+/// Records of one table that are passed over, all for want of the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    pub missing: Missing,
+    /// Logical start of the first record and end of the last one; other records lie between only
+    /// when there are too many ranges.
+    pub start: u64,
+    pub end: u64,
+    pub records: u64,
+    /// One sentence about the first one.
+    pub reason: String,
+}
+
 /// Why a read stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
@@ -54,6 +88,8 @@ pub enum Stop {
     End,
     /// The next record needs another schema.
     Blocked,
+    /// The last record changes the schema.
+    Schema,
 }
 
 /// Events as bytes.
@@ -65,6 +101,9 @@ pub struct EventBatch {
     pub stop: Stop,
     pub blocked: Option<Blocked>,
     pub gaps: Vec<Gap>,
+    /// Given up for good: what the request says not to wait for.
+    pub lost: Vec<Lost>,
+    pub schema_changes: Vec<SchemaChange>,
     pub mutations: u64,
     /// Partition updates that gave no events, by reason.
     pub skipped: Vec<(&'static str, u64)>,
@@ -94,6 +133,8 @@ impl EventBatch {
             stop: Stop::End,
             blocked: None,
             gaps: Vec::new(),
+            lost: Vec::new(),
+            schema_changes: Vec::new(),
             mutations: 0,
             skipped: Vec::new(),
             topics: Vec::new(),
@@ -161,6 +202,26 @@ impl EventBatch {
         match self.skipped.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, count)) => *count += updates,
             None => self.skipped.push((reason, updates)),
+        }
+    }
+
+    /// Puts a record on record that is passed over.
+    pub(crate) fn lose(&mut self, blocked: Blocked) {
+        let missing = blocked.missing();
+        let has_room = self.lost.len() < MOST_LOST;
+        let last = self.lost.iter_mut().rev();
+        match last.into_iter().find(|lost| lost.missing == missing) {
+            Some(lost) if lost.end == blocked.start || !has_room => {
+                lost.end = blocked.end;
+                lost.records += 1;
+            }
+            _ => self.lost.push(Lost {
+                missing,
+                start: blocked.start,
+                end: blocked.end,
+                records: 1,
+                reason: blocked.reason,
+            }),
         }
     }
 

@@ -71,6 +71,8 @@ pub(crate) struct Place<'h> {
     /// Events of this mutation so far.
     pub events: u32,
     pub counters: Option<&'h mut CounterHistory>,
+    /// The table whose update is read.
+    pub table: Option<TableId>,
 }
 
 impl Publisher {

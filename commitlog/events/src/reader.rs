@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use commitlog_core::error::SegmentError;
-use commitlog_core::mutation::Decoder;
+use commitlog_core::mutation::{Decoder, MutationReader};
 use commitlog_core::record::{OVERHEAD, Record};
+use commitlog_core::resync::{Resync, resynchronise};
 use commitlog_core::row::Row;
-use commitlog_core::schema::Schema;
+use commitlog_core::schema::{ChangeReader, Schema};
 use commitlog_core::segment::{Fill, SegmentReader, Source};
 
-use crate::batch::{Blocked, EventBatch, Stop};
+use crate::batch::{Blocked, EventBatch, Missing, Stop};
 use crate::counters::CounterHistory;
 use crate::encoder::EventContext;
 use crate::format::EventFormat;
@@ -25,11 +26,12 @@ const SCAN_FACTOR: u64 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownTables {
     Block,
+    /// Pass over their updates at once.
     Skip,
 }
 
 /// One call's bounds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ReadRequest {
     /// Logical end of what may be read.
     pub limit: Option<u64>,
@@ -38,6 +40,9 @@ pub struct ReadRequest {
     pub max_events: usize,
     pub max_bytes: usize,
     pub unknown_tables: UnknownTables,
+    /// What is not waited for: records that need it are passed over, and what can be read of them
+    /// is delivered.
+    pub given_up: Vec<Missing>,
     /// Wall clock, in milliseconds.
     pub now_ms: i64,
 }
@@ -47,6 +52,7 @@ pub struct EventReader {
     schema: Arc<Schema>,
     format: Arc<EventFormat>,
     decoder: Decoder,
+    changes: ChangeReader,
     publisher: Publisher,
     batches: u64,
 }
@@ -55,6 +61,7 @@ impl EventReader {
     pub fn new(schema: Arc<Schema>, format: Arc<EventFormat>) -> Self {
         Self {
             decoder: Decoder::new(Arc::clone(&schema)),
+            changes: ChangeReader::new(&schema),
             publisher: Publisher::new(Arc::clone(&schema), Arc::clone(&format)),
             schema,
             format,
@@ -102,6 +109,10 @@ impl EventReader {
                         }
                         end = record.end;
                         batch.mutations += 1;
+                        if !batch.schema_changes.is_empty() {
+                            stop = Some(Stop::Schema);
+                            break;
+                        }
                         if batch.len() >= request.max_events
                             || batch.size_bytes() >= request.max_bytes
                             || end >= max_position
@@ -131,76 +142,181 @@ impl EventReader {
         mut counters: Option<&mut CounterHistory>,
     ) -> Result<(), Blocked> {
         let events = batch.len();
-        let result = self.mutation(record, context, row, batch, counters.as_deref_mut());
-        let Err(refusal) = result else {
+        let mut place = Place {
+            batch: self.batches,
+            position: record.end,
+            events: 0,
+            counters: counters.as_deref_mut(),
+            table: None,
+        };
+        let mut writing = Writing {
+            context,
+            row,
+            place: &mut place,
+            batch,
+        };
+        let Err(mut refusal) = self.mutation(record, &mut writing) else {
             if let Some(counters) = counters {
                 counters.settle();
             }
             return Ok(());
         };
-        if let Some(counters) = counters {
+        let table = place.table;
+        if let Some(counters) = counters.as_deref_mut() {
             counters.revert();
         }
         batch.truncate(events);
-        if refusal.is_unknown_table() && request.unknown_tables == UnknownTables::Skip {
-            batch.skip("unknown_table", 1);
-            return Ok(());
+        let resync = refusal
+            .is_unknown_table()
+            .then(|| resynchronise(&mut self.decoder, record.payload, context.version));
+        if resync == Some(None) && table.is_some() {
+            refusal = Refusal::Misplaced;
         }
         let start = record.end - (record.payload.len() + OVERHEAD) as u64;
-        Err(refusal.blocked(start, record.end))
+        let blocked = refusal.blocked(start, record.end, table);
+        let is_skipped =
+            refusal.is_unknown_table() && request.unknown_tables == UnknownTables::Skip;
+        if !is_skipped && !request.given_up.contains(&blocked.missing()) {
+            return Err(blocked);
+        }
+        if let Some(Some(resync)) = resync {
+            let mut place = Place {
+                batch: self.batches,
+                position: record.end,
+                events: 0,
+                counters: counters.as_deref_mut(),
+                table: None,
+            };
+            let skipped = batch.skipped.clone();
+            let mut writing = Writing {
+                context,
+                row,
+                place: &mut place,
+                batch,
+            };
+            let known = self.known_updates(record, &resync, &mut writing);
+            let table = place.table;
+            match (known, counters) {
+                (Ok(()), Some(counters)) => counters.settle(),
+                (Ok(()), None) => {}
+                (Err(refusal), counters) => {
+                    if let Some(counters) = counters {
+                        counters.revert();
+                    }
+                    batch.truncate(events);
+                    batch.skipped = skipped;
+                    let other = refusal.blocked(start, record.end, table);
+                    if !request.given_up.contains(&other.missing()) {
+                        return Err(other);
+                    }
+                }
+            }
+        }
+        batch.lose(blocked);
+        Ok(())
     }
 
     fn mutation<'b>(
         &mut self,
         record: &Record<'b>,
-        context: &EventContext,
-        row: &mut Row<'b>,
-        batch: &mut EventBatch,
-        counters: Option<&mut CounterHistory>,
+        writing: &mut Writing<'_, '_, 'b>,
     ) -> Result<(), Refusal> {
         let start = self.decoder.head(record.payload, context.version)?;
         // Most records of a busy node are of tables that nobody asked for: their first bytes say
         // so. Several updates have to be read to find the second one.
         match self.publisher.disposition(start.first_table) {
+            Some(Disposition::Publish(_)) => {}
             // All updates of a mutation are of one keyspace, so the others are system tables too.
-            None if start.first_table.is_name_based() => {
-                batch.skip("system", start.updates);
+            _ if start.first_table.is_name_based() => {
+                writing.batch.skip("system", start.updates);
+                if ChangeReader::is_schema_table(start.first_table) {
+                    self.schema_change(record, writing);
+                }
                 return Ok(());
             }
             Some(Disposition::Skip(reason)) if start.updates == 1 => {
                 let reason = *reason;
-                batch.skip(reason, 1);
+                writing.batch.skip(reason, 1);
                 return Ok(());
             }
             _ => {}
         }
-        let skipped = (start.updates > 1).then(|| batch.skipped.clone());
-        let result = self.updates(record, context, row, batch, counters);
+        let skipped = (start.updates > 1).then(|| writing.batch.skipped.clone());
+        let mutation = self
+            .decoder
+            .mutation(record.payload, writing.context.version)?;
+        let result = publish(&mut self.publisher, mutation, writing, u64::MAX);
         if let (Err(_), Some(skipped)) = (&result, skipped) {
-            batch.skipped = skipped;
+            writing.batch.skipped = skipped;
         }
         result
     }
 
-    fn updates<'b>(
+    /// Hands a change over that the schema does not know yet.
+    fn schema_change(&mut self, record: &Record<'_>, writing: &mut Writing<'_, '_, '_>) {
+        match self.changes.read(record.payload, writing.context.version) {
+            Ok(Some(change)) => {
+                if !self.schema.with_changes([&change]).is_same(&self.schema) {
+                    writing.batch.schema_changes.push(change);
+                }
+            }
+            Ok(None) => {}
+            Err(_) => writing.batch.skip("schema_unreadable", 1),
+        }
+    }
+
+    /// What can be read of a mutation with an update of an unknown table.
+    fn known_updates<'b>(
         &mut self,
         record: &Record<'b>,
-        context: &EventContext,
-        row: &mut Row<'b>,
-        batch: &mut EventBatch,
-        counters: Option<&mut CounterHistory>,
+        resync: &Resync,
+        writing: &mut Writing<'_, '_, 'b>,
     ) -> Result<(), Refusal> {
-        let mut place = Place {
-            batch: self.batches,
-            position: record.end,
-            events: 0,
-            counters,
-        };
-        let mut mutation = self.decoder.mutation(record.payload, context.version)?;
-        while let Some(update) = mutation.next_update()? {
-            self.publisher
-                .update(&update, &mut mutation, row, context, &mut place, batch)?;
+        let version = writing.context.version;
+        writing.place.events = 0;
+        let mutation = self.decoder.mutation(record.payload, version)?;
+        let updates = mutation.updates();
+        publish(&mut self.publisher, mutation, writing, resync.before)?;
+        let behind = resync.behind.map_or(updates, |place| place.index);
+        writing
+            .batch
+            .skip("unknown_table", behind.saturating_sub(resync.before));
+        if let Some(place) = resync.behind {
+            let mutation = self.decoder.mutation_from(record.payload, version, place)?;
+            publish(&mut self.publisher, mutation, writing, u64::MAX)?;
         }
         Ok(())
     }
+}
+
+/// Where the events of a mutation go.
+struct Writing<'w, 'h, 'b> {
+    context: &'w EventContext,
+    row: &'w mut Row<'b>,
+    place: &'w mut Place<'h>,
+    batch: &'w mut EventBatch,
+}
+
+/// Writes the events of the first `updates` updates.
+fn publish<'b>(
+    publisher: &mut Publisher,
+    mut mutation: MutationReader<'_, 'b>,
+    writing: &mut Writing<'_, '_, 'b>,
+    updates: u64,
+) -> Result<(), Refusal> {
+    for _ in 0..updates {
+        let Some(update) = mutation.next_update()? else {
+            break;
+        };
+        writing.place.table = Some(update.table_id);
+        publisher.update(
+            &update,
+            &mut mutation,
+            writing.row,
+            writing.context,
+            writing.place,
+            writing.batch,
+        )?;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Why a mutation gives no events: it waits for another schema.
 
 use commitlog_core::error::DecodeError;
+use commitlog_core::schema::TableId;
 
 use crate::batch::Blocked;
 use crate::value::ValueError;
@@ -15,6 +16,8 @@ pub(crate) enum Refusal {
     },
     /// A range-tombstone marker without its counterpart.
     OpenRange,
+    /// What stands behind an update is no update of the same partition.
+    Misplaced,
 }
 
 impl From<Box<DecodeError>> for Refusal {
@@ -34,8 +37,10 @@ impl Refusal {
         matches!(self, Self::Decode(DecodeError::UnknownTable(_)))
     }
 
-    /// The record between two logical positions as what stops a read.
-    pub fn blocked(&self, start: u64, end: u64) -> Blocked {
+    /// The record between two logical positions as what stops a read; `table` is the one whose update
+    /// was read.
+    pub fn blocked(&self, start: u64, end: u64, table: Option<TableId>) -> Blocked {
+        let table = || table.map_or_else(String::new, |id| id.to_string());
         let (table_id, column, reason) = match self {
             Self::Decode(DecodeError::UnknownTable(id)) => (
                 id.to_string(),
@@ -48,24 +53,28 @@ impl Refusal {
                 unknown.to_string(),
             ),
             Self::Decode(error) => (
-                String::new(),
+                table(),
                 None,
                 format!("the mutation does not fit the schema: {error}"),
             ),
             Self::Value(error) => (
-                String::new(),
+                table(),
                 None,
                 format!("a value does not fit the schema: {error}"),
             ),
-            Self::Key { table, length } => (
-                String::new(),
+            Self::Key {
+                table: name,
+                length,
+            } => (
+                table(),
                 None,
-                format!("a partition key of {length} bytes does not fit table {table}"),
+                format!("a partition key of {length} bytes does not fit table {name}"),
             ),
-            Self::OpenRange => (
-                String::new(),
+            Self::OpenRange => (table(), None, "a range deletion has no end".to_owned()),
+            Self::Misplaced => (
+                table(),
                 None,
-                "a range deletion has no end".to_owned(),
+                "the mutation does not fit the schema: what follows an update is none".to_owned(),
             ),
         };
         Blocked {

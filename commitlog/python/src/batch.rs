@@ -11,6 +11,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
+use crate::schema::SchemaChanges;
+
 /// A range of a segment that gave no events, and why.
 #[pyclass(frozen, get_all, module = "commitlog")]
 #[derive(Clone)]
@@ -47,6 +49,17 @@ impl Gap {
 #[pyclass(frozen, get_all, module = "commitlog")]
 pub struct Blocked {
     position: u64,
+    table_id: String,
+    column: Option<String>,
+    reason: String,
+}
+
+/// Records of one table that are passed over, all for want of the same.
+#[pyclass(frozen, get_all, module = "commitlog")]
+pub struct Lost {
+    start: u64,
+    end: u64,
+    records: u64,
     table_id: String,
     column: Option<String>,
     reason: String,
@@ -119,6 +132,7 @@ impl EventBatch {
             Stop::Full => "full",
             Stop::End => "end",
             Stop::Blocked => "blocked",
+            Stop::Schema => "schema",
         }
     }
 
@@ -136,6 +150,25 @@ impl EventBatch {
     fn gaps(&self) -> Vec<Gap> {
         let gaps = self.batch.gaps.iter();
         gaps.map(|gap| Gap::of(&self.batch.segment, gap)).collect()
+    }
+
+    #[getter]
+    fn lost(&self) -> Vec<Lost> {
+        let lost = self.batch.lost.iter();
+        lost.map(|lost| Lost {
+            start: lost.start,
+            end: lost.end,
+            records: lost.records,
+            table_id: lost.missing.table_id.clone(),
+            column: lost.missing.column.clone(),
+            reason: lost.reason.clone(),
+        })
+        .collect()
+    }
+
+    #[getter]
+    fn schema_changes(&self) -> Option<SchemaChanges> {
+        SchemaChanges::of(&self.batch.schema_changes)
     }
 
     #[getter]

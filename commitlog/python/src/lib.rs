@@ -21,7 +21,7 @@ mod _commitlog {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::{Blocked, EventBatch, Gap};
+    use crate::batch::{Blocked, EventBatch, Gap, Lost};
     #[pymodule_export]
     use crate::counters::CounterHistory;
     #[pymodule_export]
@@ -29,7 +29,7 @@ mod _commitlog {
     #[pymodule_export]
     use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};
     #[pymodule_export]
-    use crate::schema::{Schema, Table};
+    use crate::schema::{Schema, SchemaChanges, Table};
     #[pymodule_export]
     use crate::structure::Verification;
 

@@ -13,6 +13,7 @@ use commitlog_core::framing::Keys;
 use commitlog_core::mutation::Decoder;
 use commitlog_core::row::Row;
 use commitlog_core::scan;
+use commitlog_core::schema::{ChangeReader, SchemaChange};
 use commitlog_core::segment::{self, Fill};
 use commitlog_core::verify;
 use commitlog_events::batch;
@@ -26,7 +27,7 @@ use crate::batch::{EventBatch, Gap};
 use crate::counters::CounterHistory;
 use crate::error::from_segment_error;
 use crate::format::EventFormat;
-use crate::schema::Schema;
+use crate::schema::{Schema, SchemaChanges};
 use crate::structure::Verification;
 
 /// The header of a segment.
@@ -75,6 +76,8 @@ struct State {
     segment: segment::SegmentReader<File>,
     events: Option<EventReader>,
     decoder: Option<Decoder>,
+    /// Changes of schema that the last `dump` stopped behind.
+    changes: Vec<SchemaChange>,
     blocked: Option<batch::Blocked>,
     verification: verify::Verification,
     gaps: Vec<segment::Gap>,
@@ -147,12 +150,15 @@ impl State {
         limit: Option<u64>,
         complete: bool,
         max_bytes: usize,
+        stop_at_changes: bool,
     ) -> Result<String, SegmentError> {
         let decoder = current_decoder(&mut self.decoder, schema);
         let version = self.segment.descriptor().version;
         let name = self.segment.segment().to_owned();
+        let mut changes = ChangeReader::new(schema);
         let mut out = String::new();
-        while out.len() < max_bytes {
+        self.changes.clear();
+        while out.len() < max_bytes && self.changes.is_empty() {
             match self.segment.fill(limit, complete)? {
                 Fill::End => break,
                 Fill::Gap(gap) => self.gaps.push(gap),
@@ -162,6 +168,10 @@ impl State {
                         let start = end;
                         end = record.end;
                         let payload = record.payload;
+                        if stop_at_changes {
+                            let change = changes.read_if_new(payload, version, schema);
+                            self.changes.extend(change);
+                        }
                         match write_mutation(&mut out, decoder, &name, version, end, payload) {
                             Ok(()) => {}
                             Err(error) if matches!(*error, DecodeError::UnknownTable(_)) => {
@@ -169,7 +179,7 @@ impl State {
                             }
                             Err(error) => self.gaps.push(undecodable(start, end, &error)),
                         }
-                        if out.len() >= max_bytes {
+                        if out.len() >= max_bytes || !self.changes.is_empty() {
                             break;
                         }
                     }
@@ -261,6 +271,7 @@ impl SegmentReader {
                 segment,
                 events: None,
                 decoder: None,
+                changes: Vec::new(),
                 blocked: None,
                 verification: verify::Verification::default(),
                 gaps: Vec::new(),
@@ -295,7 +306,7 @@ impl SegmentReader {
 
     #[pyo3(signature = (schema, event_format, *, limit = None, complete = false,
         max_events = 5000, max_bytes = 1 << 20, unknown_tables = "block",
-        counters = None))]
+        given_up = Vec::new(), counters = None))]
     #[allow(clippy::too_many_arguments)]
     fn read(
         &self,
@@ -307,6 +318,7 @@ impl SegmentReader {
         max_events: usize,
         max_bytes: usize,
         unknown_tables: &str,
+        given_up: Vec<(String, Option<String>)>,
         counters: Option<&CounterHistory>,
     ) -> PyResult<EventBatch> {
         let request = ReadRequest {
@@ -323,6 +335,10 @@ impl SegmentReader {
                     )));
                 }
             },
+            given_up: given_up
+                .into_iter()
+                .map(|(table_id, column)| batch::Missing { table_id, column })
+                .collect(),
             now_ms: now_ms(),
         };
         let batch = py
@@ -352,7 +368,8 @@ impl SegmentReader {
         })
     }
 
-    #[pyo3(signature = (schema, *, limit = None, complete = true, max_bytes = 1 << 20))]
+    #[pyo3(signature = (schema, *, limit = None, complete = true, max_bytes = 1 << 20,
+        stop_at_changes = false))]
     fn dump<'py>(
         &self,
         py: Python<'py>,
@@ -360,11 +377,22 @@ impl SegmentReader {
         limit: Option<u64>,
         complete: bool,
         max_bytes: usize,
+        stop_at_changes: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let lines = py
-            .detach(|| self.with_state(|state| state.dump(&schema.0, limit, complete, max_bytes)))
+            .detach(|| {
+                self.with_state(|state| {
+                    state.dump(&schema.0, limit, complete, max_bytes, stop_at_changes)
+                })
+            })
             .map_err(from_segment_error)?;
         Ok(PyBytes::new(py, lines.as_bytes()))
+    }
+
+    /// What the last `dump` stopped behind.
+    #[getter]
+    fn schema_changes(&self) -> Option<SchemaChanges> {
+        self.with_state(|state| SchemaChanges::of(&state.changes))
     }
 
     #[pyo3(signature = (schema, *, limit = None, complete = true))]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use commitlog_core::schema::{self, TableKind};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error::from_schema_error;
 
@@ -47,29 +48,77 @@ impl Table {
     }
 }
 
+/// Changes of schema that stand in the log.
+#[pyclass(frozen, module = "commitlog")]
+pub struct SchemaChanges(Arc<[schema::SchemaChange]>);
+
+impl SchemaChanges {
+    pub fn of(changes: &[schema::SchemaChange]) -> Option<Self> {
+        (!changes.is_empty()).then(|| Self(changes.into()))
+    }
+}
+
+#[pymethods]
+impl SchemaChanges {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    #[getter]
+    fn keyspaces(&self) -> Vec<&str> {
+        self.0.iter().map(schema::SchemaChange::keyspace).collect()
+    }
+}
+
 /// All tables that are known, by id.
 #[pyclass(frozen, eq, module = "commitlog")]
-#[derive(PartialEq)]
 pub struct Schema(pub Arc<schema::Schema>);
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.is_same(&other.0)
+    }
+}
 
 #[pymethods]
 impl Schema {
     #[staticmethod]
-    fn from_cql(text: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text, *, seen_at_us = 0))]
+    fn from_cql(text: &str, seen_at_us: i64) -> PyResult<Self> {
         schema::parse_cql(text)
-            .map(|schema| Self(Arc::new(schema)))
+            .map(|schema| Self(Arc::new(schema.seen_at(seen_at_us))))
             .map_err(|error| from_schema_error(&error))
     }
 
     #[staticmethod]
-    fn from_system_rows(rows: &[u8]) -> PyResult<Self> {
+    #[pyo3(signature = (rows, *, seen_at_us = 0))]
+    fn from_system_rows(rows: &[u8], seen_at_us: i64) -> PyResult<Self> {
         schema::parse_system_rows(rows)
+            .map(|schema| Self(Arc::new(schema.seen_at(seen_at_us))))
+            .map_err(|error| from_schema_error(&error))
+    }
+
+    #[staticmethod]
+    fn from_stored(stored: &[u8]) -> PyResult<Self> {
+        schema::Schema::from_stored(stored)
             .map(|schema| Self(Arc::new(schema)))
             .map_err(|error| from_schema_error(&error))
     }
 
+    fn to_stored<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.to_stored().as_bytes())
+    }
+
     fn merged(&self, newer: &Self) -> Self {
         Self(Arc::new(self.0.merged(&newer.0)))
+    }
+
+    fn with_changes(&self, changes: &SchemaChanges) -> Self {
+        Self(Arc::new(self.0.with_changes(changes.0.iter())))
+    }
+
+    fn bounded(&self, alive: &Self, limit: usize) -> Self {
+        Self(Arc::new(self.0.bounded(&alive.0, limit)))
     }
 
     fn tables(&self) -> Vec<Table> {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.cdc_raw import SegmentName
-from commitlog import Schema
+from commitlog import Schema, SchemaChanges
 from sidecar.delivery import Message
 from sidecar.errors import OffsetSaveError
 
@@ -75,6 +75,14 @@ class FakeBlocked:
 
 
 @dataclass(frozen=True)
+class FakeLost:
+    start: int
+    end: int
+    table_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class FakeBatch:
     """Events of whole records."""
 
@@ -82,9 +90,11 @@ class FakeBatch:
     start_position: int
     end_position: int
     records: tuple[Record, ...]
-    stop: Literal["full", "end", "blocked"]
+    stop: Literal["full", "end", "blocked", "schema"]
     blocked: FakeBlocked | None = None
     gaps: Sequence[FakeGap] = ()
+    lost: Sequence[FakeLost] = ()
+    schema_changes: SchemaChanges | None = None
     skipped: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -147,7 +157,6 @@ class FakeReader:
     def __init__(self, raw: "Raw", log: Log, position: int) -> None:
         self._raw = raw
         self._log = log
-        self._blocked: Record | None = None
         self.position = position
 
     def read(
@@ -158,6 +167,7 @@ class FakeReader:
         complete: bool,
         max_events: int,
         max_bytes: int,
+        given_up: Sequence[tuple[str, str | None]] = (),
     ) -> FakeBatch:
         self._log.reads += 1
         self._raw.orders.append((self._log.name.id, self.position, limit, complete))
@@ -165,7 +175,8 @@ class FakeReader:
             raise self._log.error
         start, taken, gaps, events = self.position, list[Record](), list[FakeGap](), 0
         stop: Literal["full", "end", "blocked"] = "end"
-        self._blocked = None
+        blocked: FakeBlocked | None = None
+        lost = list[FakeLost]()
         for record in self._log.records:
             if record.end <= self.position:
                 continue
@@ -175,9 +186,15 @@ class FakeReader:
                 stop = "full"
                 break
             if record.table not in self._raw.tables_of(schema):
-                stop, self._blocked = "blocked", record
-                break
-            if record.is_damaged:
+                reason = f"{record.table} is not known"
+                if (record.table, None) not in given_up:
+                    stop, blocked = "blocked", FakeBlocked(record.end, record.table, None, reason)
+                    break
+                start_lost = record.start
+                if lost and (lost[-1].end, lost[-1].table_id) == (record.start, record.table):
+                    start_lost = lost.pop().start
+                lost.append(FakeLost(start_lost, record.end, record.table, reason))
+            elif record.is_damaged:
                 gaps.append(FakeGap(record.start, record.end, "the payload CRC does not match"))
             else:
                 taken.append(record)
@@ -189,19 +206,10 @@ class FakeReader:
             self.position,
             tuple(taken),
             stop,
-            None if self._blocked is None else _blocked(self._blocked),
+            blocked,
             gaps,
+            lost,
         )
-
-    def skip(self) -> FakeGap:
-        assert self._blocked is not None, "nothing blocked the last read"
-        record, self._blocked = self._blocked, None
-        self.position = record.end
-        return FakeGap(record.start, record.end, f"{record.table} is not known")
-
-
-def _blocked(record: Record) -> FakeBlocked:
-    return FakeBlocked(record.end, record.table, None, f"{record.table} is not known")
 
 
 class Raw:
@@ -277,6 +285,10 @@ class FakeSchema:
 
     def current(self) -> Schema | None:
         return self.schema
+
+    def absorb(self, changes: SchemaChanges) -> None:
+        assert self.schema is not None
+        self.schema = self.schema.with_changes(changes)
 
     def refresh(self, reason: str) -> bool:
         self.asked.append(reason)

@@ -1,21 +1,215 @@
-//! Columns that were dropped and added again.
+//! Columns that were dropped and added again: when each version of a column was there.
 
-use super::Column;
+use std::cmp::Reverse;
 
-/// Of columns with one name and kind keeps the live one, or else the one dropped last: that is the
-/// one whose type a name on the wire is read with.
-pub(super) fn keep_latest(columns: &mut Vec<Column>) {
-    let rank = |column: &Column| column.dropped_at_us.map_or((1, 0), |us| (0, us));
-    let mut kept: Vec<Column> = Vec::with_capacity(columns.len());
-    for column in columns.drain(..) {
-        let same = kept
-            .iter_mut()
-            .find(|other| other.kind == column.kind && other.name == column.name);
-        match same {
-            Some(other) if rank(&column) >= rank(other) => *other = column,
-            Some(_) => {}
-            None => kept.push(column),
+use super::{Column, ColumnKind};
+
+/// `system_schema.dropped_columns` has milliseconds, so a drop time reaches to the end of its own.
+const DROP_TIME_PRECISION_US: i64 = 999;
+
+/// When a version of a column was there, as far as anybody said so. Times are in microseconds by
+/// the clocks that schema changes are made with; `i64::MIN` is never.
+#[derive(Debug, Clone)]
+pub struct ColumnHistory {
+    /// The last time at which the table was seen with it.
+    pub seen_us: i64,
+    /// The last time at which the table was seen without it.
+    pub gone_us: i64,
+    /// Its drops, ascending: `dropped_columns` keeps only the last one.
+    pub drops_us: Vec<i64>,
+}
+
+impl Default for ColumnHistory {
+    fn default() -> Self {
+        Self {
+            seen_us: i64::MIN,
+            gone_us: i64::MIN,
+            drops_us: Vec::new(),
         }
     }
-    *columns = kept;
+}
+
+/// Only drops are a property of the column; the other times are of those who looked.
+impl PartialEq for ColumnHistory {
+    fn eq(&self, other: &Self) -> bool {
+        self.drops_us == other.drops_us
+    }
+}
+
+impl Eq for ColumnHistory {}
+
+impl ColumnHistory {
+    pub(super) fn note_drop(&mut self, time_us: i64) {
+        if time_us != i64::MIN && !self.drops_us.contains(&time_us) {
+            self.drops_us.push(time_us);
+            self.drops_us.sort_unstable();
+        }
+    }
+
+    pub(super) fn join(&mut self, other: &Self) {
+        self.seen_us = self.seen_us.max(other.seen_us);
+        self.gone_us = self.gone_us.max(other.gone_us);
+        for time_us in &other.drops_us {
+            self.note_drop(*time_us);
+        }
+    }
+
+    /// Whether a table that was seen with it last still has it.
+    fn is_there(&self) -> bool {
+        self.seen_us > self.gone_us
+    }
+}
+
+/// Folds columns that are the same version of one column into one entry, the live one deciding;
+/// versions of different type stay side by side.
+pub(super) fn fold(columns: &mut Vec<Column>) {
+    let mut folded: Vec<Column> = Vec::with_capacity(columns.len());
+    for mut column in columns.drain(..) {
+        column
+            .history
+            .note_drop(column.dropped_at_us.unwrap_or(i64::MIN));
+        match folded.iter_mut().find(|other| other.is_same(&column)) {
+            Some(other) => {
+                other.history.join(&column.history);
+                other.dropped_at_us = match (other.dropped_at_us, column.dropped_at_us) {
+                    (Some(a), Some(b)) => Some(a.max(b)),
+                    _ => None,
+                };
+            }
+            None => folded.push(column),
+        }
+    }
+    *columns = folded;
+}
+
+/// Sets what a table that was seen whole at a time says of its columns.
+pub(super) fn observe(columns: &mut [Column], time_us: i64) {
+    for column in columns {
+        if column.dropped_at_us.is_none() {
+            column.history.seen_us = time_us;
+        } else {
+            column.history.gone_us = time_us;
+        }
+    }
+}
+
+/// Tells live columns from dropped ones by their histories: of the versions of a name at most the
+/// one that was seen last is live.
+pub(super) fn derive_drops(columns: &mut [Column]) {
+    let last_seen: Vec<i64> = columns
+        .iter()
+        .map(|column| {
+            let namesakes = columns.iter().filter(|other| other.is_namesake(column));
+            let last = namesakes.map(|other| other.history.seen_us).max();
+            last.unwrap_or(i64::MIN)
+        })
+        .collect();
+    for (column, last_seen_us) in columns.iter_mut().zip(last_seen) {
+        let history = &column.history;
+        let is_live = history.is_there() && history.seen_us == last_seen_us;
+        column.dropped_at_us = if is_live {
+            None
+        } else {
+            Some(history.drops_us.last().copied().unwrap_or(i64::MIN))
+        };
+    }
+}
+
+/// The order of [`super::Table::columns`].
+pub(super) fn sort(columns: &mut [Column]) {
+    columns.sort_by(|a, b| {
+        let rank = |c: &Column| (c.dropped_at_us.is_some(), c.kind == ColumnKind::Static);
+        let age = |c: &Column| Reverse((c.dropped_at_us, c.history.seen_us));
+        rank(a)
+            .cmp(&rank(b))
+            .then_with(|| a.name.as_bytes().cmp(b.name.as_bytes()))
+            .then_with(|| age(a).cmp(&age(b)))
+    });
+}
+
+/// Which of several versions of one column was there when something was written.
+///
+/// A drop ends a version, and a version that was seen at some time was there at that time (0 is no
+/// time). Between a sighting of one version and the first news of another one nobody knows; then,
+/// and when there are no times at all, the answer is `None`. Gives the place in `versions`.
+pub fn version_at(versions: &[&ColumnHistory], time_us: i64) -> Option<usize> {
+    struct News {
+        time_us: i64,
+        version: usize,
+        is_drop: bool,
+    }
+    let mut news = Vec::new();
+    for (version, history) in versions.iter().enumerate() {
+        let drops = history.drops_us.iter().map(|drop_us| News {
+            time_us: drop_us.saturating_add(DROP_TIME_PRECISION_US),
+            version,
+            is_drop: true,
+        });
+        news.extend(drops);
+        if history.seen_us > 0 {
+            news.push(News {
+                time_us: history.seen_us,
+                version,
+                is_drop: false,
+            });
+        }
+    }
+    news.sort_by_key(|news| news.time_us);
+    let next = news.iter().find(|news| news.time_us >= time_us);
+    let last = news.iter().rev().find(|news| news.time_us < time_us);
+    match (last, next) {
+        (_, Some(next))
+            if next.time_us == time_us
+                || last.is_none_or(|last| last.is_drop || last.version == next.version) =>
+        {
+            Some(next.version)
+        }
+        (Some(last), None) => Some(last.version),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(seen_us: i64, drops_us: &[i64]) -> ColumnHistory {
+        ColumnHistory {
+            seen_us,
+            gone_us: i64::MIN,
+            drops_us: drops_us.to_vec(),
+        }
+    }
+
+    fn at(versions: &[ColumnHistory], time_us: i64) -> Option<usize> {
+        version_at(&versions.iter().collect::<Vec<_>>(), time_us)
+    }
+
+    #[test]
+    fn a_drop_ends_a_version() {
+        let versions = [history(9_000_000, &[]), history(i64::MIN, &[5_000_000])];
+        assert_eq!(at(&versions, i64::MIN), Some(1));
+        assert_eq!(at(&versions, 5_000_000), Some(1));
+        assert_eq!(at(&versions, 5_000_999), Some(1));
+        assert_eq!(at(&versions, 5_001_000), Some(0));
+        assert_eq!(at(&versions, i64::MAX), Some(0));
+    }
+
+    #[test]
+    fn one_type_may_come_twice() {
+        let versions = [history(90_000, &[10_000]), history(i64::MIN, &[50_000])];
+        assert_eq!(at(&versions, 9_000), Some(0));
+        assert_eq!(at(&versions, 20_000), Some(1));
+        assert_eq!(at(&versions, 60_000), Some(0));
+    }
+
+    #[test]
+    fn between_sightings_nobody_knows() {
+        let versions = [history(90_000, &[]), history(10_000, &[])];
+        assert_eq!(at(&versions, 10_000), Some(1));
+        assert_eq!(at(&versions, 20_000), None);
+        assert_eq!(at(&versions, 90_000), Some(0));
+        assert_eq!(at(&versions, 100_000), Some(0));
+        assert_eq!(at(&[history(i64::MIN, &[])], 1), None);
+    }
 }

@@ -11,6 +11,7 @@ use super::token::{TokenKind, tokens};
 use super::token_cursor::TokenCursor;
 use super::type_expression::TypeExpression;
 use super::type_name::{UserTypeDeclaration, UserTypes};
+use super::type_versions::TypeVersions;
 use super::{Schema, SchemaError, Table};
 use declaration::{TableDeclaration, ViewDeclaration};
 
@@ -112,6 +113,7 @@ impl DdlReader {
     }
 
     fn finish(self) -> Result<Schema, SchemaError> {
+        let versions = TypeVersions::of(&self.types, 0);
         let types = UserTypes::resolve_all(self.types).map_err(|failure| failure.error)?;
         let tables = self
             .tables
@@ -123,6 +125,7 @@ impl DdlReader {
             .iter()
             .map(|view| view.resolve(&self.tables, &tables))
             .collect::<Result<Vec<Table>, _>>()?;
-        Ok(Schema::new(tables.into_iter().chain(views)))
+        let schema = Schema::new(tables.into_iter().chain(views));
+        Ok(schema.with_types(versions).seen_at(0))
     }
 }

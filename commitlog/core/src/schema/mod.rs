@@ -1,30 +1,46 @@
 //! What the bytes do not say: the tables behind the table ids and the types behind the column
 //! names.
 //!
-//! A [`Schema`] is immutable; a change of schema makes another one with [`Schema::merged`],
-//! which keeps every table and column that was ever seen, because a segment may be older than
-//! any schema change.
+//! A [`Schema`] is immutable; a change of schema makes another one, with [`Schema::merged`] out of
+//! what a node or a file says, and with [`Schema::with_changes`] out of the log itself. Both keep
+//! every table and every version of every column that was ever seen, because a segment may be older
+//! than any schema change, and both give the same in whatever order they are told.
 
+mod builtin;
+mod change;
 mod column_history;
 mod ddl;
+mod joining;
+mod log_rows;
 mod marshal_class;
 mod marshal_name;
+mod stored;
 mod system_rows;
 mod token;
 mod token_cursor;
 mod type_expression;
 mod type_name;
+mod type_versions;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::cql_type::CqlType;
+use type_versions::TypeVersions;
 
+pub use change::SchemaChange;
+pub use column_history::{ColumnHistory, version_at};
 pub use ddl::parse_cql;
+pub use log_rows::ChangeReader;
 pub use marshal_name::marshal_name;
 pub use system_rows::parse_system_rows;
 pub use type_name::{UserTypes, parse_type};
+
+/// A schema is read by the clock of one machine and changed by that of another. A change up to this
+/// much older than a schema that was read counts as newer, or a table that was published just now
+/// might stay out.
+const CLOCK_ERROR_US: i64 = 60_000_000;
 
 /// A schema text or schema rows that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +61,9 @@ pub enum SchemaError {
 pub struct TableId(pub [u8; 16]);
 
 impl TableId {
+    /// Bytes of an id.
+    pub const LENGTH: usize = 16;
+
     /// Reads the usual text form with its four hyphens (or without them).
     pub fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0_u8; 16];
@@ -107,9 +126,37 @@ pub struct Column {
     pub multi_cell: bool,
     /// Clustering column in descending order.
     pub reversed: bool,
-    /// Drop time in microseconds when the column is gone from the table.
+    /// Drop time in microseconds when the column is gone from the table; `i64::MIN` when the time
+    /// is not known.
     pub dropped_at_us: Option<i64>,
+    pub history: ColumnHistory,
 }
+
+/// When a table was seen, in microseconds; no part of what the table is.
+#[derive(Debug, Clone, Copy)]
+pub struct Observed {
+    /// The last time that somebody told of it.
+    pub as_of_us: i64,
+    /// The last time that somebody told of all of its columns.
+    pub whole_us: i64,
+}
+
+impl Default for Observed {
+    fn default() -> Self {
+        Self {
+            as_of_us: i64::MIN,
+            whole_us: i64::MIN,
+        }
+    }
+}
+
+impl PartialEq for Observed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Observed {}
 
 /// What a table is, for the question whether its changes are published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -134,15 +181,28 @@ pub struct Table {
     /// In key order.
     pub clustering: Vec<Column>,
     /// Regular and static columns: the regular ones by name, then the static ones by name, then
-    /// those that were dropped.
+    /// those that were dropped. A column that came back with another type is there once for each.
     pub columns: Vec<Column>,
+    pub observed: Observed,
 }
 
 /// All tables that are known, by id.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Schema {
     tables: FxHashMap<TableId, Arc<Table>>,
+    /// What is known of tables whose key is not known.
+    fragments: FxHashMap<TableId, Arc<Table>>,
+    types: TypeVersions,
 }
+
+/// Equal when both read everything alike, whenever they were seen.
+impl PartialEq for Schema {
+    fn eq(&self, other: &Self) -> bool {
+        self.tables == other.tables
+    }
+}
+
+impl Eq for Schema {}
 
 impl Table {
     /// The place of a regular or static column in [`Table::columns`] by its name on the wire.
@@ -154,32 +214,15 @@ impl Table {
 
     /// Puts the columns into the order that [`Table::columns`] promises.
     pub fn sort_columns(&mut self) {
-        self.columns.sort_by(|a, b| {
-            let rank = |c: &Column| (c.dropped_at_us.is_some(), c.kind == ColumnKind::Static);
-            rank(a)
-                .cmp(&rank(b))
-                .then_with(|| a.name.as_bytes().cmp(b.name.as_bytes()))
-        });
+        column_history::sort(&mut self.columns);
     }
 
-    /// This table with the columns that only `older` knows, as dropped ones.
-    ///
-    /// A column that `older` knows as live and this one does not know at all gets the drop time
-    /// `i64::MIN`: dropped, the time unknown, so no cell counts as older than the drop.
-    fn with_columns_of(&self, older: &Self) -> Self {
-        let mut merged = self.clone();
-        for column in &older.columns {
-            if merged
-                .column_index(column.name.as_bytes(), column.kind)
-                .is_none()
-            {
-                let mut dropped = column.clone();
-                dropped.dropped_at_us.get_or_insert(i64::MIN);
-                merged.columns.push(dropped);
-            }
-        }
-        merged.sort_columns();
-        merged
+    /// Whether a column is there with more than one type.
+    pub fn has_versions(&self) -> bool {
+        self.columns.iter().enumerate().any(|(place, column)| {
+            let others = self.columns.iter().skip(place + 1);
+            others.into_iter().any(|other| other.is_namesake(column))
+        })
     }
 }
 
@@ -191,7 +234,25 @@ impl Schema {
                 .into_iter()
                 .map(|table| (table.id, Arc::new(table)))
                 .collect(),
+            ..Self::default()
         }
+    }
+
+    fn with_types(mut self, types: TypeVersions) -> Self {
+        self.types = types;
+        self
+    }
+
+    /// The same, as seen at a time (microseconds): of two schemas the one that was seen later says
+    /// which columns are there, what they are called and which tables are published.
+    #[must_use]
+    pub fn seen_at(&self, time_us: i64) -> Self {
+        let mut schema = self.clone();
+        for table in schema.tables.values_mut() {
+            Arc::make_mut(table).observe(time_us, CLOCK_ERROR_US);
+        }
+        schema.types = schema.types.seen_at(time_us);
+        schema
     }
 
     pub fn table(&self, id: TableId) -> Option<&Arc<Table>> {
@@ -209,17 +270,78 @@ impl Schema {
         self.tables.is_empty()
     }
 
-    /// `newer` with every table and column that only this schema knows.
+    /// What both know, as one. Of two that were seen at one time `newer` counts as the newer one.
     #[must_use]
     pub fn merged(&self, newer: &Self) -> Self {
-        let mut tables = self.tables.clone();
-        for (id, table) in &newer.tables {
-            let merged = match self.tables.get(id) {
-                Some(older) => Arc::new(table.with_columns_of(older)),
-                None => Arc::clone(table),
-            };
-            tables.insert(*id, merged);
+        let mut schema = self.clone();
+        for table in newer.tables.values().chain(newer.fragments.values()) {
+            schema.insert(table);
         }
-        Self { tables }
+        if !schema.types.is_same(&newer.types) {
+            schema.types.join(&newer.types);
+            schema.grow(None);
+        }
+        schema
+    }
+
+    /// Whether both know the same, of types without a table too.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self == other && self.fragments == other.fragments && self.types.is_same(&other.types)
+    }
+
+    /// This schema with at most `limit` tables that `alive` does not have: those that were told of
+    /// last.
+    #[must_use]
+    pub fn bounded(&self, alive: &Self, limit: usize) -> Self {
+        let mut schema = self.clone();
+        let is_dead = |id: &TableId| alive.table(*id).is_none();
+        for tables in [&mut schema.tables, &mut schema.fragments] {
+            let mut dead: Vec<_> = tables
+                .values()
+                .filter(|table| is_dead(&table.id))
+                .map(|table| (table.observed.as_of_us, table.id))
+                .collect();
+            dead.sort_unstable();
+            let surplus = dead.len().saturating_sub(limit);
+            for (_, id) in dead.into_iter().take(surplus) {
+                tables.remove(&id);
+            }
+        }
+        schema
+    }
+
+    /// Adds what a table says to what is known of it.
+    fn insert(&mut self, table: &Arc<Table>) {
+        let id = table.id;
+        let known = self.tables.get(&id).or_else(|| self.fragments.get(&id));
+        let joined = match known {
+            Some(known) if known == table && known.observed.as_of_us >= table.observed.as_of_us => {
+                return;
+            }
+            Some(known) => Arc::new(known.join(table)),
+            None => Arc::clone(table),
+        };
+        if joined.is_whole() {
+            self.fragments.remove(&id);
+            self.tables.insert(id, joined);
+        } else {
+            self.fragments.insert(id, joined);
+        }
+    }
+
+    /// Brings the user types in the tables of a keyspace, or of all, up to what is known of them.
+    fn grow(&mut self, keyspace: Option<&str>) {
+        let mut definitions = FxHashMap::default();
+        for table in self.tables.values_mut().chain(self.fragments.values_mut()) {
+            if keyspace.is_some_and(|keyspace| keyspace != table.keyspace) {
+                continue;
+            }
+            let known = definitions
+                .entry(table.keyspace.clone())
+                .or_insert_with(|| self.types.definitions(&table.keyspace));
+            if let Some(grown) = table.grown(known) {
+                *table = Arc::new(grown);
+            }
+        }
     }
 }

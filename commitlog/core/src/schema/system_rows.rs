@@ -1,12 +1,13 @@
 //! The schema out of the rows of `system_schema`.
 
-mod rows;
+pub(super) mod rows;
 
 use rustc_hash::FxHashMap;
 
-use super::column_history::keep_latest;
+use super::column_history::{ColumnHistory, fold};
 use super::type_name::{UserTypeDeclaration, UserTypes, expression};
-use super::{Column, Schema, SchemaError, Table, TableId, TableKind};
+use super::type_versions::TypeVersions;
+use super::{Column, Observed, Schema, SchemaError, Table, TableId, TableKind};
 use rows::{ColumnRow, DroppedColumnRow, Kind, Rows, TableRow, TypeRow};
 
 /// Reads the rows of `system_schema.*` as they come over CQL, in one JSON object:
@@ -52,7 +53,11 @@ pub fn parse_system_rows(json: &[u8]) -> Result<Schema, SchemaError> {
         line: error.line(),
         what: error.to_string(),
     })?;
-    let types = user_types(rows.types)?;
+    let declarations = declarations(rows.types)?;
+    let versions = TypeVersions::of(&declarations, 0);
+    let types = UserTypes::resolve_all(declarations).map_err(|failure| {
+        table_error(&failure.keyspace, &failure.name, what_of(&failure.error))
+    })?;
     let mut columns = by_table(rows.columns, |row| (&row.keyspace_name, &row.table_name));
     let mut dropped = by_table(rows.dropped_columns, |row| {
         (&row.keyspace_name, &row.table_name)
@@ -72,7 +77,7 @@ pub fn parse_system_rows(json: &[u8]) -> Result<Schema, SchemaError> {
         let dropped = dropped.remove(&key).unwrap_or_default();
         read.push(table(&row, columns, dropped, &types)?);
     }
-    Ok(Schema::new(read))
+    Ok(Schema::new(read).with_types(versions).seen_at(0))
 }
 
 type ByTable<T> = FxHashMap<(String, String), Vec<T>>;
@@ -87,7 +92,7 @@ fn by_table<T>(rows: Vec<T>, key: impl Fn(&T) -> (&String, &String)) -> ByTable<
     tables
 }
 
-fn user_types(rows: Vec<TypeRow>) -> Result<UserTypes, SchemaError> {
+fn declarations(rows: Vec<TypeRow>) -> Result<Vec<UserTypeDeclaration>, SchemaError> {
     let mut declarations = Vec::with_capacity(rows.len());
     for row in rows {
         let error = |what: String| table_error(&row.keyspace_name, &row.type_name, &what);
@@ -114,11 +119,43 @@ fn user_types(rows: Vec<TypeRow>) -> Result<UserTypes, SchemaError> {
             fields,
         });
     }
-    UserTypes::resolve_all(declarations)
-        .map_err(|failure| table_error(&failure.keyspace, &failure.name, what_of(&failure.error)))
+    Ok(declarations)
 }
 
-fn table(
+/// A column as a row of `columns` or `dropped_columns` tells of it.
+pub(super) fn column(
+    name: String,
+    type_name: &str,
+    kind: Kind,
+    types: &UserTypes,
+    keyspace: &str,
+) -> Result<Column, SchemaError> {
+    let (cql_type, multi_cell) = types.resolve(&expression(type_name)?, keyspace)?;
+    let is_key = matches!(kind, Kind::PartitionKey | Kind::Clustering);
+    Ok(Column {
+        name,
+        kind: kind.into(),
+        cql_type,
+        multi_cell: multi_cell && !is_key,
+        reversed: false,
+        dropped_at_us: None,
+        history: ColumnHistory::default(),
+    })
+}
+
+/// The drop time in microseconds, if it is one.
+pub(super) fn drop_time_us(row: &DroppedColumnRow) -> Option<i64> {
+    row.dropped_time.checked_mul(1000)
+}
+
+/// Whether the flags of a table say that it holds counters.
+pub(super) fn is_counter(row: &TableRow) -> bool {
+    let is_counter_flag = |flag: &String| flag.eq_ignore_ascii_case("counter");
+    (row.flags.as_ref()).is_some_and(|flags| flags.iter().any(is_counter_flag))
+}
+
+/// A table out of its rows, which must be all there.
+pub(super) fn table(
     row: &TableRow,
     columns: Vec<ColumnRow>,
     dropped: Vec<DroppedColumnRow>,
@@ -126,22 +163,11 @@ fn table(
 ) -> Result<Table, SchemaError> {
     let error = |what: &str| table_error(&row.keyspace_name, &row.name, what);
     let column = |name: String, type_name: &str, kind: Kind| -> Result<Column, SchemaError> {
-        let (cql_type, multi_cell) = expression(type_name)
-            .and_then(|expression| types.resolve(&expression, &row.keyspace_name))
-            .map_err(|reason| {
-                error(&format!(
-                    "column {name}: type {type_name}: {}",
-                    what_of(&reason)
-                ))
-            })?;
-        let is_key = matches!(kind, Kind::PartitionKey | Kind::Clustering);
-        Ok(Column {
-            name,
-            kind: kind.into(),
-            cql_type,
-            multi_cell: multi_cell && !is_key,
-            reversed: false,
-            dropped_at_us: None,
+        column(name.clone(), type_name, kind, types, &row.keyspace_name).map_err(|reason| {
+            error(&format!(
+                "column {name}: type {type_name}: {}",
+                what_of(&reason)
+            ))
         })
     };
     let mut partition_key = Vec::new();
@@ -163,8 +189,7 @@ fn table(
     }
     for row in dropped {
         let kind = row.kind.unwrap_or(Kind::Regular);
-        let dropped_at_us = row.dropped_time.checked_mul(1000);
-        let dropped_at_us = dropped_at_us.ok_or_else(|| {
+        let dropped_at_us = drop_time_us(&row).ok_or_else(|| {
             error(&format!(
                 "column {}: dropped_time is out of range",
                 row.column_name
@@ -175,9 +200,7 @@ fn table(
             ..column(row.column_name, &row.type_name, kind)?
         });
     }
-    keep_latest(&mut others);
-    let is_counter_flag = |flag: &String| flag.eq_ignore_ascii_case("counter");
-    let counter = (row.flags.as_ref()).is_some_and(|flags| flags.iter().any(is_counter_flag));
+    fold(&mut others);
     let mut table = Table {
         id: TableId::parse(&row.id).ok_or_else(|| error("its id is not a UUID"))?,
         keyspace: row.keyspace_name.clone(),
@@ -188,12 +211,13 @@ fn table(
             TableKind::Table
         },
         cdc: row.cdc.unwrap_or(false),
-        counter,
+        counter: is_counter(row),
         partition_key: in_position(partition_key)
             .ok_or_else(|| error("a partition key column is missing"))?,
         clustering: in_position(clustering)
             .ok_or_else(|| error("a clustering column is missing"))?,
         columns: others,
+        observed: Observed::default(),
     };
     if table.partition_key.is_empty() {
         return Err(error("it has no partition key"));

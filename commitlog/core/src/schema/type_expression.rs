@@ -1,5 +1,6 @@
 //! CQL types as they are written, before the user types in them are known.
 
+use super::marshal_name::marshal_name;
 use super::token::TokenKind;
 use super::token_cursor::TokenCursor;
 use super::{SchemaError, marshal_class};
@@ -34,6 +35,22 @@ impl TypeExpression {
     /// Reads a type from tokens and leaves the cursor behind it.
     pub fn parse(tokens: &mut TokenCursor<'_>) -> Result<Self, SchemaError> {
         Self::parse_nested(tokens, 0)
+    }
+
+    /// Makes expressions equal that only stand in different lines.
+    pub fn forget_lines(&mut self) {
+        match self {
+            Self::Known { .. } => {}
+            Self::User { line, .. } => *line = 0,
+            Self::Frozen(inner) | Self::List(inner) | Self::Set(inner) | Self::Vector(inner, _) => {
+                inner.forget_lines();
+            }
+            Self::Map(key, value) => {
+                key.forget_lines();
+                value.forget_lines();
+            }
+            Self::Tuple(elements) => elements.iter_mut().for_each(Self::forget_lines),
+        }
     }
 
     fn parse_nested(tokens: &mut TokenCursor<'_>, depth: usize) -> Result<Self, SchemaError> {
@@ -107,6 +124,38 @@ impl TypeExpression {
         };
         tokens.expect_symbol('>')?;
         Ok(parsed)
+    }
+}
+
+/// The text that [`TypeExpression::parse`] reads as this; classes as literals.
+impl std::fmt::Display for TypeExpression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        match self {
+            Self::Known {
+                cql_type,
+                multi_cell,
+            } => write!(f, "'{}'", marshal_name(cql_type, *multi_cell, false)),
+            Self::User {
+                keyspace: Some(keyspace),
+                name,
+                ..
+            } => write!(f, "{}.{}", quoted(keyspace), quoted(name)),
+            Self::User { name, .. } => f.write_str(&quoted(name)),
+            Self::Frozen(inner) => write!(f, "frozen<{inner}>"),
+            Self::List(element) => write!(f, "list<{element}>"),
+            Self::Set(element) => write!(f, "set<{element}>"),
+            Self::Map(key, value) => write!(f, "map<{key},{value}>"),
+            Self::Tuple(elements) => {
+                f.write_str("tuple<")?;
+                for (index, element) in elements.iter().enumerate() {
+                    let separator = if index > 0 { "," } else { "" };
+                    write!(f, "{separator}{element}")?;
+                }
+                f.write_str(">")
+            }
+            Self::Vector(element, dimension) => write!(f, "vector<{element},{dimension}>"),
+        }
     }
 }
 

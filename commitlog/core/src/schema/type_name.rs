@@ -17,6 +17,7 @@ pub struct UserTypes {
 }
 
 /// A user type as declared, before the types of its fields are known.
+#[derive(Clone)]
 pub(super) struct UserTypeDeclaration {
     pub keyspace: String,
     pub name: String,
@@ -142,6 +143,32 @@ impl UserTypes {
             }
             waiting = failed.into_iter().map(|(waiting, _)| waiting).collect();
         }
+    }
+
+    /// The same, leaving out what cannot be resolved.
+    pub(super) fn resolve_what_can_be(declarations: Vec<UserTypeDeclaration>) -> Self {
+        let mut types = Self::default();
+        let mut waiting = declarations;
+        loop {
+            let before = waiting.len();
+            waiting.retain(|declaration| match types.resolve_declaration(declaration) {
+                Ok(user_type) => {
+                    let key = (declaration.keyspace.clone(), declaration.name.clone());
+                    types.types.insert(key, user_type);
+                    false
+                }
+                Err(_) => true,
+            });
+            if waiting.len() == before {
+                return types;
+            }
+        }
+    }
+
+    /// One declaration beside these types, if it can be resolved.
+    pub(super) fn resolve_one(&self, declaration: &UserTypeDeclaration) -> Option<Arc<UserType>> {
+        let resolved = self.resolve_declaration(declaration).ok()?;
+        Some(resolved.value)
     }
 
     fn resolve_declaration(

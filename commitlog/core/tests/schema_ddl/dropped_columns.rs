@@ -68,22 +68,28 @@ fn dropped_columns() {
 }
 
 #[test]
-fn a_column_dropped_twice_is_read_with_its_last_type() {
+fn every_version_of_a_column_stays() {
     let table = table(
         "CREATE TABLE ks.t (k int PRIMARY KEY, v text) WITH ID = $ID;
          ALTER TABLE ks.t DROP v USING TIMESTAMP 10;
          ALTER TABLE ks.t ADD v blob;
-         ALTER TABLE ks.t DROP v USING TIMESTAMP 20;",
+         ALTER TABLE ks.t DROP v USING TIMESTAMP 20;
+         ALTER TABLE ks.t ADD v text;
+         ALTER TABLE ks.t DROP v USING TIMESTAMP 30;
+         ALTER TABLE ks.t ADD v int;",
     );
-    let expected = (
-        "v",
-        ColumnKind::Regular,
-        CqlType::Blob,
-        false,
-        false,
-        Some(20),
-    );
-    assert_eq!(columns(&table)[1..], [expected]);
+    let dropped = |cql_type, time| ("v", ColumnKind::Regular, cql_type, false, false, Some(time));
+    let expected = [
+        live("v", ColumnKind::Regular, CqlType::Int),
+        dropped(CqlType::Text, 30),
+        dropped(CqlType::Blob, 20),
+    ];
+    assert_eq!(columns(&table)[1..], expected);
+    let drops: Vec<_> = (table.columns.iter())
+        .map(|column| column.history.drops_us.clone())
+        .collect();
+    assert_eq!(drops, [vec![], vec![10, 30], vec![20]]);
+    assert!(table.has_versions());
 }
 
 #[test]

@@ -6,7 +6,9 @@ mod print_cql;
 mod print_rows;
 mod random_schema;
 
-use commitlog_core::schema::{UserTypes, marshal_name, parse_cql, parse_system_rows, parse_type};
+use commitlog_core::schema::{
+    Schema, UserTypes, marshal_name, parse_cql, parse_system_rows, parse_type,
+};
 use proptest::prelude::*;
 use random_schema::{any_column_type, any_schema};
 
@@ -23,6 +25,23 @@ proptest! {
         let rows = print_rows::schema(&random).to_string();
         let read = parse_system_rows(rows.as_bytes());
         prop_assert_eq!(read.unwrap(), random.schema(), "{}", rows);
+    }
+
+    #[test]
+    fn stored_schemas_are_read_back(random in any_schema(), layout in any::<u64>()) {
+        let schema = parse_cql(&print_cql::schema(&random, layout)).unwrap().seen_at(7);
+        let stored = schema.to_stored();
+        let read = Schema::from_stored(stored.as_bytes()).unwrap();
+        prop_assert!(read.is_same(&schema), "{}", stored);
+        prop_assert_eq!(read.to_stored(), stored);
+    }
+
+    #[test]
+    fn merging_with_itself_changes_nothing(random in any_schema(), layout in any::<u64>()) {
+        let schema = parse_cql(&print_cql::schema(&random, layout)).unwrap();
+        prop_assert!(schema.merged(&schema).is_same(&schema));
+        prop_assert!(schema.merged(&schema.seen_at(9)).is_same(&schema));
+        prop_assert!(schema.seen_at(9).merged(&schema).is_same(&schema));
     }
 
     #[test]

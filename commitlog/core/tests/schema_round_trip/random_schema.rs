@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use commitlog_core::cql_type::{CqlType, UserType, UserTypeField};
-use commitlog_core::schema::{Column, ColumnKind, Schema, Table, TableId, TableKind};
+use commitlog_core::schema::{
+    Column, ColumnHistory, ColumnKind, Observed, Schema, Table, TableId, TableKind,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -212,6 +214,7 @@ fn any_table(
                 partition_key: Vec::new(),
                 clustering: Vec::new(),
                 columns: Vec::new(),
+                observed: Observed::default(),
             };
             let mut readded = Vec::new();
             for (place, (name, column)) in names.into_iter().zip(columns).enumerate() {
@@ -225,6 +228,7 @@ fn any_table(
                     cql_type,
                     reversed: false,
                     dropped_at_us: None,
+                    history: ColumnHistory::default(),
                 };
                 if place < partition {
                     column.multi_cell = false;
@@ -243,9 +247,11 @@ fn any_table(
                     };
                     if fate == 0 {
                         column.dropped_at_us = Some(time);
+                        column.history.drops_us.push(time);
                     } else if fate == 1 {
                         let mut dropped = column.clone();
                         dropped.dropped_at_us = Some(time);
+                        column.history.drops_us.push(time);
                         readded.push(dropped);
                     }
                     table.columns.push(column);
@@ -297,8 +303,12 @@ fn view_of(base: Table, choice: &ViewChoice) -> RandomTable {
         clustering: keys_of(clustering, ColumnKind::Clustering),
         columns: columns
             .filter(|(place, _)| all || choice.bits >> (place + 8) & 1 == 1)
-            .map(|(_, column)| column.clone())
+            .map(|(_, column)| Column {
+                history: ColumnHistory::default(),
+                ..column.clone()
+            })
             .collect(),
+        observed: Observed::default(),
     };
     RandomTable {
         table,

@@ -1,7 +1,7 @@
 //! The columns of COMPACT STORAGE tables that CQL does not show.
 
 use crate::cql_type::CqlType;
-use crate::schema::{Column, ColumnKind, Table};
+use crate::schema::{Column, ColumnHistory, ColumnKind, Table};
 
 /// Turns a COMPACT STORAGE table as declared into the one that the mutations are written with
 /// (`CreateTableStatement#fixupCompactTable`).
@@ -77,5 +77,6 @@ fn hidden(name: String, kind: ColumnKind, cql_type: CqlType) -> Column {
         multi_cell: false,
         reversed: false,
         dropped_at_us: None,
+        history: ColumnHistory::default(),
     }
 }

@@ -3,10 +3,10 @@
 use super::compact;
 use super::options::Options;
 use crate::cql_type::CqlType;
-use crate::schema::column_history::keep_latest;
+use crate::schema::column_history::{ColumnHistory, fold};
 use crate::schema::type_expression::TypeExpression;
 use crate::schema::type_name::UserTypes;
-use crate::schema::{Column, ColumnKind, SchemaError, Table, TableId, TableKind};
+use crate::schema::{Column, ColumnKind, Observed, SchemaError, Table, TableId, TableKind};
 
 /// A table after its CREATE and ALTER statements, the types of its columns not yet resolved.
 pub(super) struct TableDeclaration {
@@ -91,6 +91,7 @@ impl TableDeclaration {
             partition_key,
             clustering,
             columns: self.resolve_columns(types)?,
+            observed: Observed::default(),
         };
         if self.options.compact_storage {
             // Cassandra names the hidden clustering column without declaring it: 5.0 in CLUSTERING
@@ -100,7 +101,7 @@ impl TableDeclaration {
             compact::add_hidden_columns(&mut table, undeclared);
         }
         table.counter = (table.columns.iter()).any(|column| column.cql_type == CqlType::Counter);
-        keep_latest(&mut table.columns);
+        fold(&mut table.columns);
         table.sort_columns();
         Ok(table)
     }
@@ -144,6 +145,7 @@ impl TableDeclaration {
             multi_cell,
             reversed: false,
             dropped_at_us: column.dropped_at_us,
+            history: ColumnHistory::default(),
         })
     }
 
@@ -202,6 +204,7 @@ impl ViewDeclaration {
             partition_key,
             clustering,
             columns,
+            observed: Observed::default(),
         };
         view.sort_columns();
         Ok(view)
@@ -217,6 +220,7 @@ impl ViewDeclaration {
         Ok(Column {
             kind,
             reversed: kind == ColumnKind::Clustering && self.options.is_descending(name),
+            history: ColumnHistory::default(),
             ..column.clone()
         })
     }

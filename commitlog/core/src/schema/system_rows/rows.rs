@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use crate::schema::ColumnKind;
 
-#[derive(Deserialize)]
-pub(super) struct Rows {
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::schema) struct Rows {
     #[serde(default)]
     pub tables: Vec<TableRow>,
     #[serde(default)]
@@ -19,8 +19,8 @@ pub(super) struct Rows {
 }
 
 /// A row of `tables` or `views`.
-#[derive(Deserialize)]
-pub(super) struct TableRow {
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::schema) struct TableRow {
     pub keyspace_name: String,
     #[serde(rename = "table_name", alias = "view_name")]
     pub name: String,
@@ -31,8 +31,8 @@ pub(super) struct TableRow {
     pub is_view: bool,
 }
 
-#[derive(Deserialize)]
-pub(super) struct ColumnRow {
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::schema) struct ColumnRow {
     pub keyspace_name: String,
     pub table_name: String,
     pub column_name: String,
@@ -43,8 +43,8 @@ pub(super) struct ColumnRow {
     pub clustering_order: Option<String>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct DroppedColumnRow {
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::schema) struct DroppedColumnRow {
     pub keyspace_name: String,
     pub table_name: String,
     pub column_name: String,
@@ -55,17 +55,17 @@ pub(super) struct DroppedColumnRow {
     pub dropped_time: i64,
 }
 
-#[derive(Deserialize)]
-pub(super) struct TypeRow {
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::schema) struct TypeRow {
     pub keyspace_name: String,
     pub type_name: String,
     pub field_names: Vec<String>,
     pub field_types: Vec<String>,
 }
 
-#[derive(Deserialize, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(in crate::schema) enum Kind {
     PartitionKey,
     Clustering,
     Static,
@@ -80,5 +80,18 @@ impl From<Kind> for ColumnKind {
             Kind::Static => Self::Static,
             Kind::Regular => Self::Regular,
         }
+    }
+}
+
+impl Kind {
+    /// Reads the name that Cassandra writes.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "partition_key" => Self::PartitionKey,
+            "clustering" => Self::Clustering,
+            "static" => Self::Static,
+            "regular" => Self::Regular,
+            _ => return None,
+        })
     }
 }

@@ -1,0 +1,197 @@
+//! Finding the way behind an update of an unknown table (format notes §9.1).
+//!
+//! An update has no length, so what follows one that cannot be read has to be searched for: the id
+//! of a known table of the same keyspace, followed by the very key of the mutation. A place counts
+//! only when everything from there on is read to the exact end of the payload, as at most as many
+//! updates as are left, and when no other place explains the same bytes in another way. Data that
+//! looks like an update does not pass, because the update around it has an end of its own behind it.
+
+use std::sync::Arc;
+
+use crate::cursor::Cursor;
+use crate::descriptor::Version;
+use crate::error::{DecodeError, Result};
+use crate::mutation::Decoder;
+use crate::schema::{Table, TableId};
+
+/// Places that are tried in one mutation; with more of them it is not worth the time.
+const MOST_ATTEMPTS: usize = 256;
+
+/// Bytes of the longest number.
+const LONGEST_UVINT: usize = 9;
+
+/// Where reading can go on in a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Of the first byte of an update.
+    pub offset: usize,
+    /// Number of that update in its mutation.
+    pub index: u64,
+}
+
+/// A mutation with updates of unknown tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resync {
+    /// The first table that is not known.
+    pub unknown: TableId,
+    /// Updates in front of it, all of known tables.
+    pub before: u64,
+    /// The place from which on all updates are of known tables again; `None` when there is none,
+    /// or none that is beyond doubt.
+    pub behind: Option<Place>,
+}
+
+/// What is known of the mutation in front of the place that is looked for.
+struct Known<'p> {
+    payload: &'p [u8],
+    version: Version,
+    updates: u64,
+    tables: Vec<Arc<Table>>,
+    unknown: TableId,
+    /// The partition key.
+    key: &'p [u8],
+    /// The same with its length.
+    key_on_wire: &'p [u8],
+}
+
+/// Looks behind the first update of an unknown table. `None` when there is no such update, or when
+/// what stands in its place is none: then the updates in front of it are not to be trusted either.
+pub fn resynchronise(decoder: &mut Decoder, payload: &[u8], version: Version) -> Option<Resync> {
+    let mut tables = Vec::new();
+    let mut key = None;
+    let mut mutation = decoder.mutation(payload, version).ok()?;
+    let updates = mutation.updates();
+    let unknown = loop {
+        match mutation.next_update() {
+            Ok(Some(update)) if *key.get_or_insert(update.key) == update.key => {
+                tables.push(Arc::clone(mutation.table()?));
+            }
+            Err(error) => match *error {
+                DecodeError::UnknownTable(id) => break id,
+                _ => return None,
+            },
+            Ok(_) => return None,
+        }
+    };
+    // Nothing is read of an update that cannot be.
+    let mut cursor = Cursor::new(mutation.rest());
+    cursor.bytes(TableId::LENGTH).ok()?;
+    if version.has_table_epochs() {
+        cursor.uvint().ok()?;
+    }
+    let start = cursor;
+    let own_key = cursor.vbytes().ok()?;
+    let key_on_wire = cursor.since(&start);
+    if key.is_some_and(|key| key != own_key) {
+        return None;
+    }
+    let known = Known {
+        payload,
+        version,
+        updates,
+        unknown,
+        key: own_key,
+        key_on_wire,
+        tables,
+    };
+    Some(Resync {
+        unknown,
+        before: known.tables.len() as u64,
+        behind: known.place_behind(decoder, payload.len() - cursor.rest().len()),
+    })
+}
+
+impl Known<'_> {
+    fn place_behind(&self, decoder: &mut Decoder, from: usize) -> Option<Place> {
+        let left = self.updates - self.tables.len() as u64 - 1;
+        let mut attempts = 0;
+        let mut first: Option<(Place, Vec<usize>)> = None;
+        for offset in self.candidates(decoder, from) {
+            for count in 1..=left {
+                attempts += 1;
+                if attempts > MOST_ATTEMPTS {
+                    return None;
+                }
+                let place = Place {
+                    offset,
+                    index: self.updates - count,
+                };
+                let Ok(Some(offsets)) = self.read_to_end(decoder, place) else {
+                    continue;
+                };
+                match &first {
+                    None => first = Some((place, offsets)),
+                    Some((_, explained)) if explained.contains(&offset) => {}
+                    Some(_) => return None,
+                }
+            }
+        }
+        first.map(|(place, _)| place)
+    }
+
+    /// Offsets of ids of known tables in front of the key, or of an epoch and the key.
+    fn candidates(&self, decoder: &Decoder, from: usize) -> Vec<usize> {
+        let bytes = self.payload.get(from..).unwrap_or_default();
+        let windows = bytes.windows(self.key_on_wire.len()).enumerate();
+        let keys = windows.filter(|(_, window)| *window == self.key_on_wire);
+        let epochs = if self.version.has_table_epochs() {
+            1..=LONGEST_UVINT
+        } else {
+            0..=0
+        };
+        let mut offsets = Vec::new();
+        for (place, _) in keys {
+            for epoch in epochs.clone() {
+                let Some(before) = place.checked_sub(TableId::LENGTH + epoch) else {
+                    continue;
+                };
+                let mut cursor = Cursor::new(bytes.get(before..place).unwrap_or_default());
+                let Ok(id) = cursor.uuid().map(TableId) else {
+                    continue;
+                };
+                let has_epoch = epoch == 0 || cursor.uvint().is_ok() && cursor.rest().is_empty();
+                let table = decoder.schema().table(id).filter(|_| has_epoch);
+                if table.is_some_and(|table| self.may_follow(table)) {
+                    offsets.push(from + before);
+                }
+            }
+        }
+        offsets
+    }
+
+    /// Whether a mutation may have an update of this table beside the others: it is another one of
+    /// the same keyspace.
+    fn may_follow(&self, table: &Table) -> bool {
+        table.id != self.unknown
+            && (self.tables.iter())
+                .all(|known| known.id != table.id && known.keyspace == table.keyspace)
+    }
+
+    /// The offsets of the updates from a place to the exact end of the payload; `None` when they do
+    /// not belong to the mutation.
+    fn read_to_end(&self, decoder: &mut Decoder, place: Place) -> Result<Option<Vec<usize>>> {
+        let mut mutation = decoder.mutation_from(self.payload, self.version, place)?;
+        let mut offsets = Vec::new();
+        let mut tables: Vec<Arc<Table>> = Vec::new();
+        loop {
+            mutation.finish_update()?;
+            let offset = self.payload.len() - mutation.rest().len();
+            let Some(update) = mutation.next_update()? else {
+                return Ok(Some(offsets));
+            };
+            let Some(table) = mutation.table() else {
+                return Ok(None);
+            };
+            let is_second = tables.iter().any(|known| known.id == table.id);
+            let is_elsewhere = tables
+                .first()
+                .is_some_and(|known| known.keyspace != table.keyspace);
+            let is_other_key = update.key != self.key;
+            if is_second || is_elsewhere || is_other_key || !self.may_follow(table) {
+                return Ok(None);
+            }
+            tables.push(Arc::clone(table));
+            offsets.push(offset);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A change of schema that stands in the log, and what becomes of a schema by it.
+//!
+//! A node writes each schema change as one mutation of `system_schema` for each keyspace, before the
+//! first write that needs it (`SchemaKeyspace`): CREATE TABLE all rows of the table, ALTER TABLE its
+//! row of `tables` and those rows of `columns` and `dropped_columns` that differ, DROP deletions.
+
+use std::sync::Arc;
+
+use super::system_rows::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
+use super::system_rows::{column, drop_time_us, is_counter, table};
+use super::type_name::{UserTypes, expression};
+use super::type_versions::TypeVersion;
+use super::{Column, Observed, Schema, Table, TableId, TableKind};
+
+/// A row and its write time in microseconds.
+pub(super) type Written<T> = (i64, T);
+
+/// What one mutation of `system_schema` says of one keyspace.
+#[derive(Debug, Clone, Default)]
+pub struct SchemaChange {
+    pub(super) keyspace: String,
+    /// Rows of `tables` and `views`.
+    pub(super) tables: Vec<Written<TableRow>>,
+    pub(super) columns: Vec<Written<ColumnRow>>,
+    /// Deletions of rows of `columns`: table and column.
+    pub(super) deleted_columns: Vec<Written<(String, String)>>,
+    pub(super) dropped_columns: Vec<Written<DroppedColumnRow>>,
+    pub(super) types: Vec<Written<TypeRow>>,
+}
+
+impl SchemaChange {
+    pub fn keyspace(&self) -> &str {
+        &self.keyspace
+    }
+
+    /// Whether it brings nothing that a reader needs; deletions need not be known.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+            && self.columns.is_empty()
+            && self.dropped_columns.is_empty()
+            && self.types.is_empty()
+    }
+
+    /// The tables and views that it is about.
+    fn names(&self) -> Vec<&str> {
+        let tables = self.tables.iter().map(|(_, row)| row.name.as_str());
+        let columns = self.columns.iter().map(|(_, row)| row.table_name.as_str());
+        let dropped = self.dropped_columns.iter();
+        let dropped = dropped.map(|(_, row)| row.table_name.as_str());
+        let mut names: Vec<&str> = tables.chain(columns).chain(dropped).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn columns_of(&self, table: &str) -> impl Iterator<Item = &Written<ColumnRow>> {
+        self.columns
+            .iter()
+            .filter(move |(_, row)| row.table_name == table)
+    }
+
+    fn dropped_of(&self, table: &str) -> impl Iterator<Item = &Written<DroppedColumnRow>> {
+        let rows = self.dropped_columns.iter();
+        rows.filter(move |(_, row)| row.table_name == table)
+    }
+
+    /// The whole table behind its row of `tables`, if it is here with all its columns. ALTER TABLE …
+    /// RENAME may write all columns of a key too, but deletes the old names at that.
+    fn whole_table(&self, row: &Written<TableRow>, types: &UserTypes) -> Option<Table> {
+        let (time_us, row) = row;
+        let renames = self
+            .deleted_columns
+            .iter()
+            .any(|(deleted_us, (table, _))| deleted_us >= time_us && *table == row.name);
+        if renames {
+            return None;
+        }
+        let columns = self.columns_of(&row.name).map(|(_, row)| row.clone());
+        let dropped = self.dropped_of(&row.name).map(|(_, row)| row.clone());
+        let mut table = table(row, columns.collect(), dropped.collect(), types).ok()?;
+        table.observe(*time_us, 0);
+        Some(table)
+    }
+}
+
+impl Schema {
+    /// This schema after what stands in the log. Changes may be old ones, or known from elsewhere:
+    /// what was said later counts.
+    #[must_use]
+    pub fn with_changes<'c>(&self, changes: impl IntoIterator<Item = &'c SchemaChange>) -> Self {
+        let mut schema = self.clone();
+        for change in changes {
+            schema.apply(change);
+        }
+        schema
+    }
+
+    fn apply(&mut self, change: &SchemaChange) {
+        for (time_us, row) in &change.types {
+            let expressions = row.field_types.iter().map(|text| expression(text).ok());
+            let fields = row.field_names.iter().cloned().zip(expressions);
+            let fields: Option<Vec<_>> = fields.map(|(name, field)| Some((name, field?))).collect();
+            if let Some(fields) = fields {
+                let version = TypeVersion {
+                    first_us: *time_us,
+                    last_us: *time_us,
+                    fields,
+                };
+                self.types.add(&change.keyspace, &row.type_name, version);
+            }
+        }
+        for name in change.names() {
+            self.apply_to_table(change, name);
+        }
+        self.grow(Some(&change.keyspace));
+    }
+
+    fn apply_to_table(&mut self, change: &SchemaChange, name: &str) {
+        let row = change.tables.iter().rev().find(|(_, row)| row.name == name);
+        let time_us = row.map_or(i64::MAX, |(time_us, _)| *time_us);
+        let types = self.types.at(&change.keyspace, time_us);
+        if let Some(table) = row.and_then(|row| change.whole_table(row, &types)) {
+            self.insert(&Arc::new(table));
+            return;
+        }
+        let id = match row {
+            Some((_, row)) => TableId::parse(&row.id),
+            None => self.only_table_of_name(&change.keyspace, name),
+        };
+        let Some(id) = id else {
+            return;
+        };
+        let mut fragment = fragment(id, &change.keyspace, name, row);
+        for (time_us, row) in change.columns_of(name) {
+            let resolved = column(
+                row.column_name.clone(),
+                &row.type_name,
+                row.kind,
+                &types,
+                &change.keyspace,
+            );
+            let Ok(mut column) = resolved else {
+                continue;
+            };
+            if matches!(row.kind, Kind::Static | Kind::Regular) {
+                column.history.seen_us = *time_us;
+                fragment.columns.push(column);
+            } else {
+                self.rename_key(id, row, &column, *time_us);
+            }
+        }
+        for (time_us, row) in change.dropped_of(name) {
+            let dropped = dropped_column(row, &types, &change.keyspace);
+            if let Some(mut column) = dropped {
+                column.history.gone_us = *time_us;
+                fragment.columns.push(column);
+            }
+        }
+        // Folds several rows of one column into one entry each.
+        let fragment = Table {
+            columns: Vec::new(),
+            ..fragment.clone()
+        }
+        .join(&fragment);
+        self.insert(&Arc::new(fragment));
+    }
+
+    fn rename_key(&mut self, id: TableId, row: &ColumnRow, column: &Column, time_us: i64) {
+        if let (Some(table), Ok(position)) = (self.tables.get_mut(&id), row.position.try_into()) {
+            Arc::make_mut(table).rename_key(position, column, time_us);
+        }
+    }
+
+    fn only_table_of_name(&self, keyspace: &str, name: &str) -> Option<TableId> {
+        let mut tables = self.tables.values();
+        let mut named = tables
+            .by_ref()
+            .filter(|t| t.keyspace == keyspace && t.name == name);
+        let first = named.next()?.id;
+        named.next().is_none().then_some(first)
+    }
+}
+
+fn dropped_column(row: &DroppedColumnRow, types: &UserTypes, keyspace: &str) -> Option<Column> {
+    let kind = row.kind.unwrap_or(Kind::Regular);
+    let name = row.column_name.clone();
+    let mut column = column(name, &row.type_name, kind, types, keyspace).ok()?;
+    let drop_us = drop_time_us(row)?;
+    column.dropped_at_us = Some(drop_us);
+    column.history.note_drop(drop_us);
+    Some(column)
+}
+
+/// A table of which only its row of `tables`, or not even that, is known.
+fn fragment(id: TableId, keyspace: &str, name: &str, row: Option<&Written<TableRow>>) -> Table {
+    Table {
+        id,
+        keyspace: keyspace.to_owned(),
+        name: name.to_owned(),
+        kind: match row {
+            Some((_, row)) if row.is_view => TableKind::View,
+            _ => TableKind::Table,
+        },
+        cdc: row.is_some_and(|(_, row)| row.cdc.unwrap_or(false)),
+        counter: row.is_some_and(|(_, row)| is_counter(row)),
+        partition_key: Vec::new(),
+        clustering: Vec::new(),
+        columns: Vec::new(),
+        observed: Observed {
+            as_of_us: row.map_or(i64::MIN, |(time_us, _)| *time_us),
+            whole_us: i64::MIN,
+        },
+    }
+}

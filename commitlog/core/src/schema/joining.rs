@@ -1,0 +1,129 @@
+//! What several feeders at several times say of one table, as one table.
+//!
+//! Joining is commutative, associative and idempotent, so it does not matter in which order a node,
+//! a file and the log itself are heard: of each attribute what was said last counts, and of the
+//! columns every version that was ever seen stays.
+
+use std::sync::Arc;
+
+use super::column_history::{derive_drops, sort};
+use super::type_versions::{grown, is_same, joined};
+use super::{Column, Observed, Table};
+use crate::cql_type::UserType;
+
+impl Column {
+    /// Whether both are one version of one column.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.is_namesake(other)
+            && self.multi_cell == other.multi_cell
+            && is_same(&self.cql_type, &other.cql_type)
+    }
+
+    /// Whether both are versions of one column.
+    pub fn is_namesake(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.name == other.name
+    }
+
+    fn join(&mut self, other: &Self) {
+        let is_newer = self.history.seen_us >= other.history.seen_us;
+        self.cql_type = if is_newer {
+            joined(&self.cql_type, &other.cql_type)
+        } else {
+            joined(&other.cql_type, &self.cql_type)
+        };
+        self.history.join(&other.history);
+    }
+}
+
+impl Table {
+    /// Whether the columns of its key are known; without them nothing of it can be read.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.partition_key.is_empty()
+    }
+
+    /// Says that the table was seen as it is at a time, as a whole. `clock_error_us`: how much later
+    /// than a change that it does not have yet it may claim to be.
+    pub(super) fn observe(&mut self, time_us: i64, clock_error_us: i64) {
+        self.observed = Observed {
+            as_of_us: time_us.saturating_sub(clock_error_us),
+            whole_us: time_us,
+        };
+        for column in self.partition_key.iter_mut().chain(&mut self.clustering) {
+            column.history.seen_us = time_us;
+        }
+        super::column_history::observe(&mut self.columns, time_us);
+    }
+
+    /// Both as one. Of two that were seen at one time `other` counts as the newer one.
+    pub(super) fn join(&self, other: &Self) -> Self {
+        let (older, newer) = if self.observed.as_of_us > other.observed.as_of_us {
+            (other, self)
+        } else {
+            (self, other)
+        };
+        let mut table = newer.clone();
+        table.observed.whole_us = older.observed.whole_us.max(newer.observed.whole_us);
+        join_key(&mut table.partition_key, &older.partition_key);
+        join_key(&mut table.clustering, &older.clustering);
+        for column in &mut table.columns {
+            if !older.columns.iter().any(|known| known.is_same(column)) {
+                let gone_us = column.history.gone_us.max(older.observed.whole_us);
+                // A tie is decided for the newer one.
+                let is_tie = gone_us == column.history.seen_us;
+                column.history.gone_us = gone_us.saturating_sub(i64::from(is_tie));
+            }
+        }
+        for column in &older.columns {
+            let mut known = table.columns.iter_mut();
+            if let Some(known) = known.find(|known| known.is_same(column)) {
+                known.join(column);
+            } else {
+                let mut column = column.clone();
+                let gone_us = newer.observed.whole_us.max(column.history.gone_us);
+                column.history.gone_us = gone_us;
+                table.columns.push(column);
+            }
+        }
+        derive_drops(&mut table.columns);
+        sort(&mut table.columns);
+        table
+    }
+
+    /// The same with its user types as grown as `definitions` say; `None` when that changes
+    /// nothing.
+    pub(super) fn grown(&self, definitions: &[Arc<UserType>]) -> Option<Self> {
+        let mut table = self.clone();
+        let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
+        for column in keys.chain(&mut table.columns) {
+            column.cql_type = grown(&column.cql_type, definitions);
+        }
+        (table != *self).then_some(table)
+    }
+
+    /// The same after a column of the key was seen by another name at a time.
+    pub(super) fn rename_key(&mut self, position: usize, renamed: &Column, time_us: i64) {
+        let key = match renamed.kind {
+            super::ColumnKind::PartitionKey => &mut self.partition_key,
+            _ => &mut self.clustering,
+        };
+        if let Some(column) = key.get_mut(position)
+            && column.history.seen_us <= time_us
+        {
+            column.name.clone_from(&renamed.name);
+            column.history.seen_us = time_us;
+        }
+    }
+}
+
+fn join_key(columns: &mut Vec<Column>, others: &[Column]) {
+    if columns.is_empty() {
+        columns.extend_from_slice(others);
+        return;
+    }
+    for (column, other) in columns.iter_mut().zip(others) {
+        if other.history.seen_us > column.history.seen_us {
+            column.name.clone_from(&other.name);
+        }
+        column.join(other);
+    }
+}

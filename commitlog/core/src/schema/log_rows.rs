@@ -1,0 +1,215 @@
+//! The rows of `system_schema` as mutations in the log have them.
+
+use std::sync::{Arc, OnceLock};
+
+use super::builtin::SYSTEM_SCHEMA;
+use super::change::SchemaChange;
+use super::system_rows::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
+use super::{Schema, TableId, parse_cql};
+use crate::cursor::Cursor;
+use crate::descriptor::Version;
+use crate::error::Result;
+use crate::mutation::Decoder;
+use crate::row::{Cell, CellState, Row, Unfiltered};
+
+/// The tables of `system_schema`, whatever the feeders say of them.
+fn system_schema() -> &'static Schema {
+    static SCHEMA: OnceLock<Schema> = OnceLock::new();
+    SCHEMA.get_or_init(|| parse_cql(SYSTEM_SCHEMA).unwrap_or_default())
+}
+
+/// Reads mutations of `system_schema`.
+pub struct ChangeReader {
+    decoder: Decoder,
+}
+
+impl ChangeReader {
+    /// `known` adds what the built-in tables lack: a later release may have more columns.
+    pub fn new(known: &Schema) -> Self {
+        let builtin = system_schema();
+        let same = builtin
+            .tables()
+            .into_iter()
+            .filter_map(|t| known.table(t.id));
+        let known = Schema::new(same.map(|table| (**table).clone()));
+        Self {
+            decoder: Decoder::new(Arc::new(builtin.merged(&known))),
+        }
+    }
+
+    /// Whether updates of this table tell of changes.
+    pub fn is_schema_table(id: TableId) -> bool {
+        id.is_name_based() && system_schema().table(id).is_some()
+    }
+
+    /// What a mutation says beyond what `schema` knows, if it is one of `system_schema` that can be
+    /// read.
+    pub fn read_if_new(
+        &mut self,
+        payload: &[u8],
+        version: Version,
+        schema: &Schema,
+    ) -> Option<SchemaChange> {
+        let head = self.decoder.head(payload, version).ok()?;
+        if !Self::is_schema_table(head.first_table) {
+            return None;
+        }
+        let change = self.read(payload, version).ok()??;
+        let is_known = schema.with_changes([&change]).is_same(schema);
+        (!is_known).then_some(change)
+    }
+
+    /// What a mutation says; `None` when nothing of it matters to a reader.
+    ///
+    /// # Errors
+    /// A mutation that cannot be decoded, of a release that is not known.
+    pub fn read(&mut self, payload: &[u8], version: Version) -> Result<Option<SchemaChange>> {
+        let mut change = SchemaChange::default();
+        let mut row = Row::default();
+        let mut mutation = self.decoder.mutation(payload, version)?;
+        while let Some(update) = mutation.next_update()? {
+            if change.keyspace.is_empty() {
+                change.keyspace = text(update.key);
+            }
+            let Some(table) = mutation.table().map(Arc::clone) else {
+                break;
+            };
+            while let Some(unfiltered) = mutation.next_unfiltered(&mut row)? {
+                if unfiltered == Unfiltered::Row {
+                    let row = SchemaRow {
+                        table: &table,
+                        row: &row,
+                    };
+                    row.add_to(&mut change);
+                }
+            }
+        }
+        let is_system = change.keyspace == "system" || change.keyspace.starts_with("system_");
+        Ok((!is_system && !change.is_empty()).then_some(change))
+    }
+}
+
+/// A row of one of the tables.
+struct SchemaRow<'r, 'p> {
+    table: &'r super::Table,
+    row: &'r Row<'p>,
+}
+
+impl SchemaRow<'_, '_> {
+    fn add_to(&self, change: &mut SchemaChange) {
+        match self.table.name.as_str() {
+            "tables" => change
+                .tables
+                .extend(self.table_row(&change.keyspace, false)),
+            "views" => change.tables.extend(self.table_row(&change.keyspace, true)),
+            "columns" => {
+                change.columns.extend(self.column_row(&change.keyspace));
+                let names = (self.key(0), self.key(1));
+                let deletion = self.row.deletion.filter(|_| self.row.cells.is_empty());
+                change
+                    .deleted_columns
+                    .extend(deletion.map(|deletion| (deletion.timestamp_us, names)));
+            }
+            "dropped_columns" => {
+                let row = self.dropped_column_row(&change.keyspace);
+                change.dropped_columns.extend(row);
+            }
+            "types" => change.types.extend(self.type_row(&change.keyspace)),
+            _ => {}
+        }
+    }
+
+    fn table_row(&self, keyspace: &str, is_view: bool) -> Option<(i64, TableRow)> {
+        let id = self.cell("id")?;
+        let row = TableRow {
+            keyspace_name: keyspace.to_owned(),
+            name: self.key(0),
+            id: TableId(id.value.try_into().ok()?).to_string(),
+            cdc: self.cell("cdc").map(|cell| cell.value == [1]),
+            flags: self.cell("flags").map(|cell| texts(cell.value)),
+            is_view,
+        };
+        Some((id.timestamp_us, row))
+    }
+
+    fn column_row(&self, keyspace: &str) -> Option<(i64, ColumnRow)> {
+        let type_name = self.cell("type")?;
+        let row = ColumnRow {
+            keyspace_name: keyspace.to_owned(),
+            table_name: self.key(0),
+            column_name: self.key(1),
+            type_name: text(type_name.value),
+            kind: Kind::parse(&text(self.cell("kind")?.value))?,
+            position: self.position(),
+            clustering_order: self.cell("clustering_order").map(|cell| text(cell.value)),
+        };
+        Some((type_name.timestamp_us, row))
+    }
+
+    fn dropped_column_row(&self, keyspace: &str) -> Option<(i64, DroppedColumnRow)> {
+        let type_name = self.cell("type")?;
+        let kind = self.cell("kind");
+        let row = DroppedColumnRow {
+            keyspace_name: keyspace.to_owned(),
+            table_name: self.key(0),
+            column_name: self.key(1),
+            type_name: text(type_name.value),
+            kind: kind.and_then(|cell| Kind::parse(&text(cell.value))),
+            dropped_time: i64::from_be_bytes(self.cell("dropped_time")?.value.try_into().ok()?),
+        };
+        Some((type_name.timestamp_us, row))
+    }
+
+    fn type_row(&self, keyspace: &str) -> Option<(i64, TypeRow)> {
+        let names = self.cell("field_names")?;
+        let row = TypeRow {
+            keyspace_name: keyspace.to_owned(),
+            type_name: self.key(0),
+            field_names: texts(names.value),
+            field_types: texts(self.cell("field_types")?.value),
+        };
+        let is_whole = row.field_names.len() == row.field_types.len();
+        is_whole.then_some((names.timestamp_us, row))
+    }
+
+    fn position(&self) -> i32 {
+        let position = self.cell("position").map(|cell| cell.value);
+        let position = position.and_then(|value| value.try_into().ok());
+        position.map_or(-1, i32::from_be_bytes)
+    }
+
+    fn key(&self, index: usize) -> String {
+        let value = self.row.clustering.get(index).copied().flatten();
+        text(value.unwrap_or_default())
+    }
+
+    /// The value of a column, if it has one.
+    fn cell(&self, name: &str) -> Option<&Cell<'_>> {
+        let mut cells = self.row.cells.iter();
+        cells.find(|cell| {
+            let column = self.table.columns.get(cell.column as usize);
+            let is_value = !matches!(cell.state, CellState::Tombstone(_));
+            is_value && column.is_some_and(|column| column.name == name)
+        })
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The elements of a frozen list or set of text (format notes §6.2); none of a damaged one.
+fn texts(bytes: &[u8]) -> Vec<String> {
+    let mut cursor = Cursor::new(bytes);
+    let mut read = || -> Result<Vec<String>> {
+        let number = |bytes: &[u8]| bytes.iter().fold(0, |n, byte| n << 8 | usize::from(*byte));
+        let count = number(cursor.bytes(4)?);
+        let mut texts = Vec::new();
+        for _ in 0..count {
+            let length = number(cursor.bytes(4)?);
+            texts.push(text(cursor.bytes(length)?));
+        }
+        Ok(texts)
+    };
+    read().unwrap_or_default()
+}

@@ -1,0 +1,210 @@
+//! A schema with its history as JSON, for the next start of a reader.
+
+use serde::{Deserialize, Serialize};
+
+use super::type_name::expression;
+use super::type_versions::TypeVersion;
+use super::{
+    Column, ColumnHistory, ColumnKind, Observed, Schema, SchemaError, Table, TableId, TableKind,
+    UserTypes, marshal_name, parse_type,
+};
+
+const REVERSED: &str = "org.apache.cassandra.db.marshal.ReversedType(";
+
+#[derive(Serialize, Deserialize)]
+struct StoredSchema {
+    tables: Vec<StoredTable>,
+    types: Vec<StoredType>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredTable {
+    id: String,
+    keyspace: String,
+    name: String,
+    is_view: bool,
+    cdc: bool,
+    counter: bool,
+    as_of_us: i64,
+    whole_us: i64,
+    partition_key: Vec<StoredColumn>,
+    clustering: Vec<StoredColumn>,
+    #[serde(rename = "static")]
+    static_columns: Vec<StoredColumn>,
+    regular: Vec<StoredColumn>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredColumn {
+    name: String,
+    /// Name of Cassandra's class: whole, user types with all their fields.
+    class: String,
+    dropped_at_us: Option<i64>,
+    seen_us: i64,
+    gone_us: i64,
+    drops_us: Vec<i64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredType {
+    keyspace: String,
+    name: String,
+    first_us: i64,
+    last_us: i64,
+    fields: Vec<(String, String)>,
+}
+
+impl Schema {
+    /// Everything that is known, as JSON for [`Schema::from_stored`].
+    pub fn to_stored(&self) -> String {
+        let mut tables: Vec<_> = self
+            .tables
+            .values()
+            .chain(self.fragments.values())
+            .collect();
+        tables.sort_by_key(|table| table.id);
+        let types = self
+            .types
+            .iter()
+            .map(|(keyspace, name, version)| StoredType {
+                keyspace: keyspace.to_owned(),
+                name: name.to_owned(),
+                first_us: version.first_us,
+                last_us: version.last_us,
+                fields: (version.fields.iter())
+                    .map(|(name, expression)| (name.clone(), expression.to_string()))
+                    .collect(),
+            });
+        let mut types: Vec<_> = types.collect();
+        types.sort_by(|a, b| {
+            let key = |t: &StoredType| (t.keyspace.clone(), t.name.clone(), t.last_us);
+            key(a).cmp(&key(b))
+        });
+        let stored = StoredSchema {
+            tables: tables
+                .into_iter()
+                .map(|table| StoredTable::of(table))
+                .collect(),
+            types,
+        };
+        // Texts and numbers are always JSON.
+        serde_json::to_string(&stored).unwrap_or_default()
+    }
+
+    /// Reads [`Schema::to_stored`].
+    ///
+    /// # Errors
+    /// [`SchemaError::Syntax`] for anything else.
+    pub fn from_stored(json: &[u8]) -> Result<Self, SchemaError> {
+        let stored: StoredSchema =
+            serde_json::from_slice(json).map_err(|error| SchemaError::Syntax {
+                line: error.line(),
+                what: error.to_string(),
+            })?;
+        let mut schema = Self::default();
+        for stored in stored.types {
+            let fields = stored
+                .fields
+                .into_iter()
+                .map(|(name, text)| Ok((name, expression(&text)?)));
+            let version = TypeVersion {
+                first_us: stored.first_us,
+                last_us: stored.last_us,
+                fields: fields.collect::<Result<_, SchemaError>>()?,
+            };
+            schema.types.add(&stored.keyspace, &stored.name, version);
+        }
+        for stored in &stored.tables {
+            schema.insert(&stored.table()?.into());
+        }
+        Ok(schema)
+    }
+}
+
+impl StoredTable {
+    fn of(table: &Table) -> Self {
+        let columns = |columns: &[Column]| columns.iter().map(StoredColumn::of).collect();
+        let of_kind = |kind: ColumnKind| {
+            let columns = table.columns.iter().filter(|column| column.kind == kind);
+            columns.map(StoredColumn::of).collect()
+        };
+        Self {
+            id: table.id.to_string(),
+            keyspace: table.keyspace.clone(),
+            name: table.name.clone(),
+            is_view: table.kind == TableKind::View,
+            cdc: table.cdc,
+            counter: table.counter,
+            as_of_us: table.observed.as_of_us,
+            whole_us: table.observed.whole_us,
+            partition_key: columns(&table.partition_key),
+            clustering: columns(&table.clustering),
+            static_columns: of_kind(ColumnKind::Static),
+            regular: of_kind(ColumnKind::Regular),
+        }
+    }
+
+    fn table(&self) -> Result<Table, SchemaError> {
+        let columns = |columns: &[StoredColumn], kind| {
+            let columns = columns.iter().map(|column| column.column(kind));
+            columns.collect::<Result<Vec<_>, _>>()
+        };
+        let mut others = columns(&self.regular, ColumnKind::Regular)?;
+        others.extend(columns(&self.static_columns, ColumnKind::Static)?);
+        let mut table = Table {
+            id: TableId::parse(&self.id).ok_or_else(|| SchemaError::Table {
+                keyspace: self.keyspace.clone(),
+                table: self.name.clone(),
+                what: "its id is not a UUID".to_owned(),
+            })?,
+            keyspace: self.keyspace.clone(),
+            name: self.name.clone(),
+            kind: if self.is_view {
+                TableKind::View
+            } else {
+                TableKind::Table
+            },
+            cdc: self.cdc,
+            counter: self.counter,
+            partition_key: columns(&self.partition_key, ColumnKind::PartitionKey)?,
+            clustering: columns(&self.clustering, ColumnKind::Clustering)?,
+            columns: others,
+            observed: Observed {
+                as_of_us: self.as_of_us,
+                whole_us: self.whole_us,
+            },
+        };
+        table.sort_columns();
+        Ok(table)
+    }
+}
+
+impl StoredColumn {
+    fn of(column: &Column) -> Self {
+        Self {
+            name: column.name.clone(),
+            class: marshal_name(&column.cql_type, column.multi_cell, column.reversed),
+            dropped_at_us: column.dropped_at_us,
+            seen_us: column.history.seen_us,
+            gone_us: column.history.gone_us,
+            drops_us: column.history.drops_us.clone(),
+        }
+    }
+
+    fn column(&self, kind: ColumnKind) -> Result<Column, SchemaError> {
+        let (cql_type, multi_cell) = parse_type(&self.class, "", &UserTypes::default())?;
+        Ok(Column {
+            name: self.name.clone(),
+            kind,
+            cql_type,
+            multi_cell,
+            reversed: self.class.starts_with(REVERSED),
+            dropped_at_us: self.dropped_at_us,
+            history: ColumnHistory {
+                seen_us: self.seen_us,
+                gone_us: self.gone_us,
+                drops_us: self.drops_us.clone(),
+            },
+        })
+    }
+}

@@ -1,0 +1,229 @@
+//! The same type as different feeders and times give it: user types grow, and a column that is
+//! dropped shows its user types as tuples (`AbstractType#expandUserTypes`).
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::type_expression::TypeExpression;
+use super::type_name::{UserTypeDeclaration, UserTypes};
+use crate::cql_type::{CqlType, UserType, UserTypeField};
+
+/// Definitions kept of one user type; more are growth long past.
+const KEPT_VERSIONS: usize = 16;
+
+/// Whether both are one type: fields of user types may be missing at the end, have other names, or
+/// stand in a tuple.
+pub(super) fn is_same(a: &CqlType, b: &CqlType) -> bool {
+    match (a, b) {
+        (CqlType::List(a), CqlType::List(b)) | (CqlType::Set(a), CqlType::Set(b)) => is_same(a, b),
+        (CqlType::Map(ka, va), CqlType::Map(kb, vb)) => is_same(ka, kb) && is_same(va, vb),
+        (CqlType::Vector(a, n), CqlType::Vector(b, m)) => n == m && is_same(a, b),
+        (CqlType::Tuple(a), CqlType::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
+        (CqlType::Udt(a), CqlType::Udt(b)) => {
+            let pairs = a.fields.iter().zip(&b.fields);
+            (&a.keyspace, &a.name) == (&b.keyspace, &b.name)
+                && pairs
+                    .into_iter()
+                    .all(|(a, b)| is_same(&a.cql_type, &b.cql_type))
+        }
+        (CqlType::Udt(user_type), CqlType::Tuple(fields))
+        | (CqlType::Tuple(fields), CqlType::Udt(user_type)) => {
+            let pairs = user_type.fields.iter().zip(fields);
+            pairs.into_iter().all(|(a, b)| is_same(&a.cql_type, b))
+        }
+        _ => a == b,
+    }
+}
+
+/// Of two forms of one type ([`is_same`]) the one that says more; field names are the newer ones.
+pub(super) fn joined(newer: &CqlType, older: &CqlType) -> CqlType {
+    let boxed = |newer: &CqlType, older: &CqlType| Box::new(joined(newer, older));
+    match (newer, older) {
+        (CqlType::List(a), CqlType::List(b)) => CqlType::List(boxed(a, b)),
+        (CqlType::Set(a), CqlType::Set(b)) => CqlType::Set(boxed(a, b)),
+        (CqlType::Map(ka, va), CqlType::Map(kb, vb)) => CqlType::Map(boxed(ka, kb), boxed(va, vb)),
+        (CqlType::Vector(a, n), CqlType::Vector(b, _)) => CqlType::Vector(boxed(a, b), *n),
+        (CqlType::Tuple(a), CqlType::Tuple(b)) => {
+            CqlType::Tuple(a.iter().zip(b).map(|(a, b)| joined(a, b)).collect())
+        }
+        (CqlType::Udt(a), CqlType::Udt(b)) => {
+            let (longer, is_newer) = if a.fields.len() >= b.fields.len() {
+                (a, true)
+            } else {
+                (b, false)
+            };
+            let other = if is_newer { b } else { a };
+            let fields = longer.fields.iter().enumerate().map(|(place, field)| {
+                let cql_type = match other.fields.get(place) {
+                    Some(other) if is_newer => joined(&field.cql_type, &other.cql_type),
+                    Some(other) => joined(&other.cql_type, &field.cql_type),
+                    None => field.cql_type.clone(),
+                };
+                UserTypeField {
+                    name: field.name.clone(),
+                    cql_type,
+                }
+            });
+            CqlType::Udt(Arc::new(UserType {
+                keyspace: longer.keyspace.clone(),
+                name: longer.name.clone(),
+                fields: fields.collect(),
+            }))
+        }
+        (CqlType::Tuple(fields), CqlType::Udt(user_type))
+            if user_type.fields.len() >= fields.len() =>
+        {
+            older.clone()
+        }
+        _ => newer.clone(),
+    }
+}
+
+/// One definition of a user type, and the first and the last time that it was seen; microseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TypeVersion {
+    pub first_us: i64,
+    pub last_us: i64,
+    pub fields: Vec<(String, TypeExpression)>,
+}
+
+/// Every definition of every user type that was seen, by keyspace and name; the one that was seen
+/// last stands last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TypeVersions {
+    versions: FxHashMap<(String, String), Vec<TypeVersion>>,
+}
+
+impl TypeVersions {
+    pub fn of(declarations: &[UserTypeDeclaration], seen_us: i64) -> Self {
+        let mut types = Self::default();
+        for declaration in declarations {
+            let version = TypeVersion {
+                first_us: seen_us,
+                last_us: seen_us,
+                fields: declaration.fields.clone(),
+            };
+            types.add(&declaration.keyspace, &declaration.name, version);
+        }
+        types
+    }
+
+    /// Every definition, with keyspace and name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &TypeVersion)> {
+        self.versions
+            .iter()
+            .flat_map(|((keyspace, name), versions)| {
+                let versions = versions.iter();
+                versions.map(move |version| (keyspace.as_str(), name.as_str(), version))
+            })
+    }
+
+    /// The same, seen at `seen_us`.
+    pub fn seen_at(mut self, seen_us: i64) -> Self {
+        for version in self.versions.values_mut().flatten() {
+            (version.first_us, version.last_us) = (seen_us, seen_us);
+        }
+        self
+    }
+
+    pub fn add(&mut self, keyspace: &str, name: &str, mut version: TypeVersion) {
+        for (_, expression) in &mut version.fields {
+            expression.forget_lines();
+        }
+        let key = (keyspace.to_owned(), name.to_owned());
+        let versions = self.versions.entry(key).or_default();
+        match versions.iter_mut().find(|v| v.fields == version.fields) {
+            Some(known) => {
+                known.first_us = known.first_us.min(version.first_us);
+                known.last_us = known.last_us.max(version.last_us);
+            }
+            None => versions.push(version),
+        }
+        versions.sort_by_key(|v| v.last_us);
+        if versions.len() > KEPT_VERSIONS {
+            versions.remove(0);
+        }
+    }
+
+    pub fn join(&mut self, other: &Self) {
+        for (keyspace, name, version) in other.iter() {
+            self.add(keyspace, name, version.clone());
+        }
+    }
+
+    /// Whether both have the same definitions in the same order, whenever they were seen.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.versions.len() == other.versions.len()
+            && self.versions.iter().all(|(key, versions)| {
+                let fields = |versions: &[TypeVersion]| -> Vec<_> {
+                    versions.iter().map(|v| v.fields.clone()).collect()
+                };
+                let others = other.versions.get(key);
+                others.is_some_and(|others| fields(others) == fields(versions))
+            })
+    }
+
+    /// The types of a keyspace as they were at a time: of each the definition that had been seen
+    /// last by then, else the first one. Types that cannot be resolved are left out.
+    pub fn at(&self, keyspace: &str, time_us: i64) -> UserTypes {
+        let versions = self.versions.iter().filter(|((k, _), _)| k == keyspace);
+        let declarations = versions.filter_map(|((keyspace, name), versions)| {
+            let by_then = versions.iter().filter(|v| v.first_us <= time_us);
+            let version = by_then
+                .max_by_key(|v| v.first_us)
+                .or_else(|| versions.iter().min_by_key(|v| v.first_us))?;
+            Some(declaration(keyspace, name, version))
+        });
+        UserTypes::resolve_what_can_be(declarations.collect())
+    }
+
+    /// Every definition of the types of a keyspace, the one that was seen last last, with the other
+    /// types in it as they were then.
+    pub fn definitions(&self, keyspace: &str) -> Vec<Arc<UserType>> {
+        let mut versions: Vec<_> = self.iter().filter(|(k, _, _)| *k == keyspace).collect();
+        versions.sort_by_key(|(_, _, version)| version.last_us);
+        let resolved = versions
+            .into_iter()
+            .filter_map(|(keyspace, name, version)| {
+                let types = self.at(keyspace, version.last_us);
+                types.resolve_one(&declaration(keyspace, name, version))
+            });
+        resolved.collect()
+    }
+}
+
+fn declaration(keyspace: &str, name: &str, version: &TypeVersion) -> UserTypeDeclaration {
+    UserTypeDeclaration {
+        keyspace: keyspace.to_owned(),
+        name: name.to_owned(),
+        fields: version.fields.clone(),
+    }
+}
+
+/// A type with its user types as grown as `definitions` (oldest first) say.
+pub(super) fn grown(cql_type: &CqlType, definitions: &[Arc<UserType>]) -> CqlType {
+    let boxed = |inner: &CqlType| Box::new(grown(inner, definitions));
+    match cql_type {
+        CqlType::List(element) => CqlType::List(boxed(element)),
+        CqlType::Set(element) => CqlType::Set(boxed(element)),
+        CqlType::Map(key, value) => CqlType::Map(boxed(key), boxed(value)),
+        CqlType::Vector(element, dimension) => CqlType::Vector(boxed(element), *dimension),
+        CqlType::Tuple(fields) => {
+            CqlType::Tuple(fields.iter().map(|f| grown(f, definitions)).collect())
+        }
+        CqlType::Udt(_) => {
+            let mut known = cql_type.clone();
+            for definition in definitions {
+                let definition = CqlType::Udt(Arc::clone(definition));
+                if is_same(&definition, &known) {
+                    known = joined(&definition, &known);
+                }
+            }
+            known
+        }
+        _ => cql_type.clone(),
+    }
+}

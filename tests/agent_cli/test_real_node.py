@@ -123,7 +123,8 @@ def test_a_kept_schema_does_not_hide_wrong_credentials(node: CassandraNode, site
     """An operator changes the password in the file by mistake and restarts the agent, which has
     the schema of its last run."""
     link = connection(node)
-    eventually(NodeSchema(link, SchemaHistory(site.offsets)).fetch, RefusedError, UnavailableError)
+    known = eventually(NodeSchema(link).fetch, RefusedError, UnavailableError)
+    SchemaHistory(site.offsets).save(known)
     link.close()
     done = agent("--config", configuration(node, site, "wrong"))
     assert done.exit_code == 4

@@ -154,7 +154,7 @@ fn events(
             .map_err(|error| error.to_string())?;
         mutations += batch.mutations;
         match batch.stop {
-            Stop::Full => {}
+            Stop::Full | Stop::Schema => {}
             Stop::End => return Ok((mutations, length)),
             Stop::Blocked => return Err(format!("{:?}", batch.blocked)),
         }

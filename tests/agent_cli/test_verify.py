@@ -142,7 +142,7 @@ def test_an_index_that_claims_more_than_is_there(site: Site) -> None:
 def test_recordings_are_clean_and_counted() -> None:
     """Every recording that can be read; the records of the dump are among those counted."""
     for scenario in scenarios():
-        if not scenario.readable():
+        if "encrypted" in scenario.folder.name:
             continue
         positions = {(line["segment"], line["pos"]) for line in scenario.expected()}
         for segment in find_segments([path for path, _ in scenario.segments()]):

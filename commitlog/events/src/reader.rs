@@ -221,7 +221,7 @@ impl EventReader {
         record: &Record<'b>,
         writing: &mut Writing<'_, '_, 'b>,
     ) -> Result<(), Refusal> {
-        let start = self.decoder.head(record.payload, context.version)?;
+        let start = self.decoder.head(record.payload, writing.context.version)?;
         // Most records of a busy node are of tables that nobody asked for: their first bytes say
         // so. Several updates have to be read to find the second one.
         match self.publisher.disposition(start.first_table) {

@@ -338,6 +338,16 @@ class SegmentReader:
         """What the last record of the last `dump` changes; go on with a schema that knows it."""
     def scan(self, schema: Schema, *, limit: int | None = None, complete: bool = True) -> Scan:
         """Visits every cell to the end and makes nothing. Releases the GIL."""
+    def structure(
+        self,
+        schema: Schema | None = None,
+        *,
+        limit: int | None = None,
+        complete: bool = True,
+        max_bytes: int = 1 << 20,
+    ) -> bytes:
+        """Next lines of the structure (docs/dump-format.md); b"" behind the end. The schema of the
+        first call holds. Releases the GIL."""
     def verify(
         self, *, limit: int | None = None, complete: bool = True, max_bytes: int = 64 << 20
     ) -> Verification:

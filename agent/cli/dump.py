@@ -1,4 +1,4 @@
-"""`agent dump`: what is in segments, as events or as the canonical dump, one line of JSON each."""
+"""`agent dump`: what is in segments: events, the canonical dump, or the structure."""
 
 import os
 import sys
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agent.cli.segments import SegmentFile, find_segments
+from agent.cli.structure import write_structure
 from commitlog import (
     CommitLogError,
     CounterHistory,
@@ -51,11 +52,17 @@ class Findings:
 @click.option(
     "--schema",
     "schema_path",
-    required=True,
     type=click.Path(path_type=Path),
-    help="What DESCRIBE SCHEMA WITH INTERNALS prints.",
+    help="What DESCRIBE SCHEMA WITH INTERNALS prints; --structure and --tree go without too.",
 )
-@click.option("--mutations", is_flag=True, help="The canonical dump instead of events.")
+@click.option("--mutations", "form", flag_value="mutations", help="The canonical dump.")
+@click.option(
+    "--structure",
+    "form",
+    flag_value="structure",
+    help="Header, sections, records, gaps, and what mutations consist of, with their places.",
+)
+@click.option("--tree", "form", flag_value="tree", help="The same for people.")
 @click.option("--idx-limit", is_flag=True, help="Read no further than the _cdc.idx beside it says.")
 @click.option(
     "--table", "tables", multiple=True, help="Only keyspace.table matching this; repeatable."
@@ -71,8 +78,8 @@ class Findings:
 @click.option("--cells/--no-cells", default=True, help="With or without the `cells` member.")
 def dump(
     paths: Sequence[Path],
-    schema_path: Path,
-    mutations: bool,
+    schema_path: Path | None,
+    form: str | None,
     idx_limit: bool,
     tables: Sequence[str],
     topic_prefix: str,
@@ -82,15 +89,17 @@ def dump(
 ) -> None:
     """Print the content of SEGMENT… (files or folders, .log or .log.gz) as one line of JSON each.
 
-    Events of all tables, also those without cdc; with --mutations the form of docs/dump-format.md.
+    Events of all tables, also those without cdc; other forms are those of docs/dump-format.md.
     Problems go to stderr with segment and position, and make the exit code 1.
     """
-    schema = read_schema(schema_path)
+    if schema_path is None and form not in ("structure", "tree"):
+        raise click.UsageError("--schema is missing: only --structure and --tree go without.")
+    schema = None if schema_path is None else read_schema(schema_path)
     segments = find_segments(paths)
-    if mutations and tables:
-        raise click.UsageError("--table chooses events; the canonical dump is always whole.")
+    if form is not None and tables:
+        raise click.UsageError(f"--table chooses events; with --{form} all is shown.")
     event_format = None
-    if not mutations:
+    if form is None:
         event_format = EventFormat(
             topic_prefix=topic_prefix,
             cluster="dump",
@@ -107,7 +116,7 @@ def dump(
         with _progress(segments) as advance:
             for segment in segments:
                 schema = dump_segment(
-                    segment, schema, event_format, output, findings, idx_limit=idx_limit
+                    segment, schema, form, event_format, output, findings, idx_limit=idx_limit
                 )
                 advance(segment)
         output.flush()
@@ -135,15 +144,16 @@ def read_schema(path: Path) -> Schema:
 
 def dump_segment(
     segment: SegmentFile,
-    schema: Schema,
+    schema: Schema | None,
+    form: str | None,
     event_format: EventFormat | None,
     output: BinaryIO,
     findings: Findings,
     *,
     idx_limit: bool,
-) -> Schema:
-    """Writes one segment: events, or without an event format the canonical dump. Gives the schema
-    with what the segment itself says of it."""
+) -> Schema | None:
+    """Writes one segment in a form; None: events. Gives the schema with what the segment itself
+    says of it."""
     limit: int | None = None
     complete = True
     if idx_limit:
@@ -154,6 +164,10 @@ def dump_segment(
     try:
         with segment.unpacked() as path:
             reader = SegmentReader(str(path), name=segment.name.log)
+            if schema is None or form in ("structure", "tree"):
+                target = None if form == "tree" else output
+                write_structure(reader, schema, limit, complete, target, findings.report)
+                return schema
             if event_format is None:
                 return _write_mutations(reader, schema, limit, complete, output, findings)
             return _write_events(reader, schema, event_format, limit, complete, output, findings)

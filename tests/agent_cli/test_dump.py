@@ -133,3 +133,48 @@ def test_a_reader_that_has_seen_enough_is_no_fault(site: Site) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         process.wait(timeout=60)
+
+
+def test_the_structure_needs_no_schema(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, [[payload(1), payload(2)], []])
+    bare = agent("dump", path, "--structure")
+    assert (bare.exit_code, bare.errors) == (0, "")
+    lines = [json.loads(line) for line in bare.output.splitlines()]
+    assert [line["t"] for line in lines] == [
+        *("header", "section", "record", "record", "section", "end")
+    ]
+    whole = agent("dump", path, "--structure", "--schema", site.schema)
+    (update,) = json.loads(whole.output.splitlines()[2])["mutation"]["tree"]
+    assert (update["keyspace"], update["table"]) == ("ks", "t")
+    assert update["items"][0]["cells"][0]["value"] == "x"
+    for arguments in ((), ("--mutations",)):
+        done = agent("dump", path, *arguments)
+        assert done.exit_code == 2
+        assert "--schema" in done.errors
+
+
+def test_a_tree_for_people(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, table_id=OTHER_ID)]])
+    done = agent("dump", path, "--tree", "--schema", site.schema)
+    assert done.exit_code == 0
+    assert "1 mutations are shown in part" in done.errors
+    text = done.output
+    assert text.startswith(f"{path.name}: version 7, id 1, plain")
+    for words in ("ks.t", 'k = "a"', "row c = 1, inserted 2015-09-22", 'v = "a"', "section 0"):
+        assert words in text
+    assert f"table {OTHER_ID} is not in the schema" in text
+    assert "2 records, 0 gaps" in text
+
+
+def test_the_structure_shows_damage_in_its_place(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, [[payload(1), payload(2, b"damaged"), payload(3)]])
+    path.write_bytes(path.read_bytes().replace(b"damaged", b"DAMAGED"))
+    done = agent("dump", path, "--structure")
+    assert done.exit_code == 1
+    assert done.errors.startswith(f"{path.name}: positions ")
+    kinds = [json.loads(line)["t"] for line in done.output.splitlines()]
+    assert kinds == ["header", "section", "record", "record", "gap", "record", "end"]
+    tree = agent("dump", path, "--tree")
+    assert tree.exit_code == 1
+    assert "checksum bad" in tree.output
+    assert "gap: " in tree.output

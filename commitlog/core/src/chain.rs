@@ -192,7 +192,14 @@ impl<S: Source> SegmentReader<S> {
         Ok(Some(Gap::new(section.marker, Some(end), cause)))
     }
 
-    pub(crate) fn is_plain(&self) -> bool {
+    /// Whether the checksum of a section's marker is good.
+    pub fn marker_is_good(&self, section: &Section) -> Result<bool, SegmentError> {
+        let marker = self.read_marker(section.marker_physical)?;
+        Ok(self.checksum.matches(section.marker_physical, &marker))
+    }
+
+    /// Whether the segment is stored without blocks, so that logical positions are physical ones.
+    pub fn is_plain(&self) -> bool {
         matches!(self.framing, Framing::Plain)
     }
 

@@ -35,4 +35,5 @@ pub mod schema;
 pub mod segment;
 mod times;
 mod unfiltered;
+pub mod update_head;
 pub mod verify;

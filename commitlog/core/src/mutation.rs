@@ -21,7 +21,7 @@ use crate::schema::{ColumnKind, Schema, Table, TableId};
 use crate::times::Times;
 use crate::unfiltered::{self, row_flag};
 
-mod update_flag {
+pub(crate) mod update_flag {
     pub const IS_EMPTY: u8 = 0x01;
     pub const HAS_PARTITION_DELETION: u8 = 0x04;
     pub const HAS_STATIC_ROW: u8 = 0x08;
@@ -192,7 +192,7 @@ impl<'p> MutationReader<'_, 'p> {
     }
 
     /// What is not read yet.
-    pub(crate) fn rest(&self) -> &'p [u8] {
+    pub fn rest(&self) -> &'p [u8] {
         self.cursor.rest()
     }
 

@@ -40,6 +40,9 @@ use crate::framing::{Framing, Keys};
 use crate::marker::MarkerChecksum;
 use crate::record::{Found, OVERHEAD, Records, inspect};
 
+/// Bytes of a marker in front of its section.
+pub const MARKER_BYTES: u64 = crate::marker::MARKER_LENGTH;
+
 /// What is read of a plain section at once; more only for a larger record. Few enough to stay in
 /// a core's own cache until they are decoded.
 const CHUNK_BYTES: u64 = 256 << 10;
@@ -115,6 +118,8 @@ pub enum Step {
     Records,
     /// Damage was passed over.
     Gap(Gap),
+    /// So was a record whose size is good and whose payload is not.
+    BadRecord(Gap),
     /// The section is used up; its last `unwritten` bytes are zeros that no record was written to.
     SectionEnd { unwritten: u64 },
     /// A section before the position that the reader was opened at.
@@ -271,7 +276,7 @@ impl<S: Source> SegmentReader<S> {
         loop {
             match self.step(limit, complete)? {
                 Step::Records => return Ok(Fill::Records),
-                Step::Gap(gap) => return Ok(Fill::Gap(gap)),
+                Step::Gap(gap) | Step::BadRecord(gap) => return Ok(Fill::Gap(gap)),
                 Step::End => return Ok(Fill::End),
                 Step::Section | Step::SectionEnd { .. } | Step::Skipped => {}
             }
@@ -316,7 +321,7 @@ impl<S: Source> SegmentReader<S> {
                 let end = start + (payload.len() + OVERHEAD) as u64;
                 self.position = end;
                 let cause = "the checksum of a record does not match";
-                return Ok(Step::Gap(Gap::new(start, Some(end), cause)));
+                return Ok(Step::BadRecord(Gap::new(start, Some(end), cause)));
             }
             Found::Zero => {
                 if section.claimed_end.is_none() && self.rest_is_zero(section)? {

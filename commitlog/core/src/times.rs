@@ -6,8 +6,8 @@ use crate::error::{DecodeError, Result};
 use crate::row::{Deletion, LocalDeletionTime};
 
 /// Bases of the bases: 2015-09-22T00:00:00Z.
-const TIMESTAMP_EPOCH_US: i64 = 1_442_880_000_000_000;
-const DELETION_TIME_EPOCH_S: u32 = 1_442_880_000;
+pub(crate) const TIMESTAMP_EPOCH_US: i64 = 1_442_880_000_000_000;
+pub(crate) const DELETION_TIME_EPOCH_S: u32 = 1_442_880_000;
 
 /// Bases of one update's delta-coded times.
 #[derive(Debug, Clone, Copy)]

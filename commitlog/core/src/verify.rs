@@ -48,7 +48,7 @@ impl Verification {
                     }
                     segment.consume(end);
                 }
-                Step::Gap(gap) => self.gaps.push(gap),
+                Step::Gap(gap) | Step::BadRecord(gap) => self.gaps.push(gap),
                 Step::SectionEnd { unwritten } => self.unwritten_bytes += unwritten,
                 Step::Section | Step::Skipped => {}
                 Step::End => self.tail = Some(segment.tail()?),

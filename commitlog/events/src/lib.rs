@@ -2,7 +2,7 @@
 //!
 //! [`reader::EventReader`] goes through a segment and fills [`batch::EventBatch`]es; `publisher`
 //! decides what is published and in which order, `encoder` writes Debezium's envelope, `cells` the
-//! member that an exact merge needs, `counters` the shards of counters, and `identity` the event id. What the bytes look like is in
+//! member that an exact merge needs, `counters` the shards of counters, and `identity` the event id; [`structure`] shows what a segment consists of. What the bytes look like is in
 //! `docs/event-format.md`.
 
 pub mod batch;
@@ -18,4 +18,5 @@ mod plan;
 mod publisher;
 pub mod reader;
 mod refusal;
+pub mod structure;
 pub mod value;

@@ -19,6 +19,7 @@ use commitlog_core::verify;
 use commitlog_events::batch;
 use commitlog_events::counters;
 use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
+use commitlog_events::structure::StructureWriter;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
@@ -80,6 +81,7 @@ struct State {
     changes: Vec<SchemaChange>,
     blocked: Option<batch::Blocked>,
     verification: verify::Verification,
+    structure: Option<StructureWriter>,
     gaps: Vec<segment::Gap>,
     skipped: HashMap<&'static str, u64>,
 }
@@ -274,6 +276,7 @@ impl SegmentReader {
                 changes: Vec::new(),
                 blocked: None,
                 verification: verify::Verification::default(),
+                structure: None,
                 gaps: Vec::new(),
                 skipped: HashMap::new(),
             }),
@@ -415,6 +418,29 @@ impl SegmentReader {
             payload_bytes: scan.payload_bytes,
             checksum: scan.checksum,
         })
+    }
+
+    #[pyo3(signature = (schema = None, *, limit = None, complete = true, max_bytes = 1 << 20))]
+    fn structure<'py>(
+        &self,
+        py: Python<'py>,
+        schema: Option<&Schema>,
+        limit: Option<u64>,
+        complete: bool,
+        max_bytes: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let schema = schema.map(|schema| Arc::clone(&schema.0));
+        let lines = py
+            .detach(|| {
+                self.with_state(|state| {
+                    let writer = &mut state.structure;
+                    let writer = writer
+                        .get_or_insert_with(|| StructureWriter::new(schema.unwrap_or_default()));
+                    writer.write(&mut state.segment, limit, complete, max_bytes)
+                })
+            })
+            .map_err(from_segment_error)?;
+        Ok(PyBytes::new(py, &lines))
     }
 
     #[pyo3(signature = (*, limit = None, complete = true, max_bytes = 64 << 20))]

@@ -1,4 +1,4 @@
-//! What a segment consists of, whatever its payloads say: `Verification`.
+//! What a check of a segment says: `Verification`.
 
 use commitlog_core::segment::{SegmentReader, Source};
 use commitlog_core::verify;

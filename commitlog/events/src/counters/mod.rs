@@ -119,33 +119,56 @@ fn half(hasher: &blake3::Hasher) -> [u8; 16] {
     half
 }
 
+/// The shards of a context; null for what is none.
+pub(crate) fn shards_json(context: &[u8]) -> serde_json::Value {
+    let shards = read_shards(context).ok().map(|shards| {
+        let shards = shards.into_iter().map(|shard| {
+            let mut out = Vec::new();
+            write_shard(
+                &mut out,
+                &ShardNews {
+                    shard,
+                    growth: None,
+                },
+            );
+            serde_json::from_slice(&out).unwrap_or_default()
+        });
+        serde_json::Value::Array(shards.collect())
+    });
+    shards.unwrap_or_default()
+}
+
 /// Appends `{"value":null,…,"shards":[…]}`. The value is null because no shard is the counter's.
 pub fn write_shards(out: &mut Vec<u8>, shards: &[ShardNews]) {
     out.extend_from_slice(b"{\"value\":null,\"deletion_ts\":null,\"set\":true,\"shards\":[");
-    for (index, ShardNews { shard, growth }) in shards.iter().enumerate() {
+    for (index, shard) in shards.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(b"{\"id\":\"");
-        write_uuid(out, &shard.counter_id);
-        out.extend_from_slice(b"\",\"clock\":");
-        write_number(out, shard.clock);
-        out.extend_from_slice(b",\"count\":");
-        write_number(out, shard.count);
-        match shard.kind {
-            ShardKind::Global => {}
-            ShardKind::Local => out.extend_from_slice(b",\"kind\":\"local\""),
-            ShardKind::Remote => out.extend_from_slice(b",\"kind\":\"remote\""),
-        }
-        if let Some(growth) = growth {
-            out.extend_from_slice(b",\"delta\":");
-            write_number(out, growth.delta);
-            out.extend_from_slice(b",\"since\":");
-            write_number(out, growth.since);
-        }
-        out.push(b'}');
+        write_shard(out, shard);
     }
     out.extend_from_slice(b"]}");
+}
+
+fn write_shard(out: &mut Vec<u8>, ShardNews { shard, growth }: &ShardNews) {
+    out.extend_from_slice(b"{\"id\":\"");
+    write_uuid(out, &shard.counter_id);
+    out.extend_from_slice(b"\",\"clock\":");
+    write_number(out, shard.clock);
+    out.extend_from_slice(b",\"count\":");
+    write_number(out, shard.count);
+    match shard.kind {
+        ShardKind::Global => {}
+        ShardKind::Local => out.extend_from_slice(b",\"kind\":\"local\""),
+        ShardKind::Remote => out.extend_from_slice(b",\"kind\":\"remote\""),
+    }
+    if let Some(growth) = growth {
+        out.extend_from_slice(b",\"delta\":");
+        write_number(out, growth.delta);
+        out.extend_from_slice(b",\"since\":");
+        write_number(out, growth.since);
+    }
+    out.push(b'}');
 }
 
 fn write_number(out: &mut Vec<u8>, number: i64) {

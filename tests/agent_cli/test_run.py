@@ -1,11 +1,13 @@
 """`agent run` as a process: from segments to a file, and to its end."""
 
+import gzip
 import json
 from collections.abc import Mapping
 
 from examples.agent_process import AgentProcess
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+from tests.record.plan import FIXTURES
 
 DEADLINE_S = 120.0
 
@@ -37,6 +39,34 @@ def test_segments_become_events_and_leave(site: Site) -> None:
     shown = agent("offsets", "show", "--json", "--config", site.configuration()).output
     assert set(json.loads(shown)["segments"].values()) == {"COMPLETED"}
     assert json.loads(shown)["node_id"] == "node-1"
+
+
+def test_counters_are_published_when_that_is_asked_for(site: Site) -> None:
+    """What a leader's shard grew by is known from one segment to the next."""
+    recording = FIXTURES / "5.0" / "counter-shards" / "node1"
+    site.schema.write_text((recording / "schema.cql").read_text())
+    (packed,) = recording.glob("*.log.gz")
+    segment = gzip.decompress(packed.read_bytes())
+    for changes, is_published in (({}, False), ({"counter.events": "shards"}, True)):
+        path = site.cdc_raw / packed.stem
+        path.write_bytes(segment)
+        path.with_name(f"{path.stem}_cdc.idx").write_text(f"{len(segment)}\nCOMPLETED\n")
+        offsets = site.folder / f"offsets-{is_published}"
+        offsets.mkdir()
+        # The table that fills the recording's segments is in no schema.
+        settings = {"segment.hold.max.ms": "0", "offset.backing.store.dir": str(offsets)}
+        with running(site, {**changes, **settings}) as process:
+            process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+            assert process.stop() == 0
+        lines = site.events.read_bytes().splitlines() if site.events.exists() else []
+        shards = [
+            shard
+            for line in lines
+            for column in json.loads(line)["value"]["after"].values()
+            for shard in (column or {}).get("shards", ())
+        ]
+        assert bool(shards) == is_published
+    assert any("delta" in shard for shard in shards)
 
 
 def test_a_restart_repeats_nothing_that_was_acknowledged(site: Site) -> None:

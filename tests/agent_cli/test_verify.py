@@ -15,7 +15,7 @@ from agent.cli.segments import find_segments
 from agent.cli.verify import check
 from tests.agent_cli.command import AGENT, agent
 from tests.agent_cli.site import Site, payload, write_segment
-from tests.reference.recordings import KEYSTORE, scenarios
+from tests.reference.recordings import KEYSTORE, OWN, scenarios
 
 SECTIONS = [[payload(1), payload(2)], [], [payload(3, bytes(500))]]
 
@@ -152,6 +152,18 @@ def test_recordings_are_clean_and_counted() -> None:
             lines = [pos for name, pos in positions if name == segment.name.log]
             assert report.seen.records >= len(lines)
             assert report.seen.position >= max(lines, default=0)
+
+
+def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
+    copies = sorted(OWN.glob("*/live*/snap-*/CommitLog-*.log.gz"))
+    assert copies
+    for segment in find_segments(copies):
+        report = check(segment, lambda _: None)
+        assert report.seen is not None
+        if segment.idx().offset is not None:
+            assert report.state == "live"
+            assert report.seen.position >= (segment.idx().offset or 0)
+        assert report.gaps == (), segment.path
 
 
 def test_a_packed_segment(site: Site) -> None:

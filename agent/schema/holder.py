@@ -50,6 +50,7 @@ class SchemaHolder:
         self._fetches = 0
         self._is_fetching = False
         self._is_wanted = True
+        self._wanted_for = ""
         self._is_stopping = False
         self._last_fetch_s: float | None = None
         self._thread = threading.Thread(target=self._run, name="schema", daemon=True)
@@ -131,7 +132,9 @@ class SchemaHolder:
         before. True when there is a newer schema than the one that `current` gave last.
         """
         with self._changed:
-            if not self._is_wanted:
+            if reason != self._wanted_for:
+                # Whoever waits asks every second.
+                self._wanted_for = reason
                 logger.info("the schema is read out of turn", extra=fields(reason=reason))
             self._is_wanted = True
             self._changed.notify_all()

@@ -126,6 +126,16 @@ def test_misses_do_not_become_a_storm() -> None:
         assert feeder.fetched <= 5
 
 
+def test_who_asks_again_and_again_is_heard_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A segment that waits for a table asks every second, for ten minutes."""
+    caplog.set_level("INFO")
+    with started(SteeredFeeder(schema_of("a")), interval_ms=1) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        for reason in ("table x is not known", "table x is not known", "table y is not known"):
+            holder.refresh(reason)
+    assert caplog.messages.count("the schema is read out of turn") == 2
+
+
 def test_a_node_that_is_away_is_waited_for_and_said() -> None:
     feeder = SteeredFeeder(UnavailableError("Cassandra at x does not answer."))
     with started(feeder, interval_ms=1) as holder:

@@ -5,6 +5,7 @@ import math
 import time
 
 from agent.config import OFFSET_FILE, AgentConfig
+from agent.keystore import KeySource
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import ERROR, Quarantine
@@ -125,7 +126,9 @@ class AgentService:
                 hold_max_ms=properties.hold_max_ms,
             ),
             open_reader=open_with(
-                event_format, CounterHistory(properties.counter_history_max_bytes)
+                event_format,
+                CounterHistory(properties.counter_history_max_bytes),
+                KeySource(config.keystore),
             ),
             schema=self._holder,
             sink=self._sink,

@@ -26,6 +26,10 @@ class SegmentKeyError(CommitLogError):
     """The key of an encrypted segment is missing or another one; the message names the segment and
     the alias. Nothing of the segment is read; with the right key all of it is."""
 
+    def __init__(self, message: str, alias: str) -> None:
+        super().__init__(message)
+        self.alias = alias
+
 
 class SchemaError(CommitLogError):
     """A schema text or schema rows cannot be understood; the message names the line."""

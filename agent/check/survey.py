@@ -8,6 +8,7 @@ from pathlib import Path
 from agent.check.broker import check_broker
 from agent.check.directories import check_directories
 from agent.check.finding import Finding, fault, ok, warning
+from agent.check.keys import check_keys
 from agent.check.node import (
     check_agreement,
     check_answer,
@@ -55,6 +56,7 @@ def run_checks(config: AgentConfig) -> Iterator[Finding]:
             "Set cassandra.config.",
         )
     yield from check_directories(config, seen.settings)
+    yield from check_keys(config)
     topics: list[str] = []
     if seen.schema is not None:
         captured = _captured(seen.schema, counters=False)

@@ -13,8 +13,10 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from agent.cli.keystore import keystore_options
 from agent.cli.segments import SegmentFile, find_segments
 from agent.cli.structure import write_structure
+from agent.keystore import KeySource, advised, open_segment
 from commitlog import (
     CommitLogError,
     CounterHistory,
@@ -76,6 +78,7 @@ class Findings:
     help="What becomes of counter tables, as property counter.events says it.",
 )
 @click.option("--cells/--no-cells", default=True, help="With or without the `cells` member.")
+@keystore_options
 def dump(
     paths: Sequence[Path],
     schema_path: Path | None,
@@ -86,6 +89,7 @@ def dump(
     op_style: str,
     counter_events: str,
     cells: bool,
+    keystore: KeySource,
 ) -> None:
     """Print the content of SEGMENT… (files or folders, .log or .log.gz) as one line of JSON each.
 
@@ -116,7 +120,14 @@ def dump(
         with _progress(segments) as advance:
             for segment in segments:
                 schema = dump_segment(
-                    segment, schema, form, event_format, output, findings, idx_limit=idx_limit
+                    segment,
+                    schema,
+                    form,
+                    event_format,
+                    output,
+                    findings,
+                    keystore,
+                    idx_limit=idx_limit,
                 )
                 advance(segment)
         output.flush()
@@ -149,6 +160,7 @@ def dump_segment(
     event_format: EventFormat | None,
     output: BinaryIO,
     findings: Findings,
+    keystore: KeySource,
     *,
     idx_limit: bool,
 ) -> Schema | None:
@@ -162,8 +174,8 @@ def dump_segment(
             # Without news nothing of the segment is known to be durable.
             limit, complete = idx.offset or 0, False
     try:
-        with segment.unpacked() as path:
-            reader = SegmentReader(str(path), name=segment.name.log)
+        with segment.unpacked() as path, advised(keystore):
+            reader = open_segment(path, segment.name.log, keystore)
             if schema is None or form in ("structure", "tree"):
                 target = None if form == "tree" else output
                 write_structure(reader, schema, limit, complete, target, findings.report)

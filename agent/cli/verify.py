@@ -15,12 +15,13 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from agent.cdc_raw import Idx
+from agent.cli.keystore import keystore_options
 from agent.cli.segments import SegmentFile, find_segments
+from agent.keystore import KeySource, advised, open_segment
 from commitlog import (
     CommitLogError,
     CorruptSegmentError,
     Descriptor,
-    SegmentReader,
     Verification,
     read_descriptor,
 )
@@ -81,7 +82,8 @@ class Report:
     "segment has an offset and no COMPLETED.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each segment.")
-def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool) -> None:
+@keystore_options
+def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool, keystore: KeySource) -> None:
     """Check every checksum of SEGMENT… (files or folders, .log or .log.gz): header, markers, sizes
     and payloads of records; of compressed and encrypted ones every block.
 
@@ -94,7 +96,7 @@ def verify(paths: Sequence[Path], is_live: bool | None, as_json: bool) -> None:
     reports: list[Report] = []
     with _progress(segments) as advance:
         for segment in segments:
-            report = check(segment, advance, is_live=is_live)
+            report = check(segment, advance, keystore, is_live=is_live)
             reports.append(report)
             if as_json:
                 sys.stdout.buffer.write(orjson.dumps(document(report)) + b"\n")
@@ -113,7 +115,11 @@ def exit_code(reports: Sequence[Report]) -> int:
 
 
 def check(
-    segment: SegmentFile, advance: Callable[[int], None], *, is_live: bool | None = None
+    segment: SegmentFile,
+    advance: Callable[[int], None],
+    keystore: KeySource,
+    *,
+    is_live: bool | None = None,
 ) -> Report:
     """Reads one segment to its end; `advance` is told bytes. Raises OSError."""
     # The index first: what it says was on disk before the segment is looked at.
@@ -126,11 +132,12 @@ def check(
         descriptor = None
         try:
             descriptor = read_descriptor(str(path), name=segment.name.log)
-            reader = SegmentReader(str(path), name=segment.name.log)
+            reader = open_segment(path, segment.name.log, keystore)
             position = 0
-            while not (seen := reader.verify(complete=not is_live, max_bytes=_STEP_BYTES)).done:
-                advance(min(seen.position, file_bytes) - position)
-                position = min(seen.position, file_bytes)
+            with advised(keystore):
+                while not (seen := reader.verify(complete=not is_live, max_bytes=_STEP_BYTES)).done:
+                    advance(min(seen.position, file_bytes) - position)
+                    position = min(seen.position, file_bytes)
         except CommitLogError as error:
             # Nobody has synced a live segment whose header is cut short.
             status: Status = "unreadable" if isinstance(error, CorruptSegmentError) else "unchecked"

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config import debezium
+from agent.config.keystore import keystore_settings
 from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
+from agent.keystore import KeystoreSettings
 from agent.transfer import TransferName
 from sidecar.errors import ConfigError
 from sidecar.properties import Loaded, command_line_settings, load
@@ -40,6 +42,12 @@ class AgentConfig:
         if self.properties.cluster_name is not None:
             return self.properties.cluster_name
         return self.node_settings.cluster_name if self.node_settings is not None else None
+
+    @property
+    def keystore(self) -> KeystoreSettings | None:
+        """Where the keys of encrypted segments are."""
+        node = self.node_settings.keystore if self.node_settings is not None else None
+        return keystore_settings(self.properties, node)
 
     @property
     def transfer_name(self) -> TransferName:
@@ -111,6 +119,8 @@ def _contradictions(properties: AgentProperties) -> Iterator[str]:
         yield "`cassandra.config` or `cdc.raw.directory` must be set: one says where `cdc_raw` is."
     if (properties.cassandra_username is None) != (properties.cassandra_password is None):
         yield "`cassandra.username` and `cassandra.password` must be set together."
+    if properties.keystore_path is not None and not properties.keystore_path.is_absolute():
+        yield "`commit.log.keystore.path` must be an absolute path."
     yield from _schemas_wanted("key", properties.key_converter, properties.key_converter_settings)
     yield from _schemas_wanted(
         "value", properties.value_converter, properties.value_converter_settings

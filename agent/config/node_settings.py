@@ -14,6 +14,8 @@ from typing import Any
 
 import yaml
 
+from agent.config.keystore import node_keystore
+from agent.keystore import KeystoreSettings
 from sidecar.errors import ConfigError
 
 _MIB = 1 << 20
@@ -58,6 +60,8 @@ class NodeSettings:
     commitlog_sync_period_ms: float | None
     rpc_address: str | None
     native_transport_port: int
+    keystore: KeystoreSettings | None = None
+    """Of encrypted segments; only a `cassandra.yaml` tells."""
 
 
 def read_cassandra_yaml(path: Path) -> NodeSettings:
@@ -115,6 +119,7 @@ class _Reader:
             commitlog_sync_period_ms=self._sync_period_ms(sync),
             rpc_address=self._rpc_address(),
             native_transport_port=self._port("native_transport_port", 9042),
+            keystore=node_keystore(self._source.removeprefix("cassandra.config: "), self._document),
         )
 
     def _fault(self, key: str, value: object, wanted: str) -> ConfigError:

@@ -16,6 +16,7 @@ from sidecar.properties import (
     LowerCase,
     Milliseconds,
     Properties,
+    UpperCase,
     prop,
 )
 
@@ -98,7 +99,7 @@ class NodeProperties(Properties):
         "cassandra.config",
         default=None,
         doc="The node's `cassandra.yaml`. Read: directories, `cdc_total_space`, "
-        "`commitlog_sync_period`, cluster name, address and port.",
+        "`commitlog_sync_period`, cluster name, address and port, and where the keystore is.",
     )
     cdc_raw_directory: Path | None = prop(
         "cdc.raw.directory",
@@ -214,11 +215,35 @@ class SegmentProperties(Properties):
         doc="How often `cdc_raw` is looked at when nothing wakes the agent; changes wake it at "
         "once where inotify works.",
     )
+    keystore_path: Path | None = prop(
+        "commit.log.keystore.path",
+        default=None,
+        doc="The node's keystore, for encrypted segments. Not set: what "
+        "`transparent_data_encryption_options` in `cassandra.config` says. It is read when a "
+        "segment needs it, and again when the file is replaced.",
+    )
+    keystore_password: SecretStr | None = prop(
+        "commit.log.keystore.password",
+        default=None,
+        secret=True,
+        doc="Its password; `${file:/path}` and `${env:NAME}` keep it out of this file.",
+    )
+    keystore_key_password: SecretStr | None = prop(
+        "commit.log.keystore.key.password",
+        default=None,
+        secret=True,
+        doc="Password of the keys in it, where it is another one.",
+    )
+    keystore_type: Annotated[Literal["JCEKS", "PKCS12", "JKS"] | None, UpperCase] = prop(
+        "commit.log.keystore.type",
+        default=None,
+        doc="What it is. Not set: what the file itself says.",
+    )
     hold_max_ms: Milliseconds = prop(
         "segment.hold.max.ms",
         default=600_000,
-        doc="How long a mutation of an unknown table or column waits for the schema before it is "
-        "given up and its segment quarantined.",
+        doc="How long a mutation of an unknown table or column waits for the schema, or an "
+        "encrypted segment for its key, before it is given up and the segment quarantined.",
     )
     quarantine_max_bytes: ByteSize = prop(
         "quarantine.max.bytes",

@@ -1,8 +1,8 @@
 """Holding a segment whose next record cannot be read for now.
 
 A record of an unknown table or column waits for the schema; a file that cannot be read waits for
-the disk or a permission. Both wait for a bounded time, and then what cannot be read is given up:
-the range is put on record and its segment is quarantined.
+the disk, a permission, or the key that it is encrypted with. All wait for a bounded time, and then
+what cannot be read is given up: the range is put on record and its segment is quarantined.
 """
 
 from dataclasses import dataclass, replace

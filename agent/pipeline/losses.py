@@ -6,7 +6,7 @@ from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE
 from agent.pipeline.reading import ReadResult
 from agent.quarantine import LostRange
 from agent.segments import Read
-from commitlog import CommitLogError, CorruptSegmentError
+from commitlog import CommitLogError, CorruptSegmentError, SegmentKeyError
 
 Loss = tuple[str, tuple[LostRange, ...]]
 """A reason of `agent.metrics`, and ranges."""
@@ -30,11 +30,11 @@ def losses(result: ReadResult) -> Iterator[Loss]:
 
 
 def may_pass(order: Read, error: BaseException) -> bool:
-    """True when the same read may succeed later: a disk or a permission comes back, and a segment
+    """True when the same read may succeed later: a disk, a permission or a key comes, and a segment
     that lives on may get its header."""
     if isinstance(error, CorruptSegmentError):
         return not order.complete
-    return isinstance(error, OSError | MemoryError)
+    return isinstance(error, OSError | MemoryError | SegmentKeyError)
 
 
 def _cause(error: BaseException) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent.cdc_raw import SegmentName
+from agent.keystore import KeySource, advised, open_segment
 from commitlog import CounterHistory, EventFormat, Schema, SchemaChanges, SegmentReader
 from sidecar.delivery import EventBatch
 
@@ -120,23 +121,34 @@ class SchemaSource(Protocol):
         """Why there will be no other schema any more."""
 
 
-def open_with(event_format: EventFormat, counters: CounterHistory | None = None) -> OpenReader:
-    """Readers whose events have one format, and one memory of counters."""
+def open_with(
+    event_format: EventFormat,
+    counters: CounterHistory | None = None,
+    keystore: KeySource | None = None,
+) -> OpenReader:
+    """Readers whose events have one format, and one memory of counters. `keystore` has the keys
+    of encrypted segments."""
+    keys = keystore or KeySource(None)
 
     def open_reader(path: Path, name: SegmentName, position: int) -> Reader:
-        reader = SegmentReader(str(path), name=name.log, position=position)
-        return _FormattedReader(reader, event_format, counters)
+        reader = open_segment(path, name.log, keys, position)
+        return _FormattedReader(reader, event_format, counters, keys)
 
     return open_reader
 
 
 class _FormattedReader:
     def __init__(
-        self, reader: SegmentReader, event_format: EventFormat, counters: CounterHistory | None
+        self,
+        reader: SegmentReader,
+        event_format: EventFormat,
+        counters: CounterHistory | None,
+        keystore: KeySource,
     ) -> None:
         self._reader = reader
         self._event_format = event_format
         self._counters = counters
+        self._keystore = keystore
 
     @property
     def position(self) -> int:
@@ -152,13 +164,14 @@ class _FormattedReader:
         max_bytes: int,
         given_up: GivenUp = (),
     ) -> Batch:
-        return self._reader.read(
-            schema,
-            self._event_format,
-            limit=limit,
-            complete=complete,
-            max_events=max_events,
-            max_bytes=max_bytes,
-            counters=self._counters,
-            given_up=given_up,
-        )
+        with advised(self._keystore):
+            return self._reader.read(
+                schema,
+                self._event_format,
+                limit=limit,
+                complete=complete,
+                max_events=max_events,
+                max_bytes=max_bytes,
+                counters=self._counters,
+                given_up=given_up,
+            )

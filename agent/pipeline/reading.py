@@ -13,7 +13,7 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName
 from agent.pipeline.reader import Batch, GivenUp, OpenReader, Reader
 from agent.segments import Read
-from commitlog import Schema
+from commitlog import Schema, SegmentKeyError
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,9 @@ class Reading:
                     given_up=given_up,
                 )
             except BaseException as error:
+                if isinstance(error, SegmentKeyError):
+                    # It has the keys that it was opened with.
+                    readers.pop(order.name, None)
                 return ReadResult(order, schema, error=error)
             return ReadResult(order, schema, batch)
 

@@ -9,6 +9,16 @@ VERSIONS = ("5.0.9", "4.1.10", "4.0.19", "3.11.19")
 
 
 @dataclass(frozen=True)
+class NodeEncryption:
+    """How a node encrypts its commit log: with the key `testing:1` of a JCEKS keystore whose
+    passwords are `cassandra`."""
+
+    keystore: Path
+    cipher: str = "AES/CBC/PKCS5Padding"
+    chunk_kib: int = 64
+
+
+@dataclass(frozen=True)
 class NodeSettings:
     """What differs between nodes in tests; the rest has one value that suits a small machine.
 
@@ -23,6 +33,7 @@ class NodeSettings:
     commitlog_segment_mib: int = 1
     commitlog_total_mib: int = 256
     commitlog_compression: str | None = None
+    encryption: NodeEncryption | None = None
     storage_compatibility_mode: str = "CASSANDRA_4"
     cdc_enabled: bool = True
     cdc_total_mib: int = 512
@@ -88,9 +99,32 @@ def yaml_text(version: str, directory: Path, address: NodeAddress, settings: Nod
     }
     if settings.commitlog_compression:
         keys["commitlog_compression"] = [{"class_name": settings.commitlog_compression}]
+    if settings.encryption:
+        keys["transparent_data_encryption_options"] = encryption_options(settings.encryption)
     keys |= _keys_of_release(version, settings)
     keys |= settings.yaml
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in keys.items())
+
+
+def encryption_options(encryption: NodeEncryption) -> dict[str, object]:
+    """`transparent_data_encryption_options` of `cassandra.yaml`."""
+    parameters = {
+        "keystore": str(encryption.keystore),
+        "keystore_password": "cassandra",
+        "store_type": "JCEKS",
+        "key_password": "cassandra",
+    }
+    provider = {
+        "class_name": "org.apache.cassandra.security.JKSKeyProvider",
+        "parameters": [parameters],
+    }
+    return {
+        "enabled": True,
+        "chunk_length_kb": encryption.chunk_kib,
+        "cipher": encryption.cipher,
+        "key_alias": "testing:1",
+        "key_provider": [provider],
+    }
 
 
 def _keys_of_release(version: str, settings: NodeSettings) -> dict[str, object]:

@@ -12,6 +12,9 @@ from tests.harness.errors import ToolFailedError
 from tests.harness.java_reader import dump_segments
 from tests.workloads.scenario import Scenario
 
+KEYSTORE = "cassandra.keystore"
+"""The node's keystore beside encrypted segments."""
+
 
 def new_folder(folder: Path) -> Path:
     """The folder, empty."""
@@ -76,7 +79,13 @@ def write_dump(folder: Path, *, may_be_cut: bool = False) -> int:
     `may_be_cut`: the segments may end anywhere. Raises `ToolFailedError` if the reader complains.
     """
     segments = sorted(folder.glob("CommitLog-*.log.gz"))
-    dump = dump_segments(segments, folder / "schema.cql", tolerate_truncation=may_be_cut)
+    keystore = folder / KEYSTORE
+    dump = dump_segments(
+        segments,
+        folder / "schema.cql",
+        keystore=keystore if keystore.exists() else None,
+        tolerate_truncation=may_be_cut,
+    )
     if dump.errors and not may_be_cut:
         raise ToolFailedError(f"Cassandra's reader on {folder}:\n" + "\n".join(dump.errors))
     lines = dump.ndjson.splitlines()

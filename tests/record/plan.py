@@ -1,12 +1,13 @@
 """What is recorded, and on which nodes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from tests.harness.cache import REPOSITORY
-from tests.harness.cassandra_settings import NodeSettings
+from tests.harness.cassandra_settings import NodeEncryption, NodeSettings
+from tests.harness.keystore import make_keystore
 from tests.record import cluster, counters, kill, live, peer, quickstart, workload
 
 FIXTURES = REPOSITORY / "tests" / "fixtures"
@@ -45,6 +46,26 @@ def _workloads(
     return Run(tuple(f"{release}/{name}" for name in workloads), record)
 
 
+def _encrypted(
+    release: str,
+    version: str,
+    settings: NodeSettings,
+    workloads: dict[str, str],
+    *,
+    cipher: str = "AES/CBC/PKCS5Padding",
+    chunk_kib: int = 64,
+) -> Run:
+    names = tuple(f"{release}/{name}" for name in workloads)
+
+    def record(wanted: Sequence[str], scratch: Path, done: Done) -> None:
+        keystore = make_keystore(scratch / "keystore")
+        encryption = NodeEncryption(keystore, cipher, chunk_kib)
+        encrypted = replace(settings, encryption=encryption)
+        _workloads(release, version, encrypted, workloads).record(wanted, scratch, done)
+
+    return Run(names, record)
+
+
 def _single(name: str, record: Callable[[Path, Path], str]) -> Run:
     def run(wanted: Sequence[str], scratch: Path, done: Done) -> None:
         done(name, record(FIXTURES / name, scratch))
@@ -68,6 +89,10 @@ _LZ4 = "LZ4Compressor"
 _PLAIN = NodeSettings()
 _NONE = NodeSettings(storage_compatibility_mode="NONE")
 _PACKED = NodeSettings(commitlog_compression=_LZ4)
+_SNAPPY = NodeSettings(commitlog_compression="SnappyCompressor")
+_DEFLATE = NodeSettings(commitlog_compression="DeflateCompressor")
+_ZSTD = NodeSettings(commitlog_compression="ZstdCompressor")
+_NOOP = NodeSettings(commitlog_compression="NoopCompressor")
 _PACKED_NONE = NodeSettings(commitlog_compression=_LZ4, storage_compatibility_mode="NONE")
 
 RUNS = (
@@ -82,6 +107,11 @@ RUNS = (
         ),
     ),
     _workloads("5.0", "5.0.9", _PACKED, {"lz4": "large", "lz4-deletions": "deletions"}),
+    _workloads("5.0", "5.0.9", _SNAPPY, {"snappy": "deletions"}),
+    _workloads("5.0", "5.0.9", _DEFLATE, {"deflate": "collections"}),
+    _workloads("5.0", "5.0.9", _ZSTD, {"zstd": "large"}),
+    _workloads("5.0", "5.0.9", _NOOP, {"noop": "batches"}),
+    _encrypted("5.0", "5.0.9", _PLAIN, {"encrypted": "large"}),
     _workloads(
         "5.0-none",
         "5.0.9",
@@ -89,8 +119,14 @@ RUNS = (
         {**_same("types", "deletions", "timestamps", "random"), "ttl": "ttl_longest"},
     ),
     _workloads("5.0-none", "5.0.9", _PACKED_NONE, {"lz4": "large"}),
+    _encrypted(
+        *("5.0-none", "5.0.9", _NONE, {"encrypted-ctr": "deletions"}),
+        cipher="AES/CTR/NoPadding",
+        chunk_kib=4,
+    ),
     _workloads("4.1", "4.1.10", _PLAIN, _same("types", "collections", "deletions", "batches")),
     _workloads("4.1", "4.1.10", _PACKED, {"lz4": "large"}),
+    _encrypted("4.1", "4.1.10", _PLAIN, {"encrypted": "batches"}, chunk_kib=4),
     _workloads("4.0", "4.0.19", _PLAIN, _same("types", "collections", "deletions", "random")),
     _workloads("3.11", "3.11.19", _PLAIN, _same("mixed")),
     _single("5.0/kill9", partial(kill.record, compression=None)),

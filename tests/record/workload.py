@@ -1,11 +1,13 @@
 """Records workloads one after the other on one node, each in segments of its own."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.harness.cassandra import CassandraNode
 from tests.harness.cassandra_settings import NodeSettings, release
 from tests.record.folder import (
+    KEYSTORE,
     drop_keyspaces,
     new_folder,
     run,
@@ -52,6 +54,8 @@ def _record_one(node: CassandraNode, folder: Path, name: str) -> int:
         schema = user_schema(node)
         node.stop()
         segments = [each.path for each in node.cdc_segments()]
+    if node.settings.encryption is not None:
+        shutil.copyfile(node.settings.encryption.keystore, folder / KEYSTORE)
     write_segments(folder, segments)
     write_texts(folder, schema, statements)
     return write_dump(folder)

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from agent.keystore import KeystoreSettings
 from agent.keystore.jceks import read_jceks
 
 from .dump import in_order
@@ -44,6 +45,11 @@ class Scenario:
     def segments(self) -> list[tuple[Path, str]]:
         """Files and names, by segment id."""
         return in_order([*self.folder.glob("CommitLog-*.log.gz"), *self.folder.glob("*.log")])
+
+    def keystore(self) -> KeystoreSettings | None:
+        """What opens encrypted segments, where there are any."""
+        path = self.folder / KEYSTORE
+        return KeystoreSettings(path, PASSWORD, None, None, KEYSTORE) if path.exists() else None
 
     def keys(self) -> dict[str, bytes]:
         """The keys of encrypted segments, by alias."""

@@ -15,6 +15,8 @@ use crate::segment::{SegmentReader, Source, io_error, read_fully};
 
 /// Bytes of a block from which a decoder may tell its decoded length.
 const BLOCK_START: usize = 16;
+/// A compressor makes no more than this of nothing.
+const MAX_EMPTY_BLOCK: usize = 16;
 /// Buffers are kept for the next block unless they are this many times too large.
 const MAX_SLACK: usize = 4;
 /// How many chunks are tried before a key counts as wrong.
@@ -29,6 +31,25 @@ pub(crate) struct StoredBlock {
     decoded: Option<(u64, u64, usize)>,
 }
 
+/// What the start of a block section says.
+struct BlockHeader {
+    /// Of the records, by the section.
+    length: usize,
+    /// The same by the block, if it says it.
+    own_length: Option<usize>,
+    max_length: usize,
+    /// Of the block.
+    stored: usize,
+}
+
+impl BlockHeader {
+    /// Whether this closes a segment (§2.5): no records, and a block as compressors make it of
+    /// nothing.
+    fn is_empty_section(&self) -> bool {
+        self.length == 0 && self.own_length.unwrap_or(0) == 0 && self.stored <= MAX_EMPTY_BLOCK
+    }
+}
+
 /// `length` bytes of a buffer that is kept; what they hold does not matter.
 fn kept(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if buffer.len() < length || buffer.len() > length.saturating_mul(MAX_SLACK) {
@@ -38,12 +59,17 @@ fn kept(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
 }
 
 impl<S: Source> SegmentReader<S> {
-    /// Whether a whole block lies between two physical offsets.
+    /// Whether a whole block lies between two physical offsets, of the length that its section's
+    /// header gives.
     pub(crate) fn is_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
-        Ok(match self.block_length(physical, end)? {
-            Some(length) => self.decode_block(physical, end, length)?.is_ok(),
-            None => false,
-        })
+        let Some(header) = self.block_header(physical, end)? else {
+            return Ok(false);
+        };
+        if header.is_empty_section() {
+            return Ok(true);
+        }
+        Ok(header.length <= header.max_length
+            && self.decode_stored(physical, end, header.length)?.is_ok())
     }
 
     /// The decoded length of a block section; `None` when it cannot be known.
@@ -52,6 +78,32 @@ impl<S: Source> SegmentReader<S> {
         physical: u64,
         end: u64,
     ) -> Result<Option<usize>, SegmentError> {
+        let Some(header) = self.block_header(physical, end)? else {
+            return Ok(None);
+        };
+        let is_said_twice = header.own_length == Some(header.length) && header.length > 0;
+        if is_said_twice || header.is_empty_section() {
+            return Ok(Some(header.length).filter(|length| *length <= header.max_length));
+        }
+        let candidates = [Some(header.length), header.own_length];
+        for candidate in candidates.into_iter().flatten() {
+            if candidate <= header.max_length
+                && self.decode_stored(physical, end, candidate)?.is_ok()
+            {
+                return Ok(Some(candidate));
+            }
+        }
+        if let Some(decoded) = self.decoded_length(physical, end)?
+            && decoded <= header.max_length
+            && (decoded == header.length || self.decode_stored(physical, end, decoded)?.is_ok())
+        {
+            return Ok(Some(decoded));
+        }
+        // The block is damaged; nothing says that its length is too.
+        Ok(Some(header.length).filter(|length| (1..=header.max_length).contains(length)))
+    }
+
+    fn block_header(&self, physical: u64, end: u64) -> Result<Option<BlockHeader>, SegmentError> {
         let Framing::Blocks(decoder) = &self.framing else {
             return Ok(None);
         };
@@ -63,25 +115,12 @@ impl<S: Source> SegmentReader<S> {
         let (Some((length, block)), Some(stored)) = (start.split_first_chunk::<4>(), stored) else {
             return Ok(None);
         };
-        let length = u32::from_be_bytes(*length) as usize;
-        let own_length = decoder.stored_length(block);
-        let max_length = decoder.max_length(stored as usize).min(i32::MAX as usize);
-        if own_length == Some(length) || (length == 0 && stored == 0) {
-            return Ok(Some(length).filter(|length| *length <= max_length));
-        }
-        for candidate in [Some(length), own_length].into_iter().flatten() {
-            if candidate <= max_length && self.decode_stored(physical, end, candidate)?.is_ok() {
-                return Ok(Some(candidate));
-            }
-        }
-        if let Some(decoded) = self.decoded_length(physical, end)?
-            && decoded <= max_length
-            && (decoded == length || self.decode_stored(physical, end, decoded)?.is_ok())
-        {
-            return Ok(Some(decoded));
-        }
-        // The block is damaged; nothing says that its length is too.
-        Ok(Some(length).filter(|length| (1..=max_length).contains(length)))
+        Ok(Some(BlockHeader {
+            length: u32::from_be_bytes(*length) as usize,
+            own_length: decoder.stored_length(block),
+            max_length: decoder.max_length(stored as usize).min(i32::MAX as usize),
+            stored: stored as usize,
+        }))
     }
 
     fn decoded_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>, SegmentError> {
@@ -173,7 +212,11 @@ impl<S: Source> SegmentReader<S> {
         while at + MARKER_LENGTH <= length && trials < MAX_KEY_TRIALS {
             let marker = self.read_marker(at)?;
             if !marker.is_plausible(at, length) || !self.checksum.matches(at, &marker) {
-                break;
+                let Some(next) = self.find_marker(at + 1, length)? else {
+                    break;
+                };
+                at = next;
+                continue;
             }
             let chunks = at + MARKER_LENGTH + BLOCK_HEADER_LENGTH;
             if self.opens_a_chunk(chunks, marker.end, &mut trials)? {

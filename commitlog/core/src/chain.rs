@@ -136,21 +136,25 @@ impl<S: Source> SegmentReader<S> {
             return Ok(Opened::End);
         }
         let marker_physical = self.marker_physical;
-        self.marker_physical = end;
-        self.marker_logical = logical_end;
-        if logical_end <= self.position {
-            return Ok(Opened::Skipped);
-        }
-        self.position = self.position.max(content);
+        let is_skipped = logical_end <= self.position;
         self.buffer_start = content;
         self.buffer_length = 0;
-        if !self.is_plain() {
-            let length = (logical_end - content) as usize;
-            if let Err(cause) = self.decode_block(physical, end, length)? {
-                self.position = logical_end;
-                return Ok(Opened::Gap(Gap::new(marker, Some(logical_end), &cause)));
-            }
+        let decoded = if is_skipped || self.is_plain() {
+            Ok(())
+        } else {
+            // Before anything moves: what cannot be read now may be read later.
+            self.decode_block(physical, end, (logical_end - content) as usize)?
+        };
+        self.marker_physical = end;
+        self.marker_logical = logical_end;
+        if is_skipped {
+            return Ok(Opened::Skipped);
         }
+        if let Err(cause) = decoded {
+            self.position = logical_end;
+            return Ok(Opened::Gap(Gap::new(marker, Some(logical_end), &cause)));
+        }
+        self.position = self.position.max(content);
         self.section = Some(Section {
             marker,
             marker_physical,
@@ -221,7 +225,7 @@ impl<S: Source> SegmentReader<S> {
     }
 
     /// The first place from `from` on where a marker with a good checksum stands.
-    fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>, SegmentError> {
+    pub(crate) fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>, SegmentError> {
         let mut chunk = vec![0; 256 << 10];
         let mut at = from;
         while at + MARKER_LENGTH <= length {

@@ -18,7 +18,7 @@ pub fn from_segment_error(error: SegmentError) -> PyErr {
             CorruptSegmentError::new_err(text)
         }
         SegmentError::Unsupported { .. } => UnsupportedFeatureError::new_err(text),
-        SegmentError::Key { .. } => SegmentKeyError::new_err(text),
+        SegmentError::Key { alias, .. } => SegmentKeyError::new_err((text, alias)),
         SegmentError::Io { segment, error } => match error.raw_os_error() {
             // With the number Python picks the subclass (FileNotFoundError …).
             Some(number) => PyOSError::new_err((number, error.to_string(), segment)),

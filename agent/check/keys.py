@@ -1,0 +1,60 @@
+"""The keys of encrypted segments in `cdc_raw`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.cdc_raw import observe
+from agent.check.finding import Finding, fault, ok
+from agent.config import AgentConfig
+from agent.keystore import KeySource, advised, open_segment
+from commitlog import CommitLogError, SegmentKeyError, read_descriptor
+
+
+def check_keys(config: AgentConfig) -> Iterator[Finding]:
+    """Whether the keys that the segments name are there and open them; one finding a key."""
+    directory = config.cdc_raw_directory
+    if not directory.is_dir():
+        return
+    needed = _needed(directory)
+    if not needed:
+        return
+    keystore = KeySource(config.keystore)
+    for alias, names in sorted(needed.items()):
+        # A key that was replaced under its name opens the newest segments only.
+        found = (_problem(directory, name, keystore) for name in {names[0], names[-1]})
+        problem = next((each for each in found if each is not None), None)
+        if problem is None:
+            origin = keystore.keystore().origin
+            yield ok("keystore", f'The key "{alias}" of {len(names)} segments is there: {origin}.')
+        else:
+            yield fault(
+                "keystore",
+                f"{problem}.",
+                "Correct commit.log.keystore.path and its passwords; until then such segments "
+                "are held.",
+            )
+
+
+def _needed(directory: Path) -> dict[str, list[str]]:
+    """Names of segments by the key that they need."""
+    needed: dict[str, list[str]] = {}
+    for segment in observe(directory).segments:
+        try:
+            alias = read_descriptor(str(directory / segment.name.log)).key_alias
+        except (CommitLogError, OSError):
+            continue
+        if alias is not None:
+            needed.setdefault(alias, []).append(segment.name.log)
+    return needed
+
+
+def _problem(directory: Path, name: str, keystore: KeySource) -> str | None:
+    try:
+        reader = open_segment(directory / name, name, keystore)
+        with advised(keystore):
+            reader.verify(complete=False, max_bytes=1)
+    except SegmentKeyError as error:
+        return str(error)
+    except (CommitLogError, OSError):
+        return None
+    return None

@@ -158,7 +158,7 @@ def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
     copies = sorted(OWN.glob("*/live*/snap-*/CommitLog-*.log.gz"))
     assert copies
     for segment in find_segments(copies):
-        report = check(segment, lambda _: None)
+        report = check(segment, lambda _: None, KeySource(None))
         assert report.seen is not None
         if segment.idx().offset is not None:
             assert report.state == "live"

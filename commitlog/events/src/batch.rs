@@ -125,7 +125,8 @@ pub struct EventFacts {
 }
 
 impl EventBatch {
-    pub fn new(segment: &str, start_position: u64) -> Self {
+    /// An empty batch with room for some events and their bytes.
+    pub fn new(segment: &str, start_position: u64, events: usize, size_bytes: usize) -> Self {
         Self {
             segment: segment.to_owned(),
             start_position,
@@ -138,8 +139,8 @@ impl EventBatch {
             mutations: 0,
             skipped: Vec::new(),
             topics: Vec::new(),
-            entries: Vec::new(),
-            bytes: Vec::new(),
+            entries: Vec::with_capacity(events),
+            bytes: Vec::with_capacity(size_bytes),
         }
     }
 

@@ -11,9 +11,10 @@ use commitlog_core::schema::{Column, ColumnKind, Table};
 
 use crate::cells::CellsWriter;
 use crate::counters::{ShardNews, write_shards};
-use crate::event::{Bound, Content};
+use crate::event::{Bound, Content, Op};
 use crate::format::EventFormat;
-use crate::plan::TablePlan;
+use crate::plan::{Member, TablePlan};
+use crate::time_text::TimeText;
 use crate::value::ValueError;
 use crate::value::json::{ElementCell, write_json, write_multi_cell, write_removed, write_string};
 use crate::value::text::write_json_text;
@@ -22,30 +23,37 @@ use crate::value::text::write_json_text;
 pub struct EventContext {
     pub format: Arc<EventFormat>,
     pub version: Version,
-    /// The start of `source`, up to in front of the event's time.
-    source_start: Vec<u8>,
+    /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
+    starts: [Vec<u8>; Op::ALL.len()],
     /// File name of the segment as a JSON string.
     file: Vec<u8>,
-    /// Wall clock, in milliseconds.
-    now_ms: i64,
 }
 
 impl EventContext {
     pub fn new(format: &Arc<EventFormat>, version: Version, segment: &str, now_ms: i64) -> Self {
-        let mut source_start = b"{\"version\":".to_vec();
-        write_string(&mut source_start, format.connector_version.as_bytes());
-        source_start.extend_from_slice(b",\"connector\":\"cassandra\",\"name\":");
-        write_string(&mut source_start, format.topic_prefix.as_bytes());
-        source_start.extend_from_slice(b",\"ts_ms\":");
+        let starts = Op::ALL.map(|op| {
+            let letter = op.letter(format.op_style);
+            let mut start = format!("{{\"ts_ms\":{now_ms},\"op\":\"{letter}\"").into_bytes();
+            start.extend_from_slice(b",\"source\":{\"version\":");
+            write_string(&mut start, format.connector_version.as_bytes());
+            start.extend_from_slice(b",\"connector\":\"cassandra\",\"name\":");
+            write_string(&mut start, format.topic_prefix.as_bytes());
+            start.extend_from_slice(b",\"ts_ms\":");
+            start
+        });
         let mut file = Vec::new();
         write_string(&mut file, segment.as_bytes());
         Self {
             format: Arc::clone(format),
             version,
-            source_start,
+            starts,
             file,
-            now_ms,
         }
+    }
+
+    /// The part of `source` between the event's time and its position.
+    pub fn source_middle(&self, plan: &TablePlan) -> Vec<u8> {
+        [&plan.source_cluster, &self.file[..], b",\"pos\":"].concat()
     }
 }
 
@@ -92,6 +100,9 @@ pub struct Scratch {
     comparable: Vec<u8>,
     /// For each column of the table, where its cells lie in the row.
     cells: Vec<(u32, u32)>,
+    /// Where the values of the key columns stand in the message key.
+    key_values: Vec<(usize, usize)>,
+    time: TimeText,
 }
 
 /// Writes one event's bytes.
@@ -100,12 +111,20 @@ pub struct EventWriter<'w> {
     pub scratch: &'w mut Scratch,
     pub context: &'w EventContext,
     pub plan: &'w TablePlan,
+    /// [`EventContext::source_middle`] of this plan.
+    pub source_middle: &'w [u8],
     /// Live cells of counters by their columns.
     pub shards: &'w [(u32, Vec<ShardNews>)],
 }
 
 impl EventWriter<'_> {
     fn raw(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Bytes whose number the compiler knows, which it can copy without a call.
+    #[inline]
+    fn literal<const N: usize>(&mut self, bytes: &[u8; N]) {
         self.out.extend_from_slice(bytes);
     }
 
@@ -127,30 +146,44 @@ impl EventWriter<'_> {
         content: &Content<'_, '_>,
     ) -> Result<(), ValueError> {
         let plan = self.plan;
+        self.scratch.key_values.clear();
         let mut open = b'{';
         let columns = plan.table.partition_key.iter().zip(partition.values());
         for (member, (column, value)) in plan.partition_key_members.iter().zip(columns) {
             self.out.push(open);
             open = b',';
-            self.raw(member);
-            self.json(&column.cql_type, value)?;
+            self.key_value(&member.name, column, Some(value))?;
         }
         let clustering = clustering_of(content);
         let columns = plan.table.clustering.iter().enumerate();
         for (member, (index, column)) in plan.clustering_members.iter().zip(columns) {
             self.out.push(open);
             open = b',';
-            self.raw(member);
-            match clustering.get(index) {
-                Some(Some(value)) => self.json(&column.cql_type, value)?,
-                _ => self.raw(b"null"),
-            }
+            let value = clustering.get(index).copied().flatten();
+            self.key_value(&member.name, column, value)?;
         }
-        self.raw(b"}");
+        self.out.push(b'}');
         Ok(())
     }
 
-    /// The message value. `position` is the logical end of the mutation.
+    fn key_value(
+        &mut self,
+        name: &[u8],
+        column: &Column,
+        value: Option<&[u8]>,
+    ) -> Result<(), ValueError> {
+        self.raw(name);
+        let start = self.out.len();
+        match value {
+            Some(value) => self.json(&column.cql_type, value)?,
+            None => self.literal(b"null"),
+        }
+        self.scratch.key_values.push((start, self.out.len()));
+        Ok(())
+    }
+
+    /// The message value. [`Self::key`] comes right before. `position` is the logical end of the
+    /// mutation.
     pub fn value(
         &mut self,
         partition: &Partition<'_>,
@@ -160,66 +193,55 @@ impl EventWriter<'_> {
     ) -> Result<(), ValueError> {
         let plan = self.plan;
         let context = self.context;
-        self.raw(b"{\"ts_ms\":");
-        self.number(context.now_ms);
-        self.raw(b",\"op\":\"");
-        self.raw(content.op().letter(context.format.op_style).as_bytes());
-        self.raw(b"\",\"source\":");
-        self.raw(&context.source_start);
-        self.number(timestamp_us.div_euclid(1000));
-        self.raw(b",\"snapshot\":\"false\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
-        self.number(timestamp_us);
-        self.raw(b",\"ts_ns\":");
-        match timestamp_us.checked_mul(1000) {
-            Some(timestamp_ns) => self.number(timestamp_ns),
-            None => self.raw(b"null"),
+        if let Some(start) = context.starts.get(content.op().index()) {
+            self.raw(start);
         }
-        self.raw(&plan.source_cluster);
-        self.raw(&context.file);
-        self.raw(b",\"pos\":");
+        let time = &mut self.scratch.time;
+        time.write_ms(self.out, timestamp_us);
+        self.out.extend_from_slice(
+            b",\"snapshot\":\"false\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":",
+        );
+        time.write_us(self.out, timestamp_us);
+        self.out.extend_from_slice(b",\"ts_ns\":");
+        time.write_ns(self.out, timestamp_us);
+        self.raw(self.source_middle);
         self.number(position);
         self.raw(&plan.source_table);
-        self.raw(b",\"after\":{");
-        self.after(partition, content)?;
-        self.raw(b"}");
+        self.after(content)?;
+        self.literal(b"}");
         if context.format.cells {
             CellsWriter {
                 out: self.out,
                 comparable: &mut self.scratch.comparable,
+                time: &mut self.scratch.time,
                 plan,
                 version: context.version,
             }
             .write(partition.key, content)?;
         }
-        self.raw(b"}");
+        self.literal(b"}");
         Ok(())
     }
 
-    fn after(
-        &mut self,
-        partition: &Partition<'_>,
-        content: &Content<'_, '_>,
-    ) -> Result<(), ValueError> {
+    fn after(&mut self, content: &Content<'_, '_>) -> Result<(), ValueError> {
         let plan = self.plan;
         let table = &plan.table;
-        let columns = table.partition_key.iter().zip(partition.values());
-        for (member, (column, value)) in plan.partition_key_members.iter().zip(columns) {
-            self.raw(member);
-            self.live_value(&column.cql_type, value)?;
-            self.raw(b",");
+        for (index, member) in plan.partition_key_members.iter().enumerate() {
+            self.raw(&member.value);
+            self.same_as_in_key(index);
         }
         let clustering = clustering_of(content);
-        let columns = table.clustering.iter().enumerate();
-        for (member, (index, column)) in plan.clustering_members.iter().zip(columns) {
-            self.raw(member);
+        for (index, member) in plan.clustering_members.iter().enumerate() {
             match (clustering.get(index), content) {
-                (Some(Some(value)), _) => self.live_value(&column.cql_type, value)?,
-                (_, Content::PartitionDeletion(deletion)) => {
-                    self.deleted_value(deletion.timestamp_us);
+                (Some(Some(_)), _) => {
+                    self.raw(&member.value);
+                    self.same_as_in_key(index + plan.partition_key_members.len());
                 }
-                _ => self.raw(b"null"),
+                (_, Content::PartitionDeletion(deletion)) => {
+                    self.deleted_column(&member.name, deletion.timestamp_us);
+                }
+                _ => self.raw(&member.null),
             }
-            self.raw(b",");
         }
         if let Content::Write(row) = content {
             self.locate_cells(row);
@@ -233,40 +255,50 @@ impl EventWriter<'_> {
             if column.dropped_at_us.is_some() && !is_written {
                 continue;
             }
-            self.raw(member);
             match content {
-                Content::Write(row) if is_written => self.written_column(index, column, row)?,
-                Content::PartitionDeletion(deletion) => self.deleted_value(deletion.timestamp_us),
+                Content::Write(row) if is_written => {
+                    self.written_column(index, member, column, row)?;
+                }
+                Content::PartitionDeletion(deletion) => {
+                    self.deleted_column(&member.name, deletion.timestamp_us);
+                }
                 // A row deletion leaves the static row alone.
                 Content::RowDeletion { deletion, .. } if column.kind == ColumnKind::Regular => {
-                    self.deleted_value(deletion.timestamp_us);
+                    self.deleted_column(&member.name, deletion.timestamp_us);
                 }
-                _ => self.raw(b"null"),
+                _ => self.raw(&member.null),
             }
-            self.raw(b",");
         }
         if let Content::RangeDeletion { start, end, .. } = content {
-            self.raw(b"\"_range_start\":");
+            self.literal(b"\"_range_start\":");
             self.bound(start)?;
-            self.raw(b",\"_range_end\":");
+            self.literal(b",\"_range_end\":");
             self.bound(end)?;
         } else {
-            self.raw(b"\"_range_start\":null,\"_range_end\":null");
+            self.literal(b"\"_range_start\":null,\"_range_end\":null");
         }
         Ok(())
     }
 
-    fn live_value(&mut self, cql_type: &CqlType, bytes: &[u8]) -> Result<(), ValueError> {
-        self.raw(b"{\"value\":");
-        self.json(cql_type, bytes)?;
-        self.raw(b",\"deletion_ts\":null,\"set\":true}");
-        Ok(())
+    /// The rest of a member whose value stands in the key already.
+    fn same_as_in_key(&mut self, index: usize) {
+        if let Some((start, end)) = self.scratch.key_values.get(index) {
+            self.out.extend_from_within(*start..*end);
+        }
+        self.end_live();
     }
 
-    fn deleted_value(&mut self, timestamp_us: i64) {
-        self.raw(b"{\"value\":null,\"deletion_ts\":");
-        self.number(timestamp_us);
-        self.raw(b",\"set\":true}");
+    /// What follows a live value.
+    #[inline]
+    fn end_live(&mut self) {
+        self.literal(b",\"deletion_ts\":null,\"set\":true},");
+    }
+
+    fn deleted_column(&mut self, name: &[u8], timestamp_us: i64) {
+        self.raw(name);
+        self.literal(b"{\"value\":null,\"deletion_ts\":");
+        self.scratch.time.write_us(self.out, timestamp_us);
+        self.literal(b",\"set\":true},");
     }
 
     /// Notes where the cells of each column lie; cells of a column are neighbours.
@@ -298,41 +330,47 @@ impl EventWriter<'_> {
     fn written_column(
         &mut self,
         index: usize,
+        member: &Member,
         column: &Column,
         row: &Row<'_>,
     ) -> Result<(), ValueError> {
         let cells = self.cells_of(index, row);
         if column.multi_cell {
+            self.raw(&member.value);
             return self.written_elements(&column.cql_type, cells);
         }
         let Some(cell) = cells.first() else {
-            self.raw(b"null");
+            self.raw(&member.null);
             return Ok(());
         };
         match cell.state {
             CellState::Live if column.cql_type == CqlType::Counter => {
-                let place = self
-                    .shards
-                    .iter()
-                    .find(|(column, _)| *column == cell.column);
-                let shards = place.map_or(&[][..], |(_, shards)| shards.as_slice());
-                write_shards(self.out, shards);
-                Ok(())
+                self.raw(&member.name);
+                let places = self.shards.iter();
+                let shards = places.filter(|(column, _)| *column == cell.column);
+                let shards = shards.map(|(_, shards)| shards.as_slice()).next();
+                write_shards(self.out, shards.unwrap_or_default());
+                self.literal(b",");
             }
-            CellState::Live => self.live_value(&column.cql_type, cell.value),
-            CellState::Expiring(expiry) => {
-                self.raw(b"{\"value\":");
+            CellState::Live => {
+                self.raw(&member.value);
                 self.json(&column.cql_type, cell.value)?;
-                self.raw(b",\"deletion_ts\":");
+                self.end_live();
+            }
+            CellState::Expiring(expiry) => {
+                self.raw(&member.value);
+                self.json(&column.cql_type, cell.value)?;
+                self.literal(b",\"deletion_ts\":");
                 self.number(i128::from(expiry.local_deletion_time.0) * 1_000_000);
-                self.raw(b",\"set\":true}");
-                Ok(())
+                self.literal(b",\"set\":true},");
             }
             CellState::Tombstone(_) => {
-                self.raw(b"{\"value\":null,\"deletion_ts\":null,\"set\":true}");
-                Ok(())
+                self.raw(&member.value);
+                self.literal(b"null");
+                self.end_live();
             }
         }
+        Ok(())
     }
 
     /// The elements that were written, not the whole collection; what was removed from a list or
@@ -350,20 +388,19 @@ impl EventWriter<'_> {
                 tombstone: matches!(cell.state, CellState::Tombstone(_)),
             })
         };
-        self.raw(b"{\"value\":");
         // A user type that is deleted whole has no fields left to show.
         let removed = if cells.is_empty() && matches!(cql_type, CqlType::Udt(_)) {
-            self.raw(b"null");
+            self.literal(b"null");
             0
         } else {
             write_multi_cell(self.out, cql_type, elements(), modes)?
         };
-        self.raw(b",\"deletion_ts\":null,\"set\":true");
+        self.literal(b",\"deletion_ts\":null,\"set\":true");
         if removed > 0 {
-            self.raw(b",\"removed\":");
+            self.literal(b",\"removed\":");
             write_removed(self.out, cql_type, elements(), modes)?;
         }
-        self.raw(b"}");
+        self.literal(b"},");
         Ok(())
     }
 

@@ -47,6 +47,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them, in their order.
+    pub const ALL: [Self; 4] = [Self::Row, Self::Static, Self::Partition, Self::Range];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Row => "row",

@@ -4,15 +4,27 @@
 //! (`docs/event-format.md`, "Event id"). No node, segment, position or clock goes in, and no
 //! local deletion time, of which every attempt of a statement has its own.
 
-use commitlog_core::row::{Cell, CellState, Liveness};
+use commitlog_core::row::{Cell, CellState, Expiry, Row};
 
 use crate::event::{Bound, Content, Kind};
 use crate::plan::TablePlan;
 
 /// Version of the canonical form.
 const VERSION: u8 = 1;
-const ABSENT: u8 = 0;
-const PRESENT: u8 = 1;
+
+mod flag {
+    /// Of a row: what follows.
+    pub const HAS_LIVENESS: u8 = 0x01;
+    pub const HAS_TTL: u8 = 0x02;
+    pub const HAS_DELETION: u8 = 0x04;
+    pub const HAS_COMPLEX_DELETIONS: u8 = 0x08;
+    /// Of a cell.
+    pub const IS_EXPIRING: u8 = 0x01;
+    pub const IS_TOMBSTONE: u8 = 0x02;
+    pub const HAS_PATH: u8 = 0x04;
+    /// The time is the one that was written last.
+    pub const SAME_TIME: u8 = 0x08;
+}
 
 /// Reused from event to event.
 #[derive(Default)]
@@ -35,22 +47,16 @@ impl Identity {
             Kind::Range => 3,
         });
         match content {
-            Content::PartitionDeletion(deletion) => self.deletion(Some(deletion.timestamp_us)),
+            Content::PartitionDeletion(deletion) => self.time(deletion.timestamp_us),
             Content::RowDeletion {
                 clustering,
                 deletion,
             } => {
                 self.clustering(clustering);
-                self.liveness(None);
-                self.deletion(Some(deletion.timestamp_us));
+                self.canonical.push(flag::HAS_DELETION);
+                self.time(deletion.timestamp_us);
             }
-            Content::Write(row) => {
-                self.clustering(&row.clustering);
-                self.liveness(row.liveness);
-                self.deletion(None);
-                self.complex_deletions(plan, &row.complex_deletions);
-                self.cells(plan, &row.cells);
-            }
+            Content::Write(row) => self.write(plan, row),
             Content::RangeDeletion {
                 start,
                 end,
@@ -58,126 +64,149 @@ impl Identity {
             } => {
                 self.bound(start);
                 self.bound(end);
-                self.deletion(Some(deletion.timestamp_us));
+                self.time(deletion.timestamp_us);
             }
         }
         let mut id = [0; 16];
-        blake3::Hasher::new()
-            .update(&self.canonical)
-            .finalize_xof()
-            .fill(&mut id);
+        let hash = blake3::hash(&self.canonical);
+        if let Some((first, _)) = hash.as_bytes().split_first_chunk() {
+            id = *first;
+        }
         id
     }
 
+    /// Seven bits a byte, the lowest first, the high bit set in all but the last (LEB128).
+    #[inline]
+    fn count(&mut self, mut count: usize) {
+        while count >= 0x80 {
+            self.canonical.push(count as u8 | 0x80);
+            count >>= 7;
+        }
+        self.canonical.push(count as u8);
+    }
+
+    #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
-        let length = bytes.len() as u32;
-        self.canonical.extend_from_slice(&length.to_be_bytes());
+        self.count(bytes.len());
         self.canonical.extend_from_slice(bytes);
     }
 
-    fn number(&mut self, number: i64) {
-        self.canonical.extend_from_slice(&number.to_be_bytes());
+    #[inline]
+    fn time(&mut self, timestamp_us: i64) {
+        self.canonical
+            .extend_from_slice(&timestamp_us.to_be_bytes());
     }
 
+    /// No TTL and a TTL of zero are one thing.
+    fn ttl(&mut self, ttl_s: i32) {
+        self.canonical.extend_from_slice(&ttl_s.to_be_bytes());
+    }
+
+    /// A null counts as 0 and a value as one more than its length.
     fn clustering(&mut self, values: &[Option<&[u8]>]) {
-        self.canonical
-            .extend_from_slice(&(values.len() as u16).to_be_bytes());
+        self.count(values.len());
         for value in values {
             match value {
                 Some(value) => {
-                    self.canonical.push(PRESENT);
-                    self.bytes(value);
+                    self.count(value.len() + 1);
+                    self.canonical.extend_from_slice(value);
                 }
-                None => self.canonical.push(ABSENT),
+                None => self.count(0),
             }
         }
     }
 
     fn bound(&mut self, bound: &Bound<'_, '_>) {
-        self.canonical
-            .extend_from_slice(bound.kind.name().as_bytes());
-        self.canonical.push(0);
+        self.bytes(bound.kind.name().as_bytes());
         self.clustering(bound.clustering);
     }
 
-    fn liveness(&mut self, liveness: Option<Liveness>) {
-        match liveness {
-            Some(liveness) => {
-                self.canonical.push(PRESENT);
-                self.number(liveness.timestamp_us);
-                self.ttl(liveness.expiry.map(|expiry| expiry.ttl_s));
+    fn write(&mut self, plan: &TablePlan, row: &Row<'_>) {
+        self.clustering(&row.clustering);
+        let ttl_s = row.liveness.and_then(|liveness| ttl_of(liveness.expiry));
+        let mut flags = 0;
+        if row.liveness.is_some() {
+            flags |= flag::HAS_LIVENESS;
+        }
+        if ttl_s.is_some() {
+            flags |= flag::HAS_TTL;
+        }
+        if !row.complex_deletions.is_empty() {
+            flags |= flag::HAS_COMPLEX_DELETIONS;
+        }
+        self.canonical.push(flags);
+        if let Some(liveness) = row.liveness {
+            self.time(liveness.timestamp_us);
+        }
+        if let Some(ttl_s) = ttl_s {
+            self.ttl(ttl_s);
+        }
+        if !row.complex_deletions.is_empty() {
+            self.count(row.complex_deletions.len());
+            // Storage keeps complex columns in the order of their names already.
+            for (column, deletion) in &row.complex_deletions {
+                self.bytes(plan.column_name(*column));
+                self.time(deletion.timestamp_us);
             }
-            None => self.canonical.push(ABSENT),
         }
-    }
-
-    /// No TTL and a TTL of zero are one thing.
-    fn ttl(&mut self, ttl_s: Option<i32>) {
-        self.canonical
-            .extend_from_slice(&ttl_s.unwrap_or(0).to_be_bytes());
-    }
-
-    fn deletion(&mut self, timestamp_us: Option<i64>) {
-        match timestamp_us {
-            Some(timestamp_us) => {
-                self.canonical.push(PRESENT);
-                self.number(timestamp_us);
-            }
-            None => self.canonical.push(ABSENT),
-        }
-    }
-
-    fn complex_deletions(
-        &mut self,
-        plan: &TablePlan,
-        deletions: &[(u32, commitlog_core::row::Deletion)],
-    ) {
-        let count = deletions.len() as u32;
-        self.canonical.extend_from_slice(&count.to_be_bytes());
-        // Storage keeps complex columns in the order of their names already.
-        for (column, deletion) in deletions {
-            self.bytes(plan.column_name(*column));
-            self.number(deletion.timestamp_us);
-        }
+        self.cells(plan, row);
     }
 
     /// Cells in the order of column name and path, both as unsigned bytes.
-    fn cells(&mut self, plan: &TablePlan, cells: &[Cell<'_>]) {
-        let mut order = std::mem::take(&mut self.order);
-        order.clear();
-        order.extend(0..cells.len() as u32);
-        let key = |index: u32| {
-            let cell = cells.get(index as usize)?;
-            Some((plan.name_rank(cell.column), cell.path))
-        };
-        if !order.is_sorted_by_key(|index| key(*index)) {
-            order.sort_unstable_by_key(|index| key(*index));
+    fn cells(&mut self, plan: &TablePlan, row: &Row<'_>) {
+        let cells = row.cells.as_slice();
+        self.count(cells.len());
+        let mut last_us = row.liveness.map(|liveness| liveness.timestamp_us);
+        if cells.is_sorted_by(|a, b| order(plan, a) <= order(plan, b)) {
+            for cell in cells {
+                self.cell(plan, cell, &mut last_us);
+            }
+            return;
         }
-        self.canonical
-            .extend_from_slice(&(cells.len() as u32).to_be_bytes());
-        for cell in order.iter().filter_map(|index| cells.get(*index as usize)) {
-            self.cell(plan, cell);
+        let mut places = std::mem::take(&mut self.order);
+        places.clear();
+        places.extend(0..cells.len() as u32);
+        places.sort_unstable_by_key(|place| cells.get(*place as usize).map(|c| order(plan, c)));
+        for cell in places.iter().filter_map(|place| cells.get(*place as usize)) {
+            self.cell(plan, cell, &mut last_us);
         }
-        self.order = order;
+        self.order = places;
     }
 
-    fn cell(&mut self, plan: &TablePlan, cell: &Cell<'_>) {
+    fn cell(&mut self, plan: &TablePlan, cell: &Cell<'_>, last_us: &mut Option<i64>) {
         self.bytes(plan.column_name(cell.column));
-        match cell.path {
-            Some(path) => {
-                self.canonical.push(PRESENT);
-                self.bytes(path);
-            }
-            None => self.canonical.push(ABSENT),
-        }
-        let (state, ttl_s) = match cell.state {
+        let (mut flags, ttl_s) = match cell.state {
             CellState::Live => (0, None),
-            CellState::Expiring(expiry) => (1, Some(expiry.ttl_s)),
-            CellState::Tombstone(_) => (2, None),
+            CellState::Expiring(expiry) => (flag::IS_EXPIRING, Some(expiry.ttl_s)),
+            CellState::Tombstone(_) => (flag::IS_TOMBSTONE, None),
         };
-        self.canonical.push(state);
-        self.number(cell.timestamp_us);
-        self.ttl(ttl_s);
+        if cell.path.is_some() {
+            flags |= flag::HAS_PATH;
+        }
+        if *last_us == Some(cell.timestamp_us) {
+            flags |= flag::SAME_TIME;
+        }
+        self.canonical.push(flags);
+        if let Some(path) = cell.path {
+            self.bytes(path);
+        }
+        if *last_us != Some(cell.timestamp_us) {
+            self.time(cell.timestamp_us);
+            *last_us = Some(cell.timestamp_us);
+        }
+        if let Some(ttl_s) = ttl_s {
+            self.ttl(ttl_s);
+        }
         self.bytes(cell.value);
     }
+}
+
+fn ttl_of(expiry: Option<Expiry>) -> Option<i32> {
+    expiry
+        .map(|expiry| expiry.ttl_s)
+        .filter(|ttl_s| *ttl_s != 0)
+}
+
+fn order<'c>(plan: &TablePlan, cell: &Cell<'c>) -> (u32, Option<&'c [u8]>) {
+    (plan.name_rank(cell.column), cell.path)
 }

@@ -19,4 +19,5 @@ mod publisher;
 pub mod reader;
 mod refusal;
 pub mod structure;
+mod time_text;
 pub mod value;

@@ -7,33 +7,54 @@ use commitlog_core::schema::{Column, Table};
 use crate::format::EventFormat;
 use crate::value::json::write_string;
 
+/// A column as a member of the objects that it stands in.
+pub struct Member {
+    /// `"name":`
+    pub name: Vec<u8>,
+    /// `"name":{"value":`, of a column that was written.
+    pub value: Vec<u8>,
+    /// `"name":null,`, of one that was not.
+    pub null: Vec<u8>,
+    /// `{"col":"name","ts":`, of a cell.
+    pub cell: Vec<u8>,
+}
+
+impl Member {
+    fn of(column: &Column) -> Self {
+        let mut quoted = Vec::new();
+        write_string(&mut quoted, column.name.as_bytes());
+        let quoted = quoted.as_slice();
+        Self {
+            name: [quoted, b":"].concat(),
+            value: [quoted, b":{\"value\":"].concat(),
+            null: [quoted, b":null,"].concat(),
+            cell: [b"{\"col\":", quoted, b",\"ts\":"].concat(),
+        }
+    }
+}
+
 /// Prepared texts and orders of one table.
 pub struct TablePlan {
     pub table: Arc<Table>,
     pub topic: String,
-    /// Names of the key columns as JSON members: `"pk":`.
-    pub partition_key_members: Vec<Vec<u8>>,
-    pub clustering_members: Vec<Vec<u8>>,
+    /// Names of the key columns as JSON members.
+    pub partition_key_members: Vec<Member>,
+    pub clustering_members: Vec<Member>,
     /// The same for [`Table::columns`].
-    pub column_members: Vec<Vec<u8>>,
+    pub column_members: Vec<Member>,
     /// The part of `source` from `cluster` to in front of the file's name.
     pub source_cluster: Vec<u8>,
-    /// The part of `source` behind `pos`.
+    /// The rest of `source` behind `pos`, and the start of `after`.
     pub source_table: Vec<u8>,
-    /// `"id":"…"` of the table.
-    pub id_member: Vec<u8>,
+    /// The start of `cells` behind its kind, up to the partition key.
+    pub cells_table: Vec<u8>,
     /// Place of each column among all in the order of their names.
     name_ranks: Vec<u32>,
 }
 
 impl TablePlan {
     pub fn new(table: &Arc<Table>, format: &EventFormat) -> Self {
-        let members = |columns: &[Column]| {
-            columns
-                .iter()
-                .map(|column| member(&column.name))
-                .collect::<Vec<_>>()
-        };
+        let members = |columns: &[Column]| columns.iter().map(Member::of).collect::<Vec<_>>();
         let mut by_name: Vec<usize> = (0..table.columns.len()).collect();
         by_name.sort_by_key(|index| table.columns.get(*index).map(|c| c.name.as_bytes()));
         let mut name_ranks = vec![0; table.columns.len()];
@@ -49,7 +70,7 @@ impl TablePlan {
         write_string(&mut source_table, table.keyspace.as_bytes());
         source_table.extend_from_slice(b",\"table\":");
         write_string(&mut source_table, table.name.as_bytes());
-        source_table.push(b'}');
+        source_table.extend_from_slice(b"},\"after\":{");
         Self {
             topic: topic_name(&format.topic_prefix, &table.keyspace, &table.name),
             partition_key_members: members(&table.partition_key),
@@ -57,7 +78,7 @@ impl TablePlan {
             column_members: members(&table.columns),
             source_cluster,
             source_table,
-            id_member: format!("\"id\":\"{}\"", table.id).into_bytes(),
+            cells_table: format!("\",\"id\":\"{}\",\"pk\":", table.id).into_bytes(),
             name_ranks,
             table: Arc::clone(table),
         }
@@ -73,13 +94,6 @@ impl TablePlan {
     pub fn name_rank(&self, column: u32) -> u32 {
         self.name_ranks.get(column as usize).copied().unwrap_or(0)
     }
-}
-
-fn member(name: &str) -> Vec<u8> {
-    let mut member = Vec::new();
-    write_string(&mut member, name.as_bytes());
-    member.push(b':');
-    member
 }
 
 /// `<prefix>.<keyspace>.<table>`; characters that Kafka does not take in a topic's name become

@@ -28,11 +28,13 @@ pub(crate) struct PublishedTable {
     plan: TablePlan,
     /// Number of a batch, and the index of the topic in it.
     topic: Option<(u64, u32)>,
+    /// [`EventContext::source_middle`] in that batch.
+    source_middle: Vec<u8>,
 }
 
 impl PublishedTable {
     /// Index of the table's topic in the batch of this number.
-    fn topic_in(&mut self, batch: &mut EventBatch, number: u64) -> u32 {
+    fn topic_in(&mut self, batch: &mut EventBatch, number: u64, context: &EventContext) -> u32 {
         match self.topic {
             Some((of, topic)) if of == number => topic,
             _ => {
@@ -42,6 +44,7 @@ impl PublishedTable {
                     table: format!("{}.{}", table.keyspace, table.name),
                 });
                 self.topic = Some((number, topic));
+                self.source_middle = context.source_middle(&self.plan);
                 topic
             }
         }
@@ -110,6 +113,7 @@ impl Publisher {
             None => Disposition::Publish(Box::new(PublishedTable {
                 plan: TablePlan::new(table, &self.format),
                 topic: None,
+                source_middle: Vec::new(),
             })),
         };
         let place = self.dispositions.len();
@@ -141,7 +145,7 @@ impl Publisher {
         else {
             return Ok(());
         };
-        let topic = published.topic_in(batch, place.batch);
+        let topic = published.topic_in(batch, place.batch, context);
         let plan = &published.plan;
         let partition = Partition::of(&plan.table, update.key).ok_or_else(|| Refusal::Key {
             table: format!("{}.{}", plan.table.keyspace, plan.table.name),
@@ -149,6 +153,7 @@ impl Publisher {
         })?;
         let mut events = UpdateEvents {
             plan,
+            source_middle: &published.source_middle,
             partition: &partition,
             partition_hash: match self.format.partition_by {
                 PartitionBy::PartitionKey => Some(kafka_partition_hash(update.key)),
@@ -193,6 +198,7 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
 /// The events of one update.
 struct UpdateEvents<'u, 'p, 'h> {
     plan: &'u TablePlan,
+    source_middle: &'u [u8],
     partition: &'u Partition<'p>,
     partition_hash: Option<u32>,
     topic: u32,
@@ -259,6 +265,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             scratch: self.scratch,
             context: self.context,
             plan: self.plan,
+            source_middle: self.source_middle,
             shards: self.shards,
         };
         writer.key(self.partition, content)?;

@@ -55,6 +55,8 @@ pub struct EventReader {
     changes: ChangeReader,
     publisher: Publisher,
     batches: u64,
+    /// Events and bytes of the last batch: the next one is often as large.
+    last_size: (usize, usize),
 }
 
 impl EventReader {
@@ -66,6 +68,7 @@ impl EventReader {
             schema,
             format,
             batches: 0,
+            last_size: (0, 0),
         }
     }
 
@@ -85,7 +88,8 @@ impl EventReader {
         mut counters: Option<&mut CounterHistory>,
     ) -> Result<EventBatch, SegmentError> {
         self.batches += 1;
-        let mut batch = EventBatch::new(segment.segment(), segment.position());
+        let (events, size_bytes) = self.last_size;
+        let mut batch = EventBatch::new(segment.segment(), segment.position(), events, size_bytes);
         let version = segment.descriptor().version;
         let context = EventContext::new(&self.format, version, segment.segment(), request.now_ms);
         let scan = (request.max_bytes as u64).saturating_mul(SCAN_FACTOR);
@@ -129,6 +133,7 @@ impl EventReader {
             }
         };
         batch.end_position = segment.position();
+        self.last_size = (batch.len(), batch.size_bytes());
         Ok(batch)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use commitlog_core::segment;
 use commitlog_events::batch::{self, EventEntry, Stop};
+use commitlog_events::event::Kind;
 use commitlog_events::format;
 use commitlog_events::value::json::write_string;
 use pyo3::intern;
@@ -91,12 +92,18 @@ impl EventBatch {
         self.batch.entries.get(first..stop).unwrap_or_default()
     }
 
-    /// Who says so: `host id/segment id/position/index`.
-    fn source(&self, entry: &EventEntry) -> String {
-        format!(
-            "{}/{}/{}/{}",
-            self.format.node_id, self.segment_id, entry.position, entry.index
-        )
+    /// Who says so: `host id/segment id/position/index`. Writes all but the first two parts,
+    /// which `source` holds in front and all events share.
+    fn complete_source(source: &mut Vec<u8>, shared: usize, entry: &EventEntry) {
+        let mut buffer = itoa::Buffer::new();
+        source.truncate(shared);
+        source.extend_from_slice(buffer.format(entry.position).as_bytes());
+        source.push(b'/');
+        source.extend_from_slice(buffer.format(entry.index).as_bytes());
+    }
+
+    fn shared_source(&self) -> Vec<u8> {
+        format!("{}/{}/", self.format.node_id, self.segment_id).into_bytes()
     }
 }
 
@@ -218,18 +225,33 @@ impl EventBatch {
                 [name.clone().into_any(), PyBytes::new(py, value).into_any()],
             )
         };
+        let kinds = Kind::ALL
+            .iter()
+            .map(|kind| header(intern!(py, "cdc.kind"), kind.name().as_bytes()))
+            .collect::<PyResult<Vec<_>>>()?;
+        let kind = |kind: Kind| {
+            let shared = kinds.get(kind as usize).cloned();
+            shared.map_or_else(
+                || header(intern!(py, "cdc.kind"), kind.name().as_bytes()),
+                Ok,
+            )
+        };
+        let mut source = self.shared_source();
+        let shared = source.len();
+        let mut time = itoa::Buffer::new();
         let list = PyList::empty(py);
         for entry in self.entries(first, stop) {
+            Self::complete_source(&mut source, shared, entry);
             let headers = PyList::new(
                 py,
                 [
                     header(intern!(py, "cdc.id"), &entry.id)?,
-                    header(intern!(py, "cdc.source"), self.source(entry).as_bytes())?,
+                    header(intern!(py, "cdc.source"), &source)?,
                     header(
                         intern!(py, "cdc.ts_us"),
-                        entry.timestamp_us.to_string().as_bytes(),
+                        time.format(entry.timestamp_us).as_bytes(),
                     )?,
-                    header(intern!(py, "cdc.kind"), entry.kind.name().as_bytes())?,
+                    kind(entry.kind)?,
                 ],
             )?;
             let topic = topics
@@ -253,7 +275,10 @@ impl EventBatch {
     /// One JSON line an event.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
         let mut out = Vec::new();
+        let mut source = self.shared_source();
+        let shared = source.len();
         for entry in self.entries(first, stop) {
+            Self::complete_source(&mut source, shared, entry);
             out.extend_from_slice(b"{\"topic\":");
             write_string(&mut out, self.batch.topic(entry).as_bytes());
             out.extend_from_slice(b",\"key\":");
@@ -265,7 +290,7 @@ impl EventBatch {
                 out.extend_from_slice(format!("{byte:02x}").as_bytes());
             }
             out.extend_from_slice(b"\",\"cdc.source\":");
-            write_string(&mut out, self.source(entry).as_bytes());
+            write_string(&mut out, &source);
             let headers = format!(
                 ",\"cdc.ts_us\":\"{}\",\"cdc.kind\":\"{}\"}}}}\n",
                 entry.timestamp_us,

@@ -13,6 +13,7 @@ use commitlog_core::cql_type::CqlType;
 use super::hex::write_uuid;
 use super::{ValueError, ValueModes, fixed};
 
+pub use binary::write_base64;
 pub use multi_cell::{ElementCell, write_multi_cell, write_removed};
 pub use string::write_string;
 

@@ -8,7 +8,9 @@ const BLOCK: usize = 32;
 pub fn write_string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len().saturating_add(2));
     out.push(b'"');
-    if std::str::from_utf8(bytes).is_ok() {
+    if is_plain(bytes) {
+        out.extend_from_slice(bytes);
+    } else if std::str::from_utf8(bytes).is_ok() {
         write_escaped(out, bytes);
     } else {
         for chunk in bytes.utf8_chunks() {
@@ -31,6 +33,32 @@ fn write_escaped(out: &mut Vec<u8>, mut run: &[u8]) {
         run = rest;
     }
     out.extend_from_slice(run);
+}
+
+/// Whether this is ASCII that needs no escape, as most text is.
+fn is_plain(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let rest_is_plain = match bytes.last_chunk::<8>() {
+        // Some bytes are looked at twice, which is cheaper than one at a time.
+        Some(last) => is_plain_word(*last),
+        None => rest
+            .iter()
+            .all(|byte| !is_special(*byte) && byte.is_ascii()),
+    };
+    rest_is_plain && words.iter().all(|word| is_plain_word(*word))
+}
+
+/// Eight bytes at once; the high bit of a byte tells that it is no plain one. A byte behind one
+/// that is not plain may be misjudged, which changes nothing.
+fn is_plain_word(word: [u8; 8]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let word = u64::from_le_bytes(word);
+    let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let is_control = word.wrapping_sub(ONES * 0x20) & !word;
+    let is_quote = is_zero(word ^ (ONES * u64::from(b'"')));
+    let is_backslash = is_zero(word ^ (ONES * u64::from(b'\\')));
+    (word | is_control | is_quote | is_backslash) & HIGH == 0
 }
 
 fn is_special(byte: u8) -> bool {
@@ -102,6 +130,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn plain_is_what_needs_no_escape(
+            plain in "[ !#-Z^-~]{0,40}",
+            other: u8,
+            place: prop::sample::Index,
+            is_changed: bool,
+        ) {
+            let mut bytes = plain.into_bytes();
+            if is_changed && !bytes.is_empty() {
+                let place = place.index(bytes.len());
+                bytes[place] = other;
+            }
+            let expected = bytes.iter().all(|byte| !is_special(*byte) && byte.is_ascii());
+            prop_assert_eq!(is_plain(&bytes), expected);
+        }
+
         #[test]
         fn reads_back(text in "(?s).{0,200}") {
             let read: String = serde_json::from_str(&string(text.as_bytes())).unwrap();

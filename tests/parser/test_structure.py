@@ -5,12 +5,14 @@ import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import commitlog
+from tests import writer
 from tests.reference import Update, to_line
 from tests.reference.descriptor import read_descriptor
 from tests.reference.recordings import KEYSTORE, OWN, Scenario, recorded_keys, scenarios
@@ -175,7 +177,16 @@ def test_updates_and_rows_lie_side_by_side(scenario: Scenario, tmp_path: Path) -
 @pytest.mark.parametrize("scenario", SCENARIOS[::6], ids=str)
 def test_without_a_schema_the_heads_are_the_same(scenario: Scenario, tmp_path: Path) -> None:
     schema = schema_of(scenario)
-    bare_names = ("at", "table_id", "key", "flags", "bases", "static_columns", "regular_columns")
+    bare_names = (
+        "update",
+        "at",
+        "table_id",
+        "key",
+        "flags",
+        "bases",
+        "static_columns",
+        "regular_columns",
+    )
     for path, name in scenario.segments():
         file = unpacked(path, name, tmp_path)
         with_schema = of_kind(structure(file, schema), "record")
@@ -284,3 +295,28 @@ def test_it_shows_what_was_written_where_it_was_written(
     epochs = {update.get("epoch") for record in records for update in record["mutation"]["tree"]}
     forms = {form.epoch for section in workload.sections for _, form in section}
     assert epochs <= (forms if version >= 9 else {None})
+
+
+def test_what_follows_an_unknown_table_is_shown_where_it_is_found(tmp_path: Path) -> None:
+    unknown = UUID("6a1c395e-b41f-11e5-9f22-ba0be0483c18")
+    other = UUID("7a1c395e-b41f-11e5-9f22-ba0be0483c18")
+    both = commitlog.Schema.from_cql(
+        "".join(
+            f"CREATE TABLE k.{name} (p text, c int, v text, PRIMARY KEY (p, c)) "
+            f"WITH ID = {table_id};\n"
+            for name, table_id in (("t", TABLE), ("u", other))
+        )
+    )
+    updates = [
+        writer.update(table_id, writer.insert(1, b"value")) for table_id in (TABLE, unknown, other)
+    ]
+    path = tmp_path / NAME
+    path.write_bytes(writer.segment([[writer.mutation(*updates)]]))
+    (record,) = of_kind(structure(path, both), "record")
+    mutation = record["mutation"]
+    found = [(update["update"], update["table"]) for update in mutation["tree"]]
+    assert found == [(0, "t"), (1, None), (2, "u")]
+    assert mutation["undecoded"]["at"] == mutation["tree"][1]["at"]
+    assert mutation["undecoded"]["bytes"] == len(updates[1])
+    assert mutation["tree"][2]["at"] == mutation["tree"][1]["at"] + len(updates[1])
+    assert [len(update.get("items", ())) for update in mutation["tree"]] == [1, 0, 1]

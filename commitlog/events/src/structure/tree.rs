@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::descriptor::Version;
-use commitlog_core::error::Result;
+use commitlog_core::error::{DecodeError, Result};
 use commitlog_core::mutation::{Decoder, MutationReader};
+use commitlog_core::resync::resynchronise;
 use commitlog_core::row::{
     Cell, CellState, Deletion, Expiry, LocalDeletionTime, Marker, Row, Unfiltered,
 };
-use commitlog_core::schema::{Column, Table};
+use commitlog_core::schema::{Column, Schema, Table};
 use commitlog_core::update_head::{UpdateHead, read_row_estimate, read_update_head};
 use serde_json::{Map, Value, json};
 
@@ -43,55 +44,93 @@ impl MutationTree<'_, '_> {
             payload,
             position,
         } = self;
-        let schema = Arc::clone(decoder.schema());
-        let mut updates = Vec::new();
+        let mut updates = Updates {
+            schema: Arc::clone(decoder.schema()),
+            version,
+            payload,
+            position,
+            at: 0,
+            trees: Vec::new(),
+        };
         let mut count = None;
-        let mut at = 0;
-        let read = decoder.mutation(payload, version).and_then(|mut mutation| {
+        let mut undecoded = None;
+        let read = decoder.mutation(payload, version).and_then(|mutation| {
             count = Some(mutation.updates());
-            let mut row = Row::default();
-            loop {
-                at = payload.len() - mutation.rest().len();
-                let bytes = payload.get(at..).unwrap_or_default();
-                if updates.len() as u64 == mutation.updates() {
-                    // Nothing may be left behind the last one.
-                    return mutation.next_update().map(|_| ());
-                }
-                let head = read_update_head(bytes, version)?;
-                let table = schema.table(head.table_id);
-                updates.push(head_of(&head, table, position + at as u64));
-                let update = UpdateTree {
-                    mutation: &mut mutation,
-                    version,
-                    payload,
-                    position,
-                };
-                if let Some(Value::Object(members)) = updates.last_mut() {
-                    update.read(&head, table, members, &mut row)?;
-                }
-            }
+            updates.read(mutation, 0)
         });
-        let mut tree = json!({"updates": count, "tree": updates});
-        if let (Err(error), Value::Object(tree)) = (read, &mut tree) {
-            let undecoded = json!({
-                "at": position + at as u64,
-                "bytes": payload.len() - at,
+        if let Err(error) = read {
+            let resync = match *error {
+                DecodeError::UnknownTable(_) => resynchronise(decoder, payload, version),
+                _ => None,
+            };
+            let behind = resync.and_then(|resync| resync.behind);
+            let end = behind.map_or(payload.len(), |place| place.offset);
+            undecoded = Some(json!({
+                "at": position + updates.at as u64,
+                "bytes": end.saturating_sub(updates.at),
                 "cause": error.to_string(),
-            });
+            }));
+            if let Some(place) = behind
+                && let Ok(mutation) = decoder.mutation_from(payload, version, place)
+            {
+                // Such a place is one from which everything can be read.
+                let _ = updates.read(mutation, place.index);
+            }
+        }
+        let mut tree = json!({"updates": count, "tree": updates.trees});
+        if let (Some(undecoded), Value::Object(tree)) = (undecoded, &mut tree) {
             tree.insert("undecoded".to_owned(), undecoded);
         }
         tree
     }
 }
 
+/// The trees of the updates that were met so far.
+struct Updates<'p> {
+    schema: Arc<Schema>,
+    version: Version,
+    payload: &'p [u8],
+    position: u64,
+    /// Offset of the update that is being read.
+    at: usize,
+    trees: Vec<Value>,
+}
+
+impl<'p> Updates<'p> {
+    /// Reads on from an update to the end of the payload.
+    fn read(&mut self, mut mutation: MutationReader<'_, 'p>, first: u64) -> Result<()> {
+        let mut row = Row::default();
+        for index in first..mutation.updates() {
+            self.at = self.payload.len() - mutation.rest().len();
+            let bytes = self.payload.get(self.at..).unwrap_or_default();
+            let head = read_update_head(bytes, self.version)?;
+            let table = self.schema.table(head.table_id);
+            let at = self.position + self.at as u64;
+            self.trees.push(head_of(&head, table, index, at));
+            let update = UpdateTree {
+                mutation: &mut mutation,
+                version: self.version,
+                payload: self.payload,
+                position: self.position,
+            };
+            if let Some(Value::Object(members)) = self.trees.last_mut() {
+                update.read(&head, table, members, &mut row)?;
+            }
+        }
+        // Nothing may be left behind the last one.
+        mutation.next_update().map(|_| ())
+    }
+}
+
 /// What an update says without a schema, and the names that the schema has for it.
-fn head_of(head: &UpdateHead<'_>, table: Option<&Arc<Table>>, at: u64) -> Value {
+fn head_of(head: &UpdateHead<'_>, table: Option<&Arc<Table>>, index: u64, at: u64) -> Value {
     let key_values = table.and_then(|table| {
         let partition = Partition::of(table, head.key)?;
         let values = partition.values().iter().map(|value| Some(*value));
         Some(named(&table.partition_key, values))
     });
     let mut members = json!({
+        "update": index,
         "at": at,
         "table_id": head.table_id.to_string(),
         "keyspace": table.map(|table| &table.keyspace),

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,12 @@ def unpacked(path: Path, name: str, folder: Path) -> Path:
     return target
 
 
-def reader_of(path: Path, position: int = 0) -> commitlog.SegmentReader:
-    """A reader with the keys beside the segment."""
-    keys = recorded_keys(path.with_name(KEYSTORE))
-    return commitlog.SegmentReader(str(path), position=position, keys=keys)
+def reader_of(
+    path: Path, position: int = 0, keys: Mapping[str, bytes] | None = None
+) -> commitlog.SegmentReader:
+    """A reader with these keys, or with those beside the segment."""
+    known = recorded_keys(path.with_name(KEYSTORE)) if keys is None else dict(keys)
+    return commitlog.SegmentReader(str(path), position=position, keys=known)
 
 
 def dump(
@@ -49,9 +52,10 @@ def dump(
     limit: int | None = None,
     complete: bool = True,
     max_bytes: int = 1 << 20,
+    keys: Mapping[str, bytes] | None = None,
 ) -> Dumped:
     """The canonical dump of a file from `position` on."""
-    reader = reader_of(path, position)
+    reader = reader_of(path, position, keys)
     lines: list[dict[str, Any]] = []
     while chunk := reader.dump(schema, limit=limit, complete=complete, max_bytes=max_bytes):
         lines += [json.loads(line) for line in chunk.splitlines()]

@@ -7,7 +7,15 @@ What no node writes (a flag, a length, a chain that lies) is made of the same pa
 """
 
 from tests.writer.form import Bases, Form
-from tests.writer.framings import DIRECT_IO, FRAMINGS, LZ4, PLAIN, Framing, lz4_literals
+from tests.writer.framings import (
+    DIRECT_IO,
+    FRAMINGS,
+    LZ4,
+    LZ4_LITERALS,
+    PLAIN,
+    Framing,
+    lz4_literals,
+)
 from tests.writer.mutation import write_mutation
 from tests.writer.numbers import be32, uvint, vbytes
 from tests.writer.segment import (
@@ -26,6 +34,7 @@ __all__ = [
     "DIRECT_IO",
     "FRAMINGS",
     "LZ4",
+    "LZ4_LITERALS",
     "MARKER_LENGTH",
     "PLAIN",
     "Bases",

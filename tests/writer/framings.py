@@ -1,11 +1,21 @@
 """How the records of a section are stored, a value for each framing (format notes §2.4 to §2.6)."""
 
+import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import cramjam
+from Cryptodome.Cipher import AES
+from Cryptodome.Util.Padding import pad
 
 from tests.writer.numbers import be32
 
 DIRECT_IO_BLOCK = 4096
+KEY_ALIAS = "testing:1"
+KEY = bytes(range(16))
+IV = bytes(range(100, 116))
+SMALL_CHUNK = 1024
+"""Bytes of an encrypted chunk (`chunk_length_kb`), so small that records straddle chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,18 +23,14 @@ class Framing:
     """What the header says, and the bytes behind a marker and behind the whole chain.
 
     `store` turns the records of a section into what stands between two markers; `tail` gives what
-    follows the last section from the length of the file so far.
+    follows the last section from the length of the file so far; `keys` are needed to read it.
     """
 
     name: str
     parameters: bytes
     store: Callable[[bytes], bytes]
     tail: Callable[[int], bytes]
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether logical and physical positions are the same."""
-        return self.parameters == b"{}"
+    keys: dict[str, bytes] = field(default_factory=dict)
 
 
 def lz4_literals(content: bytes) -> bytes:
@@ -35,14 +41,49 @@ def lz4_literals(content: bytes) -> bytes:
     return length.to_bytes(4, "little") + token + more + content
 
 
-def compressed(class_name: str, block: Callable[[bytes], bytes]) -> Framing:
+def lz4_block(content: bytes) -> bytes:
+    """An LZ4 block with its length in front."""
+    return bytes(cramjam.lz4.compress_block(content, store_size=True))
+
+
+def compressed(name: str, block: Callable[[bytes], bytes], class_name: str) -> Framing:
     """The framing of a compressor: the length of the records, then one block (§2.5)."""
     return Framing(
-        class_name,
+        name,
         b'{"compressionClass":"%s","compressionParameters":null}' % class_name.encode(),
         lambda content: be32(len(content)) + block(content),
         lambda length: b"",
     )
+
+
+def encrypted(transformation: str, encipher: Callable[[bytes], bytes], chunk_bytes: int) -> Framing:
+    """The length of the records, then chunks with LZ4 inside (§2.6)."""
+
+    def store(content: bytes) -> bytes:
+        out = be32(len(content))
+        for start in range(0, len(content), chunk_bytes):
+            chunk = content[start : start + chunk_bytes]
+            plain = be32(len(chunk)) + lz4_block(chunk)
+            cipher_text = encipher(plain)
+            out += be32(len(cipher_text)) + be32(len(plain)) + cipher_text
+        return out
+
+    # Up to 4.1 slashes are escaped (§1.3).
+    cipher = transformation.replace("/", "\\/").encode()
+    parameters = b'{"encCipher":"%s","encIV":"%s","encKeyAlias":"%s"}' % (
+        cipher,
+        IV.hex().encode(),
+        KEY_ALIAS.encode(),
+    )
+    return Framing(transformation, parameters, store, lambda length: b"", {KEY_ALIAS: KEY})
+
+
+def _cbc(plain: bytes) -> bytes:
+    return AES.new(KEY, AES.MODE_CBC, iv=IV).encrypt(pad(plain, AES.block_size))
+
+
+def _ctr(plain: bytes) -> bytes:
+    return AES.new(KEY, AES.MODE_CTR, nonce=b"", initial_value=IV).encrypt(plain)
 
 
 PLAIN = Framing("plain", b"{}", bytes, lambda length: bytes(16))
@@ -51,6 +92,15 @@ PLAIN = Framing("plain", b"{}", bytes, lambda length: bytes(16))
 DIRECT_IO = Framing("direct I/O", b"{}", bytes, lambda length: bytes(-length % DIRECT_IO_BLOCK))
 """The same, grown in whole blocks: the chain can end with the file (§2.4)."""
 
-LZ4 = compressed("LZ4Compressor", lz4_literals)
+LZ4_LITERALS = compressed("LZ4 literals", lz4_literals, "LZ4Compressor")
+LZ4 = compressed("LZ4", lz4_block, "LZ4Compressor")
+SNAPPY = compressed(
+    "Snappy", lambda content: bytes(cramjam.snappy.compress_raw(content)), "SnappyCompressor"
+)
+DEFLATE = compressed("Deflate", zlib.compress, "DeflateCompressor")
+ZSTD = compressed("Zstd", lambda content: bytes(cramjam.zstd.compress(content)), "ZstdCompressor")
+NOOP = compressed("Noop", bytes, "org.apache.cassandra.io.compress.NoopCompressor")
+AES_CBC = encrypted("AES/CBC/PKCS5Padding", _cbc, SMALL_CHUNK)
+AES_CTR = encrypted("AES/CTR/NoPadding", _ctr, 64 << 10)
 
-FRAMINGS = (PLAIN, DIRECT_IO, LZ4)
+FRAMINGS = (PLAIN, DIRECT_IO, LZ4_LITERALS, LZ4, SNAPPY, DEFLATE, ZSTD, NOOP, AES_CBC, AES_CTR)

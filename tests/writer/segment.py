@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tests.reference.descriptor import id_words
-from tests.writer.framings import LZ4, PLAIN, Framing
+from tests.writer.framings import LZ4_LITERALS, PLAIN, Framing
 from tests.writer.numbers import be32
 
 MARKER_LENGTH = 8
@@ -87,5 +87,5 @@ def segment(
 def lz4_segment(
     sections: Iterable[Sequence[bytes]], version: int = 7, segment_id: int = 1
 ) -> bytes:
-    """The same records as `segment`, as LZ4Compressor frames them."""
-    return write_segment(sections, version, segment_id, LZ4).data
+    """The same records as `segment`, as LZ4Compressor frames them, with nothing to compress."""
+    return write_segment(sections, version, segment_id, LZ4_LITERALS).data

@@ -69,11 +69,12 @@ def test_both_readers_read_what_was_written(
     path.write_bytes(segment.data)
     lines = expected(workload, segment, name)
 
-    dumped = dump(path, commitlog.Schema.from_cql(workload.schema_text))
+    dumped = dump(path, commitlog.Schema.from_cql(workload.schema_text), keys=framing.keys)
     assert [gap.cause for gap in dumped.gaps] == []
     assert dumped.lines == lines
 
-    plain = read_segment(segment.data, name, parse_schema(workload.schema_text))
+    schema = parse_schema(workload.schema_text)
+    plain = read_segment(segment.data, name, schema, keys=framing.keys)
     assert [json.loads(json.dumps(to_line(update))) for update in plain] == lines
 
 
@@ -87,7 +88,7 @@ def test_a_record_as_large_as_a_chunk_or_larger(
     segment = write_segment([[large, small, large], [small, large]], framing=framing)
     path = tmp_path / NAME
     path.write_bytes(segment.data)
-    dumped = dump(path, commitlog.Schema.from_cql(SCHEMA_TEXT))
+    dumped = dump(path, commitlog.Schema.from_cql(SCHEMA_TEXT), keys=framing.keys)
     assert dumped.gaps == []
     values = [line["items"][0]["cells"][0]["val"] for line in dumped.lines]
     assert [len(value) // 2 for value in values] == [size, 20, size, 20, size]

@@ -10,7 +10,7 @@
 
 use crate::error::SegmentError;
 use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH, Encrypted, Framing};
-use crate::marker::MARKER_LENGTH;
+use crate::marker::{MARKER_LENGTH, Marker};
 use crate::segment::{SegmentReader, Source, io_error, read_fully};
 
 /// Bytes of a block from which a decoder may tell its decoded length.
@@ -70,6 +70,27 @@ impl<S: Source> SegmentReader<S> {
         }
         Ok(header.length <= header.max_length
             && self.decode_stored(physical, end, header.length)?.is_ok())
+    }
+
+    /// Where an empty block section ends whose marker leads to no other: at the next marker if it
+    /// is as near as it must be, since there is nothing to decode that would tell.
+    pub(crate) fn empty_block_end(
+        &self,
+        marker: Marker,
+        file_length: u64,
+    ) -> Result<Option<u64>, SegmentError> {
+        let content = self.marker_physical + MARKER_LENGTH;
+        let mut length = [0; BLOCK_HEADER_LENGTH as usize];
+        let read = read_fully(&self.source, content, &mut length)
+            .map_err(|error| io_error(&self.segment, error))?;
+        if self.is_plain() || read < length.len() || length != [0; BLOCK_HEADER_LENGTH as usize] {
+            return Ok(None);
+        }
+        let first = content + BLOCK_HEADER_LENGTH;
+        let is_near = |end: &u64| (first..=first + MAX_EMPTY_BLOCK as u64).contains(end);
+        let next = self.find_marker(first, file_length)?.filter(is_near);
+        let last = Some(file_length).filter(is_near);
+        Ok(next.or(last).or(Some(marker.end).filter(is_near)))
     }
 
     /// The decoded length of a block section; `None` when it cannot be known.
@@ -179,6 +200,28 @@ impl<S: Source> SegmentReader<S> {
             self.check_key(physical, end)?;
         }
         Ok(done)
+    }
+
+    /// Decodes a damaged block into the buffer as far as it goes.
+    pub(crate) fn decode_start(
+        &mut self,
+        physical: u64,
+        end: u64,
+        length: usize,
+    ) -> Result<(), SegmentError> {
+        self.block.decoded = None;
+        self.read_block(physical, end)?;
+        let Framing::Blocks(decoder) = &mut self.framing else {
+            return Ok(());
+        };
+        let block = self.block.bytes.get(..self.block.length);
+        let records = kept(&mut self.buffer, length);
+        // What an earlier section left here would have good checksums too.
+        records.fill(0);
+        // The error is known: it is why this is done.
+        let _ = decoder.decode(block.unwrap_or_default(), records);
+        self.buffer_length = length;
+        Ok(())
     }
 
     /// Reads the block between two physical offsets; false when the file ends before.

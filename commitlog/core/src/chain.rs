@@ -45,6 +45,9 @@ impl<S: Source> SegmentReader<S> {
         }
         let leads_on =
             marker.is_plausible(at, length) && self.is_marker_or_end(marker.end, length)?;
+        if !is_good && self.is_plain() && self.is_record(at, length)? {
+            return self.open_unmarked(length);
+        }
         match (is_good, leads_on) {
             (true, true) => self.open_chained(marker.end, length, limit),
             (true, false) => self.open_doubtful(marker, length, limit),
@@ -55,17 +58,9 @@ impl<S: Source> SegmentReader<S> {
                 let cause = "the checksum of a sync marker does not match; its records are read";
                 self.open_damaged(marker.end, length, limit, cause)
             }
-            (false, false) => match self.find_marker(at + 1, length)? {
-                Some(next) if self.is_plain() => {
-                    self.marker_physical = next;
-                    self.marker_logical = next;
-                    self.position = self.position.max(next);
-                    let cause = "a sync marker is damaged; reading goes on at the next one";
-                    Ok(Opened::Gap(Gap::new(at, Some(next), cause)))
-                }
-                // Where logical and physical positions differ, those behind are not known.
-                _ => Ok(self.give_up("a sync marker is damaged")),
-            },
+            (false, false) if self.is_plain() => self.open_unmarked(length),
+            // Where logical and physical positions differ, those behind are not known.
+            (false, false) => Ok(self.give_up("a sync marker is damaged")),
         }
     }
 
@@ -77,6 +72,10 @@ impl<S: Source> SegmentReader<S> {
         limit: Option<u64>,
     ) -> Result<Opened, SegmentError> {
         let at = self.marker_physical;
+        if let Some(end) = self.empty_block_end(marker, length)? {
+            let cause = "a sync marker points to no other; the next one was found";
+            return self.open_damaged(end, length, limit, cause);
+        }
         let is_right = marker.is_plausible(at, length)
             && (self.is_plain() || self.is_block(at + MARKER_LENGTH, marker.end)?);
         if is_right {
@@ -93,6 +92,12 @@ impl<S: Source> SegmentReader<S> {
         if !self.is_plain() && self.is_block(at + MARKER_LENGTH, length)? {
             let cause = "a sync marker points to no other; its section is read to the file's end";
             return self.open_damaged(length, length, limit, cause);
+        }
+        if self.is_plain() {
+            let cause = "a sync marker points to no place behind it; its records are read";
+            let content = at + MARKER_LENGTH;
+            self.open_plain(at, content, None, length);
+            return Ok(Opened::Gap(Gap::new(at, Some(content), cause)));
         }
         Ok(self.give_up("a sync marker points outside of the file"))
     }
@@ -139,29 +144,39 @@ impl<S: Source> SegmentReader<S> {
         let is_skipped = logical_end <= self.position;
         self.buffer_start = content;
         self.buffer_length = 0;
-        let decoded = if is_skipped || self.is_plain() {
-            Ok(())
-        } else {
+        self.block_gaps.clear();
+        if !is_skipped && !self.is_plain() {
             // Before anything moves: what cannot be read now may be read later.
-            self.decode_block(physical, end, (logical_end - content) as usize)?
-        };
+            let length = (logical_end - content) as usize;
+            let failure = self.decode_block(physical, end, length)?.err();
+            if failure.is_some() {
+                self.decode_start(physical, end, length)?;
+            }
+            self.block_gaps = self.block_gaps(logical_end, failure.as_deref())?;
+        }
         self.marker_physical = end;
         self.marker_logical = logical_end;
         if is_skipped {
             return Ok(Opened::Skipped);
         }
-        if let Err(cause) = decoded {
-            self.position = logical_end;
-            return Ok(Opened::Gap(Gap::new(marker, Some(logical_end), &cause)));
-        }
+        self.section_marker = marker;
         self.position = self.position.max(content);
+        let readable = match self.block_gaps.front() {
+            Some(gap) => {
+                self.buffer_length = gap.start.saturating_sub(content) as usize;
+                gap.start
+            }
+            None if is_cut => file_length,
+            None => logical_end,
+        };
         self.section = Some(Section {
             marker,
             marker_physical,
             end_physical: end.min(file_length),
-            end: if is_cut { file_length } else { logical_end },
-            claimed_end: is_cut.then_some(logical_end),
+            end: readable,
+            claimed_end: (is_cut && self.is_plain()).then_some(logical_end),
             end_is_searched: false,
+            is_open_ended: false,
         });
         Ok(Opened::Section)
     }
@@ -176,22 +191,22 @@ impl<S: Source> SegmentReader<S> {
             return Ok(None);
         }
         let length = self.file_length()?;
-        let Some(next) = self.find_marker(self.position, length)? else {
-            return Ok(None);
-        };
-        if next == section.end {
+        let next = self.find_marker(self.position, length)?;
+        let end = next.unwrap_or(length);
+        if end == section.end || (next.is_none() && self.is_marker_or_end(section.end, length)?) {
             return Ok(None);
         }
         self.section = Some(Section {
-            end: next,
-            end_physical: next,
+            end,
+            end_physical: end,
             claimed_end: None,
             end_is_searched: true,
+            is_open_ended: next.is_none(),
             ..section
         });
-        self.marker_physical = next;
-        self.marker_logical = next;
-        let cause = "a sync marker points to a wrong place; the next one was found";
+        self.marker_physical = end;
+        self.marker_logical = end;
+        let cause = "a sync marker points to a wrong place; its records are read";
         let end = section.marker + MARKER_LENGTH;
         Ok(Some(Gap::new(section.marker, Some(end), cause)))
     }
@@ -207,10 +222,16 @@ impl<S: Source> SegmentReader<S> {
         matches!(self.framing, Framing::Plain)
     }
 
-    /// Ends the segment at the current marker.
-    fn give_up(&mut self, cause: &str) -> Opened {
-        let start = self.marker_logical;
+    /// Leaves nothing to read.
+    pub(crate) fn end_chain(&mut self) {
+        self.section = None;
         self.marker_physical = u64::MAX - MARKER_LENGTH;
+    }
+
+    /// Ends the segment at the current marker.
+    pub(crate) fn give_up(&mut self, cause: &str) -> Opened {
+        let start = self.marker_logical;
+        self.end_chain();
         Opened::Gap(Gap::new(start, None, cause))
     }
 
@@ -222,6 +243,12 @@ impl<S: Source> SegmentReader<S> {
         }
         let marker = self.read_marker(at)?;
         Ok(marker.is_zero() && self.is_plain() || self.checksum.matches(at, &marker))
+    }
+
+    /// Whether a good marker stands at a physical offset.
+    pub(crate) fn is_marker(&self, at: u64) -> Result<bool, SegmentError> {
+        let marker = self.read_marker(at)?;
+        Ok(self.checksum.matches(at, &marker))
     }
 
     /// The first place from `from` on where a marker with a good checksum stands.

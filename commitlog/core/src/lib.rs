@@ -15,6 +15,7 @@
 //!
 //! The section numbers in comments are those of `docs/commitlog-format.md`.
 
+mod block_damage;
 mod block_section;
 mod chain;
 mod columns;
@@ -28,6 +29,7 @@ pub mod head;
 mod marker;
 pub mod mutation;
 pub mod record;
+mod recovery;
 pub mod resync;
 pub mod row;
 pub mod scan;

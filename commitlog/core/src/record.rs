@@ -6,7 +6,8 @@
 
 /// Bytes of a record besides its payload.
 pub const OVERHEAD: usize = 12;
-const HEADER: usize = 8;
+/// Bytes in front of a payload.
+pub(crate) const HEADER: usize = 8;
 /// Java refuses smaller records; no mutation is that short.
 const MIN_PAYLOAD: usize = 10;
 
@@ -32,6 +33,16 @@ pub enum Found<'b> {
     BadSizeCrc(u32),
     /// The size is good, so what follows can be found.
     BadPayloadCrc(&'b [u8]),
+}
+
+/// The size that a record's first eight bytes give, if their checksum is good and a mutation can
+/// be that short.
+pub(crate) fn size(header: &[u8]) -> Option<u32> {
+    let [size @ .., c0, c1, c2, c3] = header.first_chunk::<HEADER>()?;
+    let number = u32::from_be_bytes(*size);
+    let is_sound = number as usize >= MIN_PAYLOAD
+        && crc32fast::hash(size) == u32::from_be_bytes([*c0, *c1, *c2, *c3]);
+    is_sound.then_some(number)
 }
 
 /// Looks at the start of `bytes`, of a section that has `left` more bytes in all.

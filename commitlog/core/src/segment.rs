@@ -28,6 +28,7 @@
 //! # Ok::<(), commitlog_core::error::SegmentError>(())
 //! ```
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -152,6 +153,8 @@ pub struct Section {
     pub claimed_end: Option<u64>,
     /// Whether the end was found by looking for the next marker.
     pub end_is_searched: bool,
+    /// No marker is behind it: the chain ends where the node left room for one, eight zeros.
+    pub is_open_ended: bool,
 }
 
 /// One segment and a position in it.
@@ -165,6 +168,8 @@ pub struct SegmentReader<S> {
     pub(crate) marker_physical: u64,
     pub(crate) marker_logical: u64,
     pub(crate) section: Option<Section>,
+    /// Logical place of the marker of the last section that was opened.
+    pub(crate) section_marker: u64,
     /// Everything before is consumed.
     pub(crate) position: u64,
     pub(crate) buffer: Vec<u8>,
@@ -173,6 +178,8 @@ pub struct SegmentReader<S> {
     pub(crate) buffer_length: usize,
     /// Of the last block section that was looked at.
     pub(crate) block: StoredBlock,
+    /// What is not to be read of the current block section.
+    pub(crate) block_gaps: VecDeque<Gap>,
 }
 
 impl<S: Source> SegmentReader<S> {
@@ -197,11 +204,13 @@ impl<S: Source> SegmentReader<S> {
             marker_physical: descriptor.length,
             marker_logical: descriptor.length,
             section: None,
+            section_marker: descriptor.length,
             position,
             buffer: Vec::new(),
             buffer_start: 0,
             buffer_length: 0,
             block: StoredBlock::default(),
+            block_gaps: VecDeque::new(),
             source,
             descriptor,
             framing,
@@ -307,6 +316,9 @@ impl<S: Source> SegmentReader<S> {
         let cause = match found {
             Found::Record(_) => return Ok(Step::Records),
             Found::SectionEnd => {
+                if let Some(gap) = self.next_block_gap() {
+                    return Ok(Step::Gap(gap));
+                }
                 self.section = None;
                 return Ok(match section.claimed_end {
                     None => Step::SectionEnd { unwritten: left },
@@ -322,6 +334,13 @@ impl<S: Source> SegmentReader<S> {
                 self.position = end;
                 let cause = "the checksum of a record does not match";
                 return Ok(Step::BadRecord(Gap::new(start, Some(end), cause)));
+            }
+            Found::Zero if section.is_open_ended => {
+                // The place of a marker: the chain goes on there, or ends.
+                self.marker_physical = self.position;
+                self.marker_logical = self.position;
+                self.section = None;
+                return Ok(Step::SectionEnd { unwritten: 0 });
             }
             Found::Zero => {
                 if section.claimed_end.is_none() && self.rest_is_zero(section)? {
@@ -343,10 +362,34 @@ impl<S: Source> SegmentReader<S> {
             return Ok(Step::Gap(gap));
         }
         let start = self.position;
+        if section.is_open_ended {
+            self.end_chain();
+            return Ok(Step::Gap(Gap::new(start, None, &cause)));
+        }
+        if section.claimed_end.is_none()
+            && self.may_go_on(section)?
+            && let Some(next) = self.find_record(start, section.end)?
+        {
+            self.position = next;
+            return Ok(Step::Gap(Gap::new(start, Some(next), &cause)));
+        }
         let end = section.claimed_end.unwrap_or(section.end);
         self.position = end;
         self.section = None;
         Ok(Step::Gap(Gap::new(start, Some(end), &cause)))
+    }
+
+    /// Passes over a part of a block section that is not to be read.
+    fn next_block_gap(&mut self) -> Option<Gap> {
+        let gap = self.block_gaps.pop_front()?;
+        let end = self.block_gaps.front().map(|gap| gap.start);
+        let end = end.unwrap_or(self.marker_logical);
+        self.buffer_length = end.saturating_sub(self.buffer_start) as usize;
+        if let Some(section) = &mut self.section {
+            section.end = end;
+        }
+        self.position = self.position.max(gap.end.unwrap_or_default());
+        Some(gap)
     }
 
     fn buffered(&self) -> &[u8] {

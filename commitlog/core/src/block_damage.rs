@@ -1,0 +1,71 @@
+//! What can be believed of a block section that does not hold what was written into it.
+//!
+//! No checksum covers a block. Most damage in one breaks it or records in it, but it can also make
+//! a compressor copy whole records of the same section to another place, where their checksums are
+//! as good as before. So a block in which anything is wrong is looked at as a whole before any of
+//! it is given: a record that repeats an earlier one is left out. If it was written twice, the
+//! first one says the same.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashSet;
+
+use crate::error::SegmentError;
+use crate::record::{Found, OVERHEAD, Records, inspect};
+use crate::segment::{Gap, SegmentReader, Source};
+
+const REPEATED: &str = "a block is damaged: a record repeats an earlier one";
+const BAD_RECORD: &str = "the checksum of a record does not match";
+const BROKEN: &str = "the checksum of a record's size does not match";
+
+impl<S: Source> SegmentReader<S> {
+    /// The ranges of the decoded block in the buffer that are not to be read; none in a good one.
+    /// `failure` says why decoding stopped early: then nothing behind the first doubt is read.
+    pub(crate) fn block_gaps(
+        &self,
+        end: u64,
+        failure: Option<&str>,
+    ) -> Result<VecDeque<Gap>, SegmentError> {
+        let content = self.buffer_start;
+        let bytes = self.buffer.get(..self.buffer_length).unwrap_or_default();
+        let whole = Records::new(bytes, content, end - content).last();
+        let mut gaps = VecDeque::new();
+        if failure.is_none() && whole.map_or(content, |record| record.end) == end {
+            return Ok(gaps);
+        }
+        let mut seen = FxHashSet::default();
+        let mut at = content;
+        while at < end {
+            let rest = bytes.get((at - content) as usize..).unwrap_or_default();
+            let (next, cause) = match inspect(rest, end - at) {
+                Found::Record(payload) => {
+                    let next = at + (payload.len() + OVERHEAD) as u64;
+                    let is_new = seen.insert(payload);
+                    (next, (!is_new).then_some(REPEATED))
+                }
+                Found::BadPayloadCrc(payload) => {
+                    let next = at + (payload.len() + OVERHEAD) as u64;
+                    (next, Some(BAD_RECORD))
+                }
+                Found::Zero if failure.is_none() && rest.iter().all(|byte| *byte == 0) => break,
+                _ if failure.is_some() => (end, Some(BROKEN)),
+                _ => (self.find_record(at, end)?.unwrap_or(end), Some(BROKEN)),
+            };
+            match (cause, failure) {
+                (None, _) => {}
+                (Some(_), Some(failure)) => {
+                    gaps.push_back(Gap::new(at, Some(end), failure));
+                    break;
+                }
+                (Some(cause), None) => gaps.push_back(Gap::new(at, Some(next), cause)),
+            }
+            at = next;
+        }
+        if gaps.is_empty()
+            && let Some(failure) = failure
+        {
+            gaps.push_back(Gap::new(end, Some(end), failure));
+        }
+        Ok(gaps)
+    }
+}

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+import commitlog
 from tests.writer import (
     FRAMINGS,
     LZ4,
@@ -30,31 +31,38 @@ SCHEMA_TEXT = (
     f"CREATE TABLE k.t (p text, c int, v text, PRIMARY KEY (p, c)) "
     f"WITH ID = {TABLE_ID} AND cdc = true"
 )
+SCHEMA = commitlog.Schema.from_cql(SCHEMA_TEXT)
 MIB = 1 << 20
 READ = """
-import json, resource, sys
+import json, re, sys
+from pathlib import Path
 import commitlog
+
+def peak_kib():
+    # Unlike the peak that getrusage gives, this one begins with the program.
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 
 schema = commitlog.Schema.from_cql(sys.argv[2])
 event_format = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n")
 keys = {alias: bytes.fromhex(key) for alias, key in json.loads(sys.argv[3]).items()}
-before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before_kib = peak_kib()
 reader = commitlog.SegmentReader(sys.argv[1], keys=keys)
-scan = None
-if sys.argv[4] == "scan":
-    scan = reader.scan(schema)
-    mutations = scan.mutations
-else:
-    mutations = 0
-    while True:
-        batch = reader.read(schema, event_format, complete=True)
-        mutations += batch.mutations
-        if batch.stop == "blocked":
-            reader.skip()
-        if batch.stop == "end":
-            break
-peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"before": before_kib, "peak": peak_kib, "mutations": mutations,
+mutations = 0
+try:
+    if sys.argv[4] == "scan":
+        mutations = reader.scan(schema).mutations
+    else:
+        stop = "full"
+        while stop != "end":
+            batch = reader.read(schema, event_format, complete=True)
+            mutations += batch.mutations
+            stop = batch.stop
+            if stop == "blocked":
+                reader.skip()
+except commitlog.SegmentKeyError:
+    # A damaged chunk cannot be told from a wrong key where there is no other.
+    pass
+print(json.dumps({"before": before_kib, "peak": peak_kib(), "mutations": mutations,
                   "gaps": len(reader.gaps)}))
 """
 
@@ -98,21 +106,16 @@ def test_a_section_that_claims_2_gib_takes_no_memory(framing: Framing, tmp_path:
             data = bytearray(segment.data)
             data[place : place + 4] = be32(huge)
             path.write_bytes(data)
-            found = read_here(path, framing)
-            assert found <= 1
+            try:
+                reader = commitlog.SegmentReader(str(path), keys=framing.keys)
+                assert reader.scan(SCHEMA).mutations <= 1
+            except commitlog.SegmentKeyError as error:
+                assert framing.keys and NAME in str(error)
     data = bytearray(segment.data)
     data[start : start + 4] = be32(0x7FFFFFFF)
     path.write_bytes(data)
     found_outside = read(path, framing, "read")
     assert found_outside["peak"] - found_outside["before"] < 16 * 1024, found_outside
-
-
-def read_here(path: Path, framing: Framing) -> int:
-    """Mutations of a segment, read in this process."""
-    import commitlog
-
-    reader = commitlog.SegmentReader(str(path), keys=framing.keys)
-    return reader.scan(commitlog.Schema.from_cql(SCHEMA_TEXT)).mutations
 
 
 def test_lengths_inside_a_payload_take_no_memory(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`after` against `cells` of the same event: two tellings of one change, on every recording."""
 
+import re
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -7,6 +8,7 @@ from uuid import UUID
 import pytest
 
 import commitlog
+from tests.parser.reading import Event
 from tests.reference import parse_schema
 from tests.reference.cql_types import Collection, UserType, is_complex
 from tests.reference.recordings import Scenario
@@ -82,6 +84,23 @@ def check_deletion(after: Json, cells: Json, keys: set[str], statics: set[str]) 
             assert found == (deleted if is_partition or column not in statics else None)
 
 
+def check_after(event: Event, table: Table, statics: set[str]) -> None:
+    """`after` of one event against its `cells`; `statics` are the table's static columns."""
+    after, cells = event.value["after"], event.value["cells"]
+    keys = set(event.key)
+    for column, value in event.key.items():
+        if value is not None:
+            assert after[column] == wrapped(value)
+    if cells["kind"] == "range":
+        assert all(after[member] is not None for member in RANGE_MEMBERS)
+        others = set(after) - set(RANGE_MEMBERS) - keys
+        assert all(after[column] is None for column in others)
+    elif "del" in cells:
+        check_deletion(after, cells, keys, statics)
+    else:
+        check_write(after, cells, table, keys)
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_after_says_what_the_cells_say(scenario: Scenario, tmp_path: Path) -> None:
     text = (scenario.folder / "schema.cql").read_text(encoding="utf-8")
@@ -89,20 +108,8 @@ def test_after_says_what_the_cells_say(scenario: Scenario, tmp_path: Path) -> No
     statics = static_columns(text)
     for events in recorded_events(scenario, tmp_path, FORMAT).values():
         for event in events:
-            after, cells = event.value["after"], event.value["cells"]
-            table = tables[UUID(cells["id"])]
-            keys = set(event.key)
-            for column, value in event.key.items():
-                if value is not None:
-                    assert after[column] == wrapped(value)
-            if cells["kind"] == "range":
-                assert all(after[member] is not None for member in RANGE_MEMBERS)
-                others = set(after) - set(RANGE_MEMBERS) - keys
-                assert all(after[column] is None for column in others)
-            elif "del" in cells:
-                check_deletion(after, cells, keys, statics.get(cells["id"], set()))
-            else:
-                check_write(after, cells, table, keys)
+            table_id = event.value["cells"]["id"]
+            check_after(event, tables[UUID(table_id)], statics.get(table_id, set()))
 
 
 def static_columns(text: str) -> dict[str, set[str]]:
@@ -114,9 +121,9 @@ def static_columns(text: str) -> dict[str, set[str]]:
         if line.startswith("CREATE"):
             names = set()
         elif words.endswith(" static"):
-            quoted = words.startswith('"')
-            name = words[1:].split('" ')[0] if quoted else words.split(" ")[0]
-            names.add(name.replace('""', '"'))
-        elif "WITH ID = " in words:
-            found[words.split("WITH ID = ")[1].split()[0].rstrip(";")] = names
+            name = re.match(r'"((?:[^"]|"")*)"|(\S+)', words)
+            assert name is not None
+            names.add(name[2] or name[1].replace('""', '"'))
+        elif " ID = " in words:
+            found[words.split(" ID = ")[1].split()[0].rstrip(";")] = names
     return found

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import commitlog
 from tests import writer
-from tests.parser.reading import FORMAT
+from tests.parser.reading import FORMAT, dump
 
 TABLE = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
 OTHER = UUID("6a1c395e-b41f-11e5-9f22-ba0be0483c18")
@@ -87,6 +87,17 @@ def test_positions_move_at_mutations_only(
                 assert position == ends[whole]
         done += len(batch)
     assert done == sum(sizes)
+
+
+def test_empty_rows_are_no_events(tmp_path: Path) -> None:
+    """An update that changes nothing leaves one; Cassandra's reader does not show it."""
+    empty = bytes([0]) + writer.uvint(0) + writer.be32(7) + writer.uvint(1)
+    items = empty + writer.insert(1, b"v") + empty
+    path = segment(tmp_path, writer.mutation(writer.update(TABLE, items)))
+    assert clusterings(read_all(path)) == [1]
+    (line,) = dump(path, SCHEMA).lines
+    assert [item["ck"] for item in line["items"]] == [["00000001"]]
+    assert commitlog.SegmentReader(str(path)).scan(SCHEMA).rows == 1
 
 
 def test_a_batch_ends_behind_a_whole_mutation(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Every event of every recording, against Cassandra's own reading of the same mutation."""
 
+import base64
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -52,22 +53,27 @@ def sorted_cells(cells: Json) -> Json:
     return ordered
 
 
+def check_events(found: list[Event], lines: list[Json]) -> None:
+    """The events are those that the dump lines imply, one by one."""
+    expected = [event for line in lines for event in expected_events(line)]
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        cells = dict(ours.value["cells"])
+        for member in ("token", "ck", "lo", "hi"):
+            cells.pop(member, None)
+        assert sorted_cells(cells) == sorted_cells(theirs.cells)
+        assert ours.value["op"] == theirs.op
+        assert ours.headers["cdc.kind"] == theirs.kind
+        assert int(ours.headers["cdc.ts_us"]) == theirs.timestamp_us
+        assert ours.value["source"]["ts_us"] == theirs.timestamp_us
+        assert ours.value["source"]["pos"] == ours.source[0] == theirs.position
+
+
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 def test_events_say_what_cassandra_reads(scenario: Scenario, tmp_path: Path) -> None:
     lines = published_lines(scenario)
     for segment, found in recorded_events(scenario, tmp_path).items():
-        expected = [event for line in lines[segment] for event in expected_events(line)]
-        assert len(found) == len(expected)
-        for ours, theirs in zip(found, expected, strict=True):
-            cells = dict(ours.value["cells"])
-            for member in ("token", "ck", "lo", "hi"):
-                cells.pop(member, None)
-            assert sorted_cells(cells) == sorted_cells(theirs.cells)
-            assert ours.value["op"] == theirs.op
-            assert ours.headers["cdc.kind"] == theirs.kind
-            assert int(ours.headers["cdc.ts_us"]) == theirs.timestamp_us
-            assert ours.value["source"]["ts_us"] == theirs.timestamp_us
-            assert ours.value["source"]["pos"] == ours.source[0] == theirs.position
+        check_events(found, lines[segment])
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
@@ -81,27 +87,30 @@ def test_events_of_one_mutation_are_counted_from_zero(scenario: Scenario, tmp_pa
         assert list(positions) == sorted(positions)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_byte_comparable_clusterings_keep_storage_order(scenario: Scenario, tmp_path: Path) -> None:
+def check_clustering_order(found: list[Event]) -> None:
     """Rows come in the order of the table's comparators, and so must their encodings."""
-    import base64
 
     def decoded(cells: Json, member: str) -> bytes:
         return base64.b64decode(cells[member])
 
+    last: dict[Any, bytes] = {}
+    for event in found:
+        cells = event.value["cells"]
+        update = (event.source[0], cells["id"])
+        if cells["kind"] == "row":
+            at = decoded(cells, "ck")
+            assert last.get(update, b"") <= at
+            last[update] = at
+        elif cells["kind"] == "range":
+            low, high = decoded(cells, "lo"), decoded(cells, "hi")
+            assert last.get(update, b"") <= low < high
+            last[update] = low
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_byte_comparable_clusterings_keep_storage_order(scenario: Scenario, tmp_path: Path) -> None:
     for found in recorded_events(scenario, tmp_path).values():
-        last: dict[Any, bytes] = {}
-        for event in found:
-            cells = event.value["cells"]
-            update = (event.source[0], cells["id"])
-            if cells["kind"] == "row":
-                at = decoded(cells, "ck")
-                assert last.get(update, b"") <= at
-                last[update] = at
-            elif cells["kind"] == "range":
-                low, high = decoded(cells, "lo"), decoded(cells, "hi")
-                assert last.get(update, b"") <= low < high
-                last[update] = low
+        check_clustering_order(found)
 
 
 def identity(event: Event) -> str:

@@ -1,5 +1,6 @@
 """The schema of a node as CQL text with table ids, in the form of `DESCRIBE … WITH INTERNALS`."""
 
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -15,34 +16,65 @@ def describe_schema(session: Any, *, server_side: bool) -> str:
     """
     rows = session.execute("SELECT keyspace_name FROM system_schema.keyspaces")
     names = sorted(row.keyspace_name for row in rows if not is_system_keyspace(row.keyspace_name))
+    texts = [describe_keyspace(session, name, server_side=server_side) for name in names]
+    return "\n".join(texts)
+
+
+def describe_keyspace(session: Any, keyspace: str, *, server_side: bool) -> str:
+    """One keyspace: its types, tables with what was dropped from them, and views."""
     if server_side:
-        return "\n\n".join(_from_server(session, name) for name in names) + "\n"
-    session.cluster.refresh_schema_metadata()
-    return "\n\n".join(_from_driver(session, name) for name in names) + "\n"
+        rows = session.execute(f'DESCRIBE KEYSPACE "{keyspace}" WITH INTERNALS')
+        return "\n\n".join(row.create_statement for row in rows) + "\n"
+    found = _metadata(session, keyspace)
+    parts = [f"{found.as_cql_query()};", *found.user_type_strings()]
+    parts += [_driver_table(session, table) for table in found.tables.values()]
+    ids = _ids(session, "view", keyspace)
+    for name, view in found.views.items():
+        text = view.as_cql_query(formatted=True)
+        parts.append(text.replace("\n    WITH ", f"\n    WITH ID = {ids[name]}\n    AND ", 1) + ";")
+    return "\n\n".join(parts) + "\n"
 
 
-def _from_server(session: Any, keyspace: str) -> str:
-    rows = session.execute(f'DESCRIBE KEYSPACE "{keyspace}" WITH INTERNALS')
-    return "\n\n".join(row.create_statement for row in rows)
+def describe_table(session: Any, keyspace: str, table: str, *, server_side: bool) -> str:
+    """One table with what was dropped from it."""
+    if server_side:
+        rows = session.execute(f'DESCRIBE TABLE "{keyspace}"."{table}" WITH INTERNALS')
+        return "\n\n".join(row.create_statement for row in rows) + "\n"
+    return _driver_table(session, _metadata(session, keyspace).tables[table]) + "\n"
 
 
-def _from_driver(session: Any, keyspace: str) -> str:
-    text = str(session.cluster.metadata.keyspaces[keyspace].export_as_string())
+def _metadata(session: Any, keyspace: str) -> Any:
+    session.cluster.refresh_keyspace_metadata(keyspace, max_schema_agreement_wait=0)
+    return session.cluster.metadata.keyspaces[keyspace]
+
+
+def _ids(session: Any, kind: str, keyspace: str) -> dict[str, str]:
+    """Ids of a keyspace's tables or views by their names."""
     rows = session.execute(
-        "SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = %s", (keyspace,)
+        f"SELECT {kind}_name AS name, id FROM system_schema.{kind}s WHERE keyspace_name = %s",
+        (keyspace,),
+    )
+    return {row.name: str(row.id) for row in rows}
+
+
+def _driver_table(session: Any, table: Any) -> str:
+    table_id = _ids(session, "table", table.keyspace_name)[table.name]
+    text = table.as_cql_query(formatted=True)
+    text = text.replace(") WITH ", f") WITH ID = {table_id}\n    AND ", 1) + ";"
+    name = text.split("CREATE TABLE ", 1)[1].split(" (", 1)[0]
+    return "\n".join((text, *_dropped_columns(session, table, name)))
+
+
+def _dropped_columns(session: Any, table: Any, name: str) -> Iterator[str]:
+    """What the driver leaves out, in the words in which later releases describe it."""
+    rows = session.execute(
+        "SELECT column_name, kind, type, toUnixTimestamp(dropped_time) AS dropped_time_ms FROM "
+        "system_schema.dropped_columns WHERE keyspace_name = %s AND table_name = %s",
+        (table.keyspace_name, table.name),
     )
     for row in rows:
-        head, found, rest = _split_at_table(text, keyspace, row.table_name)
-        if found:
-            text = head + found + rest.replace(") WITH ", f") WITH ID = {row.id}\n    AND ", 1)
-    return text
-
-
-def _split_at_table(text: str, keyspace: str, table: str) -> tuple[str, str, str]:
-    for left in (keyspace, f'"{keyspace}"'):
-        for right in (table, f'"{table}"'):
-            found = f"CREATE TABLE {left}.{right} ("
-            if found in text:
-                head, rest = text.split(found, 1)
-                return head, found, rest
-    return text, "", ""
+        if row.column_name not in table.columns:
+            column = '"' + row.column_name.replace('"', '""') + '"'
+            static = " static" if row.kind == "static" else ""
+            yield f"ALTER TABLE {name} ADD {column} {row.type}{static};"
+            yield f"ALTER TABLE {name} DROP {column} USING TIMESTAMP {row.dropped_time_ms * 1000};"

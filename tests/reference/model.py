@@ -72,6 +72,11 @@ class Row:
     complex_deletions: tuple[ComplexDeletion, ...]
     cells: tuple[Cell, ...]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing; Cassandra's reader passes over such rows (§4.7)."""
+        return not (self.liveness or self.deletion or self.complex_deletions or self.cells)
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:

@@ -96,14 +96,16 @@ def _read_update(cursor: Cursor, version: int, schema: Schema) -> PartitionUpdat
 
     deletion = bases.deletion(cursor) if flags & HAS_PARTITION_DELETION else None
     static = rows.static_row(static_columns) if flags & HAS_STATIC_ROW else None
+    if static is not None and static.is_empty:
+        static = None
     if flags & HAS_ROW_ESTIMATE:
         cursor.uvint()
     items: list[Item] = []
     while not (row_flags := cursor.u8()) & END_OF_PARTITION:
         if row_flags & IS_MARKER:
             items.append(rows.marker())
-        else:
-            items.append(rows.row(row_flags, regular_columns))
+        elif not (row := rows.row(row_flags, regular_columns)).is_empty:
+            items.append(row)
     return PartitionUpdate(table, key, deletion, static, tuple(items))
 
 

@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from tests.writer import mutation, segment, update, uvint, vbytes
+from tests.writer import insert, mutation, segment, update, uvint, vbytes
 
 from . import CorruptSegmentError
 from .model import Bound, Boundary, PartitionUpdate, Row
-from .rows import HAS_ALL_COLUMNS, HAS_COMPLEX_DELETION
+from .rows import HAS_ALL_COLUMNS, HAS_COMPLEX_DELETION, HAS_TIMESTAMP
 from .schema_text import parse_schema
 from .segment import read_segment
 from .times import LIVE_TIMESTAMP_US, TIMESTAMP_EPOCH_US
@@ -44,7 +44,7 @@ def wide_clustering() -> bytes:
 
 
 def test_a_second_header_follows_thirty_two_clustering_values() -> None:
-    items = bytes([HAS_ALL_COLUMNS]) + wide_clustering()
+    items = bytes([HAS_ALL_COLUMNS | HAS_TIMESTAMP]) + wide_clustering() + uvint(0)
     (row,) = read_rows(items, [], WIDE_ID)
     expected: list[bytes | None] = [b"%d" % number for number in range(40)]
     expected[1], expected[33] = b"", None
@@ -64,7 +64,7 @@ def test_subsets_of_columns(count: int, present_first: int) -> None:
         listed = range(present_first) if present_first < count // 2 else missing
         subset = uvint(len(missing)) + b"".join(map(uvint, listed))
     cells = b"".join(b"\x00" + uvint(0) + vbytes(b"x") for _ in range(present_first))
-    items = b"\x00" + wide_clustering() + subset + cells
+    items = bytes([HAS_TIMESTAMP]) + wide_clustering() + uvint(0) + subset + cells
     (row,) = read_rows(items, [name.encode() for name in WIDE[:count]], WIDE_ID)
     assert [cell.column for cell in row.cells] == WIDE[:present_first]
 
@@ -129,7 +129,14 @@ def test_local_deletion_times_by_version(
 
 def test_a_live_deletion_of_a_complex_column_is_none() -> None:
     live_delta = (LIVE_TIMESTAMP_US - TIMESTAMP_EPOCH_US) % (1 << 64)
-    flags = bytes([HAS_ALL_COLUMNS | HAS_COMPLEX_DELETION])
-    items = flags + b"\x00" + bytes(4) + uvint(live_delta) + uvint(0) + uvint(0)
+    flags = bytes([HAS_ALL_COLUMNS | HAS_COMPLEX_DELETION | HAS_TIMESTAMP])
+    items = flags + b"\x00" + bytes(4) + uvint(0) + uvint(live_delta) + uvint(0) + uvint(0)
     (row,) = read_rows(items, [b"m"])
     assert (row.complex_deletions, row.cells) == ((), ())
+
+
+def test_empty_rows_are_passed_over() -> None:
+    """What `UPDATE … SET l = l - [1]` leaves where nothing is to be removed."""
+    empty = bytes([0]) + uvint(0) + bytes(4) + uvint(1)
+    assert read_rows(empty, [b"v"]) == ()
+    assert len(read_rows(insert(1, b"v") + empty + insert(2, b"v"), [b"v"])) == 2

@@ -281,6 +281,8 @@ impl<'p> MutationReader<'_, 'p> {
     }
 
     /// The next item of the current update, the static row first; `None` behind the last one.
+    /// Empty rows are passed over, as Cassandra's reader does: a statement that turns out to change
+    /// nothing leaves one (format notes §4.7).
     #[inline]
     pub fn next_unfiltered(&mut self, row: &mut Row<'p>) -> Result<Option<Unfiltered<'p>>> {
         let Some(open) = &mut self.open else {
@@ -303,28 +305,34 @@ impl<'p> MutationReader<'_, 'p> {
                 plan.static_lists.columns(open.static_list),
                 row,
             )?;
-            self.cursor = cursor;
-            return Ok(Some(Unfiltered::Row));
+            if !row.is_empty() {
+                self.cursor = cursor;
+                return Ok(Some(Unfiltered::Row));
+            }
         }
         if open.row_estimate_is_next {
             open.row_estimate_is_next = false;
             cursor.uvint()?;
         }
-        let flags = cursor.u8()?;
-        if flags & row_flag::END_OF_PARTITION != 0 {
-            self.cursor = cursor;
-            self.open = None;
-            return Ok(None);
-        }
-        if flags & row_flag::IS_MARKER != 0 {
-            let marker = Box::new(reader.marker(&mut cursor)?);
-            self.cursor = cursor;
-            return Ok(Some(Unfiltered::Marker(marker)));
-        }
         let columns = plan.regular_lists.columns(open.regular_list);
-        reader.row(&mut cursor, flags, columns, row)?;
-        self.cursor = cursor;
-        Ok(Some(Unfiltered::Row))
+        loop {
+            let flags = cursor.u8()?;
+            if flags & row_flag::END_OF_PARTITION != 0 {
+                self.cursor = cursor;
+                self.open = None;
+                return Ok(None);
+            }
+            if flags & row_flag::IS_MARKER != 0 {
+                let marker = Box::new(reader.marker(&mut cursor)?);
+                self.cursor = cursor;
+                return Ok(Some(Unfiltered::Marker(marker)));
+            }
+            reader.row(&mut cursor, flags, columns, row)?;
+            if !row.is_empty() {
+                self.cursor = cursor;
+                return Ok(Some(Unfiltered::Row));
+            }
+        }
     }
 
     /// The next range-tombstone marker of the current update, without moving: rows in between

@@ -88,6 +88,15 @@ pub struct Row<'p> {
 }
 
 impl Row<'_> {
+    /// Whether it says nothing at all.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+            && self.liveness.is_none()
+            && self.deletion.is_none()
+            && self.complex_deletions.is_empty()
+    }
+
     pub(crate) fn clear(&mut self) {
         self.is_static = false;
         self.clustering.clear();

@@ -44,7 +44,7 @@ def describe_table(session: Any, keyspace: str, table: str, *, server_side: bool
 
 
 def _metadata(session: Any, keyspace: str) -> Any:
-    session.cluster.refresh_keyspace_metadata(keyspace, max_schema_agreement_wait=0)
+    session.cluster.refresh_schema_metadata(max_schema_agreement_wait=0)
     return session.cluster.metadata.keyspaces[keyspace]
 
 

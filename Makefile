@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live test test-fast check lint fmt types cargo-test \
-	bench fuzz soak peer fixtures docs lock clean prerequisites prerequisites-test
+	bench fuzz soak soak-parser peer fixtures docs lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -68,6 +68,9 @@ fuzz: setup ## Feed damaged segments to the parser
 
 soak: prerequisites-test setup ## The kill test for hours
 	@$(PY) -m tests.soak $(ARGS)
+
+soak-parser: prerequisites-test setup ## The parser against Cassandra's own reader, random workloads on real nodes
+	@$(PY) -m tests.soak_parser $(ARGS)
 
 peer: prerequisites-test setup ## Compare events with a live Debezium
 	@$(PY) -m tests.peer $(ARGS)

@@ -1,0 +1,60 @@
+"""The nodes that workloads run on: a release, what it writes, and how it frames its commit log."""
+
+from dataclasses import dataclass, field
+
+from tests.harness.cassandra_settings import NodeSettings, release
+from tests.workloads.scenario import Release
+
+COMPRESSORS = {"plain": None, "lz4": "LZ4Compressor"}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """`5.0.9-none:lz4`: a release, behind a dash its storage mode in small letters (5.0 only),
+    and behind a colon the framing, which is one of `COMPRESSORS`."""
+
+    label: str
+    version: str = field(init=False)
+    mode: str = field(init=False)
+    framing: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        node, _, framing = self.label.partition(":")
+        version, _, mode = node.partition("-")
+        framing = framing or "plain"
+        if framing not in COMPRESSORS or mode not in ("", "none", "upgrading"):
+            raise ValueError(
+                f"{self.label} is no node: VERSION[-none|-upgrading][:{'|'.join(COMPRESSORS)}]"
+            )
+        object.__setattr__(self, "version", version)
+        object.__setattr__(self, "mode", mode.upper() or "CASSANDRA_4")
+        object.__setattr__(self, "framing", framing)
+
+    @property
+    def release(self) -> Release:
+        return release(self.version)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether expiries may lie behind January 2038."""
+        return self.release >= (5, 0) and self.mode == "NONE"
+
+    @property
+    def settings(self) -> NodeSettings:
+        """Schema changes are not flushed, which makes them several times faster; segments get many
+        sections."""
+        return NodeSettings(
+            commitlog_compression=COMPRESSORS[self.framing],
+            storage_compatibility_mode=self.mode,
+            commitlog_sync_period_ms=200,
+            heap_mib=640,
+            jvm_options=("-Dcassandra.test.flush_local_schema_changes=false",),
+            yaml={"memtable_allocation_type": "unslabbed_heap_buffers"},
+        )
+
+
+DEFAULT_NODES = tuple(
+    NodeKind(f"{node}:{framing}")
+    for node in ("5.0.9", "5.0.9-none", "4.1.10", "4.0.19", "3.11.19")
+    for framing in ("plain", "lz4")
+)

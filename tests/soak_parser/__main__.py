@@ -18,7 +18,7 @@ from rich.table import Table
 from tests.harness.cache import cache_directory
 from tests.harness.cassandra import CassandraNode
 from tests.soak_parser.content import KINDS
-from tests.soak_parser.nodes import DEFAULT_NODES, NodeKind
+from tests.soak_parser.nodes import COMPRESSORS, DEFAULT_NODES, NodeKind
 from tests.soak_parser.rounds import Totals, recorder_of, run_round
 
 _ROUND = 25
@@ -33,7 +33,8 @@ _ROUND = 25
     "--node",
     "labels",
     multiple=True,
-    help="VERSION[-none|-upgrading][:plain|:lz4]; several times; all of them if not given.",
+    help=f"VERSION[-none|-upgrading][:{'|'.join(COMPRESSORS)}]; several times; by default each of "
+    "the releases, plain and LZ4.",
 )
 @click.option("--kept", type=Path, default=Path("soak-parser"), help="Where failures are kept.")
 def main(
@@ -114,9 +115,9 @@ def _soak(
 def _summary(totals: dict[str, Totals]) -> Table:
     table = Table(title="the parser, the plain reader and events against Cassandra's own reader")
     for column in ("node", "workloads", "statements", "refused", "segments", "updates", "cells"):
-        table.add_column(column, justify="left" if column == "node" else "right")
-    table.add_column("events", justify="right")
-    table.add_column("differ", justify="right")
+        table.add_column(column, justify="left" if column == "node" else "right", no_wrap=True)
+    table.add_column("events", justify="right", no_wrap=True)
+    table.add_column("differ", justify="right", no_wrap=True)
 
     def row(name: str, parts: Sequence[Totals]) -> None:
         numbers = (

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from tests.events.expected import Json
 
 KINDS = (
-    *("updates", "updates of several in a mutation", "view and counter updates", "rows"),
+    *("updates", "updates of several in a mutation", "view updates", "counter updates", "rows"),
     *("static rows", "partition deletions", "row deletions", "shadowable deletions"),
     *("bounds", "boundaries", "complex deletions", "cells", "live", "expiring", "tombstone"),
     *("cells with a path", "empty values", "expiring liveness", "no liveness"),
@@ -18,13 +18,14 @@ KINDS = (
 _FAR_S = 0x7FFFFFFF
 
 
-def content_of(lines: Iterable[Json], silent: set[str]) -> Counter[str]:
-    """Counts by `KINDS`; `silent` are the ids of views and counters."""
+def content_of(lines: Iterable[Json], views: set[str], counters: set[str]) -> Counter[str]:
+    """Counts by `KINDS`; `views` and `counters` are ids of tables."""
     found: Counter[str] = Counter()
     for line in lines:
         found["updates"] += 1
         found["updates of several in a mutation"] += line["updates"] > 1
-        found["view and counter updates"] += line["id"] in silent
+        found["view updates"] += line["id"] in views
+        found["counter updates"] += line["id"] in counters
         found["partition deletions"] += line["del"] is not None
         if line["static"]:
             found["static rows"] += 1

@@ -1,11 +1,20 @@
 """The nodes that workloads run on: a release, what it writes, and how it frames its commit log."""
 
+import re
 from dataclasses import dataclass, field
 
 from tests.harness.cassandra_settings import NodeSettings, release
 from tests.workloads.scenario import Release
 
-COMPRESSORS = {"plain": None, "lz4": "LZ4Compressor"}
+COMPRESSORS = {
+    "plain": None,
+    "lz4": "LZ4Compressor",
+    "snappy": "SnappyCompressor",
+    "deflate": "DeflateCompressor",
+    "zstd": "ZstdCompressor",
+    "noop": "NoopCompressor",
+}
+"""Zstd and Noop are there from 4.0 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +31,11 @@ class NodeKind:
         node, _, framing = self.label.partition(":")
         version, _, mode = node.partition("-")
         framing = framing or "plain"
-        if framing not in COMPRESSORS or mode not in ("", "none", "upgrading"):
+        if (
+            not re.fullmatch(r"\d+\.\d+\.\d+", version)
+            or framing not in COMPRESSORS
+            or mode not in ("", "none", "upgrading")
+        ):
             raise ValueError(
                 f"{self.label} is no node: VERSION[-none|-upgrading][:{'|'.join(COMPRESSORS)}]"
             )
@@ -42,8 +55,9 @@ class NodeKind:
     @property
     def settings(self) -> NodeSettings:
         """Schema changes are not flushed, which makes them several times faster; segments get many
-        sections."""
+        sections, and on 5.0 have room for mutations of megabytes."""
         return NodeSettings(
+            commitlog_segment_mib=8 if self.release >= (5, 0) else 1,
             commitlog_compression=COMPRESSORS[self.framing],
             storage_compatibility_mode=self.mode,
             commitlog_sync_period_ms=200,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cassandra import DriverException, InvalidRequest, OperationTimedOut
+from cassandra.protocol import RESULT_KIND_VOID, ProtocolHandler, ResultMessage
 
 from tests.harness.cassandra import CassandraNode, segment_id
 from tests.harness.cassandra_settings import release
@@ -26,6 +27,23 @@ class Recorded:
     refused: Counter[str]
 
 
+class _Answers(ProtocolHandler):  # type: ignore[misc]
+    """Takes an answer that the driver cannot decode for an empty one; it would close the connection
+    over it. What a condition answers with can be such, a vector of user types for instance."""
+
+    @classmethod
+    def decode_message(
+        cls, protocol_version: int, user_type_map: object, stream_id: int, *rest: object
+    ) -> Any:
+        try:
+            return super().decode_message(protocol_version, user_type_map, stream_id, *rest)
+        except (AttributeError, TypeError, ValueError):
+            answer = ResultMessage(RESULT_KIND_VOID)
+            answer.stream_id = stream_id
+            answer.trace_id = answer.custom_payload = answer.warnings = None
+            return answer
+
+
 class Recorder:
     """Runs workloads on one node and takes their segments, those that it has given before left
     out."""
@@ -33,6 +51,7 @@ class Recorder:
     def __init__(self, node: CassandraNode) -> None:
         self._node = node
         self._session: Any = node.session()
+        self._session.client_protocol_handler = _Answers
         # Nobody asks the driver what it knows of the schema, and one node agrees with itself.
         self._session.cluster.schema_metadata_enabled = False
         self._session.cluster.max_schema_agreement_wait = 0

@@ -30,7 +30,7 @@ class Workload:
     steps: tuple[Step, ...]
 
 
-def workload(seed: int, release: Release, *, is_far: bool = False, writes: int = 60) -> Workload:
+def workload(seed: int, release: Release, *, is_far: bool = False, writes: int = 45) -> Workload:
     """`is_far`: expiries may lie behind January 2038, which needs 5.0 in mode NONE."""
     rng = random.Random(f"soak {seed}")
     name = f"w{seed}"

@@ -108,9 +108,9 @@ def value(rng: random.Random, of: CqlType) -> str:
         return "null"
     if choice < 0.14 and of.name in SCALARS and of.name not in NEVER_EMPTY:
         return empty_literal(of)
-    if choice < 0.142 and of.name in ("blob", "text"):
-        # Longer than a length of two bytes can say.
-        size = rng.randrange(20_000, 90_000)
+    if choice < 0.143 and of.name in ("blob", "text"):
+        # Longer than a length of two bytes can say, now and then than what is read at once.
+        size = rng.randrange(20_000, 90_000) if choice < 0.142 else rng.randrange(1 << 20, 5 << 19)
         return f"0x{rng.randbytes(size).hex()}" if of.name == "blob" else f"'{'x' * size}'"
     return literal(rng, of)
 

@@ -6,10 +6,13 @@
 
 use crate::cursor::Cursor;
 use crate::error::{DecodeError, Result, UnknownColumn};
-use crate::schema::{ColumnKind, Table};
+use crate::schema::{Column, ColumnKind, Table};
 
 /// Lists kept for each table and kind; tables rarely see more shapes of statements at a time.
 const KEPT_LISTS: usize = 16;
+/// Choices of versions that are looked at for one list, and readings that are kept.
+const MOST_READINGS_OF_LIST: usize = 32;
+const KEPT_READINGS: usize = 1024;
 /// From this many columns on, a subset is a list of indexes.
 const LARGE_SUBSET: usize = 64;
 
@@ -27,12 +30,22 @@ impl ValueLength {
 }
 
 /// One column of a list.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedColumn {
     /// Index into [`Table::columns`].
     pub index: u32,
     pub multi_cell: bool,
     pub value_length: ValueLength,
+}
+
+impl ListedColumn {
+    fn of(index: usize, column: &Column) -> Self {
+        Self {
+            index: index as u32,
+            multi_cell: column.multi_cell,
+            value_length: ValueLength::of(column.cql_type.fixed_length()),
+        }
+    }
 }
 
 /// A resolved column list.
@@ -49,13 +62,73 @@ pub struct ColumnLists {
     /// Place of the list that was met last: one statement is often followed by its like.
     last: usize,
     next_replaced: usize,
+    /// Readings of lists with columns that came back with another type; their places count down
+    /// from the largest number.
+    readings: Vec<Vec<ListedColumn>>,
 }
 
 impl ColumnLists {
     /// The columns of a list that [`Self::read`] gave, until the next one is read.
     #[inline]
     pub fn columns(&self, place: usize) -> &[ListedColumn] {
-        self.lists.get(place).map_or(&[], |list| &list.columns)
+        match self.lists.get(place) {
+            Some(list) => &list.columns,
+            None => self.reading(place),
+        }
+    }
+
+    #[cold]
+    fn reading(&self, place: usize) -> &[ListedColumn] {
+        let reading = self.readings.get(usize::MAX - place);
+        reading.map_or(&[], Vec::as_slice)
+    }
+
+    /// The places of all readings of a list, one for each choice of versions of its columns; the
+    /// place itself when there are no versions. `None` when they are too many.
+    ///
+    /// `is_outermost`: readings that were given before are not in use any more.
+    #[cold]
+    pub fn readings(
+        &mut self,
+        place: usize,
+        table: &Table,
+        is_outermost: bool,
+    ) -> Option<Vec<usize>> {
+        let list = self.lists.get(place)?;
+        let mut readings: Vec<Vec<ListedColumn>> = vec![Vec::new()];
+        for listed in &list.columns {
+            let column = table.columns.get(listed.index as usize)?;
+            let versions = table.columns.iter().enumerate();
+            let versions = versions.filter(|(_, other)| other.is_namesake(column));
+            let versions: Vec<_> = versions
+                .map(|(index, v)| ListedColumn::of(index, v))
+                .collect();
+            readings = readings
+                .iter()
+                .flat_map(|reading| {
+                    let one_more = |version: &ListedColumn| [&reading[..], &[*version]].concat();
+                    versions.iter().map(one_more).collect::<Vec<_>>()
+                })
+                .collect();
+            if readings.len() > MOST_READINGS_OF_LIST {
+                return None;
+            }
+        }
+        if readings.len() == 1 {
+            return Some(vec![place]);
+        }
+        if is_outermost && self.readings.len() > KEPT_READINGS {
+            self.readings.clear();
+        }
+        let places = readings.into_iter().map(|reading| {
+            let known = self.readings.iter().position(|known| *known == reading);
+            usize::MAX
+                - known.unwrap_or_else(|| {
+                    self.readings.push(reading);
+                    self.readings.len() - 1
+                })
+        });
+        Some(places.collect())
     }
 
     /// Reads a list; gives its place.
@@ -109,11 +182,7 @@ impl ColumnLists {
                     column: String::from_utf8_lossy(name).into_owned(),
                 })));
             };
-            columns.push(ListedColumn {
-                index: index as u32,
-                multi_cell: column.multi_cell,
-                value_length: ValueLength::of(column.cql_type.fixed_length()),
-            });
+            columns.push(ListedColumn::of(index, column));
         }
         let list = ColumnList {
             raw: cursor.since(&start).into(),

@@ -11,6 +11,10 @@ pub enum DecodeError {
     OutOfRange { what: &'static str, value: u64 },
     #[error("{left} bytes left after the last partition update")]
     TrailingBytes { left: usize },
+    #[error(
+        "columns of table {table} have had several types, and which of them it was is not certain"
+    )]
+    UndecidedTypes { id: TableId, table: String },
     #[error("table {0} is not in the schema")]
     UnknownTable(TableId),
     #[error("{0}")]

@@ -38,4 +38,5 @@ pub mod segment;
 mod times;
 mod unfiltered;
 pub mod update_head;
+mod value_form;
 pub mod verify;

@@ -6,6 +6,8 @@
 //! their rows out of one payload. An update has no length of its own: the next one is found only
 //! by reading this one to its end.
 
+mod versions;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -20,6 +22,7 @@ use crate::row::{Deletion, Row, Unfiltered};
 use crate::schema::{ColumnKind, Schema, Table, TableId};
 use crate::times::Times;
 use crate::unfiltered::{self, row_flag};
+use versions::MOST_READINGS;
 
 pub(crate) mod update_flag {
     pub const IS_EMPTY: u8 = 0x01;
@@ -45,6 +48,8 @@ pub struct Decoder {
 /// What decoding needs of a table.
 struct TablePlan {
     table: Arc<Table>,
+    /// Columns of it came back with another type.
+    has_versions: bool,
     clustering: Vec<ValueLength>,
     static_lists: ColumnLists,
     regular_lists: ColumnLists,
@@ -58,6 +63,7 @@ impl TablePlan {
                 .iter()
                 .map(|column| ValueLength::of(column.cql_type.fixed_length()))
                 .collect(),
+            has_versions: table.has_versions(),
             table: Arc::clone(table),
             static_lists: ColumnLists::default(),
             regular_lists: ColumnLists::default(),
@@ -138,6 +144,7 @@ impl Decoder {
             next_update: 0,
             place: usize::MAX,
             open: None,
+            readings_left: MOST_READINGS,
         })
     }
 
@@ -178,6 +185,7 @@ pub struct MutationReader<'d, 'p> {
     /// Place of the plan of the current update's table.
     place: usize,
     open: Option<OpenUpdate>,
+    readings_left: u32,
 }
 
 impl<'p> MutationReader<'_, 'p> {
@@ -261,6 +269,7 @@ impl<'p> MutationReader<'_, 'p> {
         if flags & update_flag::HAS_PARTITION_DELETION != 0 {
             update.deletion = Some(times.deletion(&mut cursor)?);
         }
+        let has_versions = plan.has_versions;
         self.cursor = cursor;
         self.open = Some(OpenUpdate {
             times,
@@ -269,6 +278,9 @@ impl<'p> MutationReader<'_, 'p> {
             static_row_is_next,
             row_estimate_is_next: flags & update_flag::HAS_ROW_ESTIMATE != 0,
         });
+        if has_versions {
+            self.choose()?;
+        }
         Ok(Some(update))
     }
 

@@ -255,6 +255,9 @@ impl EventWriter<'_> {
             if column.dropped_at_us.is_some() && !is_written {
                 continue;
             }
+            if plan.has_versions && !is_written && self.is_written_otherwise(column, content) {
+                continue;
+            }
             match content {
                 Content::Write(row) if is_written => {
                     self.written_column(index, member, column, row)?;
@@ -321,6 +324,17 @@ impl EventWriter<'_> {
         row.cells
             .get(start as usize..end as usize)
             .unwrap_or_default()
+    }
+
+    /// Whether another version of the column is written: its member stands for the column.
+    #[cold]
+    fn is_written_otherwise(&self, column: &Column, content: &Content<'_, '_>) -> bool {
+        let Content::Write(row) = content else {
+            return false;
+        };
+        let versions = self.plan.table.columns.iter().enumerate();
+        let mut versions = versions.filter(|(_, other)| other.is_namesake(column));
+        versions.any(|(index, _)| self.has_cells(index, row))
     }
 
     fn has_cells(&self, column: usize, row: &Row<'_>) -> bool {

@@ -36,6 +36,8 @@ impl Member {
 /// Prepared texts and orders of one table.
 pub struct TablePlan {
     pub table: Arc<Table>,
+    /// Columns of it came back with another type.
+    pub has_versions: bool,
     pub topic: String,
     /// Names of the key columns as JSON members.
     pub partition_key_members: Vec<Member>,
@@ -80,6 +82,7 @@ impl TablePlan {
             source_table,
             cells_table: format!("\",\"id\":\"{}\",\"pk\":", table.id).into_bytes(),
             name_ranks,
+            has_versions: table.has_versions(),
             table: Arc::clone(table),
         }
     }

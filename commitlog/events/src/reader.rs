@@ -310,10 +310,11 @@ fn publish<'b>(
     updates: u64,
 ) -> Result<(), Refusal> {
     for _ in 0..updates {
-        let Some(update) = mutation.next_update()? else {
+        let next = mutation.next_update();
+        writing.place.table = mutation.table().map(|table| table.id);
+        let Some(update) = next? else {
             break;
         };
-        writing.place.table = Some(update.table_id);
         publisher.update(
             &update,
             &mut mutation,

@@ -130,9 +130,10 @@ pub(super) fn sort(columns: &mut [Column]) {
 /// Which of several versions of one column was there when something was written.
 ///
 /// A drop ends a version, and a version that was seen at some time was there at that time (0 is no
-/// time). Between a sighting of one version and the first news of another one nobody knows; then,
-/// and when there are no times at all, the answer is `None`. Gives the place in `versions`.
-pub fn version_at(versions: &[&ColumnHistory], time_us: i64) -> Option<usize> {
+/// time). Behind the last drop it is the version that is there now. Between a sighting of one version
+/// and the first news of another one nobody knows; then, and when there are no times at all, the
+/// answer is `None`. Places are those in `versions`; `live` is the one that is there now.
+pub fn version_at(versions: &[&ColumnHistory], live: Option<usize>, time_us: i64) -> Option<usize> {
     struct News {
         time_us: i64,
         version: usize,
@@ -164,7 +165,9 @@ pub fn version_at(versions: &[&ColumnHistory], time_us: i64) -> Option<usize> {
         {
             Some(next.version)
         }
-        (Some(last), None) => Some(last.version),
+        // A write may lose a race against the drop of the last version.
+        (Some(last), None) if last.is_drop => live.or(Some(last.version)),
+        (Some(last), None) if live.is_none_or(|live| live == last.version) => Some(last.version),
         _ => None,
     }
 }
@@ -182,7 +185,7 @@ mod tests {
     }
 
     fn at(versions: &[ColumnHistory], time_us: i64) -> Option<usize> {
-        version_at(&versions.iter().collect::<Vec<_>>(), time_us)
+        version_at(&versions.iter().collect::<Vec<_>>(), Some(0), time_us)
     }
 
     #[test]
@@ -193,6 +196,15 @@ mod tests {
         assert_eq!(at(&versions, 5_000_999), Some(1));
         assert_eq!(at(&versions, 5_001_000), Some(0));
         assert_eq!(at(&versions, i64::MAX), Some(0));
+    }
+
+    #[test]
+    fn behind_the_last_drop_is_what_is_there() {
+        let versions = [history(0, &[]), history(i64::MIN, &[5_000_000])];
+        assert_eq!(at(&versions, 5_000_999), Some(1));
+        assert_eq!(at(&versions, 5_001_000), Some(0));
+        let histories: Vec<_> = versions.iter().collect();
+        assert_eq!(version_at(&histories, None, 6_000_000), Some(1));
     }
 
     #[test]

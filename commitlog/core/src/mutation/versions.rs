@@ -1,0 +1,172 @@
+//! Columns that came back with another type: which of the types a mutation was written with.
+//!
+//! The bytes name columns only. A mutation is written by one state of its table, so each reading of
+//! an update takes one version of each column for all its rows. A reading stands when it takes the
+//! whole mutation to its exact end and each value has the form of its type. Of those that stand, the
+//! one is right whose versions were there at the write times of their cells
+//! ([`version_at`]); when write times were chosen by hand and tell nothing, the only one that stands
+//! is. Everything else is left undecided: a type is never guessed.
+
+use super::{MutationReader, OpenUpdate};
+use crate::error::{DecodeError, Result};
+use crate::row::{CellState, Row, Unfiltered};
+use crate::schema::{Column, Table, version_at};
+use crate::value_form::fits;
+
+/// Readings that are tried of one mutation.
+pub(super) const MOST_READINGS: u32 = 256;
+
+/// A reading that stands, and what it says of the versions that it takes.
+struct Reading {
+    open: OpenUpdate,
+    /// The write times of all cells of columns with versions are those of the versions taken.
+    agrees: bool,
+    /// There are such cells at all.
+    has_cells: bool,
+}
+
+impl MutationReader<'_, '_> {
+    /// Decides between the readings of the current update; the cursor is in front of its rows.
+    #[cold]
+    pub(super) fn choose(&mut self) -> Result<()> {
+        let is_outermost = self.readings_left == MOST_READINGS;
+        let (Some(open), Some(plan)) = (self.open, self.decoder.plans.get_mut(self.place)) else {
+            return Ok(());
+        };
+        let table = std::sync::Arc::clone(&plan.table);
+        let regular_lists = plan
+            .regular_lists
+            .readings(open.regular_list, &table, is_outermost);
+        let static_lists = if open.static_row_is_next {
+            plan.static_lists
+                .readings(open.static_list, &table, is_outermost)
+        } else {
+            Some(vec![open.static_list])
+        };
+        let undecided = || {
+            Box::new(DecodeError::UndecidedTypes {
+                id: table.id,
+                table: format!("{}.{}", table.keyspace, table.name),
+            })
+        };
+        let (Some(regular_lists), Some(static_lists)) = (regular_lists, static_lists) else {
+            return Err(undecided());
+        };
+        if (regular_lists.len(), static_lists.len()) == (1, 1) {
+            return Ok(());
+        }
+        let mut standing = Vec::new();
+        let mut error = None;
+        for regular_list in regular_lists {
+            for static_list in &static_lists {
+                let reading = OpenUpdate {
+                    static_list: *static_list,
+                    regular_list,
+                    ..open
+                };
+                match self.read_as(&table, reading) {
+                    Ok(reading) => standing.push(reading),
+                    Err(reason) => error = error.or(Some(reason)),
+                }
+            }
+        }
+        let agreeing = standing.iter().filter(|reading| reading.agrees).count();
+        // Where no cell tells readings apart they are the same.
+        let are_same = standing.iter().all(|reading| !reading.has_cells);
+        let chosen = standing.iter().find(|reading| match agreeing {
+            0 => standing.len() == 1,
+            1 => reading.agrees,
+            _ => are_same,
+        });
+        match chosen {
+            Some(reading) => {
+                self.open = Some(reading.open);
+                Ok(())
+            }
+            None => Err(match error {
+                Some(error) if standing.is_empty() && !error.asks_for_schema() => error,
+                _ => undecided(),
+            }),
+        }
+    }
+
+    fn read_as(&mut self, table: &Table, open: OpenUpdate) -> Result<Reading> {
+        let Some(left) = self.readings_left.checked_sub(1) else {
+            return Err(DecodeError::out_of_range(
+                "number of readings",
+                MOST_READINGS,
+            ));
+        };
+        let mut trial = MutationReader {
+            decoder: &mut *self.decoder,
+            version: self.version,
+            cursor: self.cursor,
+            updates: self.updates,
+            next_update: self.next_update,
+            place: self.place,
+            open: Some(open),
+            readings_left: left,
+        };
+        let result = trial.stands(table, open);
+        self.readings_left = trial.readings_left;
+        result
+    }
+
+    fn stands(&mut self, table: &Table, open: OpenUpdate) -> Result<Reading> {
+        let mut reading = Reading {
+            open,
+            agrees: true,
+            has_cells: false,
+        };
+        let mut row = Row::default();
+        while let Some(unfiltered) = self.next_unfiltered(&mut row)? {
+            if unfiltered == Unfiltered::Row {
+                reading.visit(table, &row)?;
+            }
+        }
+        while self.next_update()?.is_some() {}
+        Ok(reading)
+    }
+}
+
+impl Reading {
+    fn visit(&mut self, table: &Table, row: &Row<'_>) -> Result<()> {
+        for (column, deletion) in &row.complex_deletions {
+            self.note(table, *column, deletion.timestamp_us);
+        }
+        for cell in &row.cells {
+            if !self.note(table, cell.column, cell.timestamp_us) {
+                continue;
+            }
+            let Some(column) = table.columns.get(cell.column as usize) else {
+                continue;
+            };
+            let is_value = !matches!(cell.state, CellState::Tombstone(_));
+            if is_value && !fits(column, cell.path, cell.value) {
+                return Err(DecodeError::out_of_range(
+                    "length of a value",
+                    cell.value.len() as u64,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the write time of something of a column; false when the column has one version only.
+    fn note(&mut self, table: &Table, index: u32, time_us: i64) -> bool {
+        let Some(column) = table.columns.get(index as usize) else {
+            return false;
+        };
+        let is_version = |other: &&Column| other.is_namesake(column);
+        let versions: Vec<_> = table.columns.iter().filter(is_version).collect();
+        if versions.len() < 2 {
+            return false;
+        }
+        let histories: Vec<_> = versions.iter().map(|version| &version.history).collect();
+        let live = versions.iter().position(|v| v.dropped_at_us.is_none());
+        let then = version_at(&histories, live, time_us).and_then(|place| versions.get(place));
+        self.has_cells = true;
+        self.agrees &= then.is_some_and(|then| std::ptr::eq(*then, column));
+        true
+    }
+}

@@ -63,7 +63,7 @@ fmt: $(DEPENDENCIES) ## Format Python and Rust in place
 bench: prerequisites-test setup ## Benchmarks; figures and machine on stdout (docs/benchmarks.md)
 	@$(PY) -m benches $(ARGS)
 
-fuzz: setup ## Feed damaged segments to the parser
+fuzz: setup ## Feed damaged segments to the parser; flip every bit of one
 	@$(PY) -m tests.fuzz $(ARGS)
 
 soak: prerequisites-test setup ## The kill test for hours

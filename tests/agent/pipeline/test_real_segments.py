@@ -109,6 +109,35 @@ def test_the_number_of_a_completed_compressed_segment_is_ignored(make_rig: MakeR
     assert rig.raw.names() == set()
 
 
+def test_segments_of_3_11_are_moved_there_whole_and_without_an_index(make_rig: MakeRig) -> None:
+    """Each is final at sight, the newest too, and all of it is read; one that a node replays and
+    moves there once more leaves unread."""
+    rig = real_rig(make_rig, SCHEMA)
+    contents = {
+        SegmentName(number, 6): segment(
+            [[payload(10 * number), payload(10 * number + 1)], [], [payload(10 * number + 2)]],
+            version=6,
+            segment_id=number,
+            tail=bytes(4096),
+        )
+        for number in (1, 2)
+    }
+    for name, content in contents.items():
+        elsewhere = put(rig.raw.directory.parent, name, content)
+        elsewhere.rename(rig.raw.directory / name.log)
+        rig.settle()
+        assert len(arrived(rig)) == 3
+        assert rig.raw.names() == set()
+        assert rig.store.values[name.log] == "COMPLETED"
+        rig.kill()
+    again = SegmentName(1, 6)
+    put(rig.raw.directory, again, contents[again])
+    rig.settle()
+    assert arrived(rig) == []
+    assert rig.raw.names() == set()
+    assert rig.quarantined() == set()
+
+
 @pytest.mark.parametrize("size", [0, 10])
 def test_a_segment_without_a_header_is_kept_when_it_is_final(make_rig: MakeRig, size: int) -> None:
     rig = real_rig(make_rig, SCHEMA)

@@ -1,0 +1,29 @@
+//! The kept corpus, input by input.
+//!
+//! A file is gzip of inputs one after the other, each behind its length in four bytes, big-endian.
+
+use std::io::Read;
+use std::path::Path;
+
+use commitlog_fuzz::TARGETS;
+
+#[test]
+fn every_kept_input_is_taken() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    for (name, target) in TARGETS {
+        let packed = std::fs::read(folder.join(format!("{name}.gz"))).unwrap();
+        let mut inputs = Vec::new();
+        flate2::read::GzDecoder::new(&packed[..])
+            .read_to_end(&mut inputs)
+            .unwrap();
+        let mut rest = &inputs[..];
+        let mut count = 0;
+        while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+            let (input, behind) = behind.split_at(u32::from_be_bytes(*length) as usize);
+            target(input);
+            rest = behind;
+            count += 1;
+        }
+        assert!(count > 0, "{name} has no inputs");
+    }
+}

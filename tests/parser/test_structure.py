@@ -3,6 +3,7 @@ place in it is the place of those bytes."""
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,12 +14,12 @@ from hypothesis import strategies as st
 
 import commitlog
 from tests import writer
-from tests.reference import Update, to_line
 from tests.reference.descriptor import read_descriptor
 from tests.reference.recordings import KEYSTORE, OWN, Scenario, recorded_keys, scenarios
 from tests.reference.records import read_records
 from tests.reference.sections import read_sections
 from tests.writer import FRAMINGS, write_mutation, write_segment
+from tests.writer.expected import expected
 from tests.writer.strategies import workloads
 
 from .reading import reader_of, schema_of, unpacked
@@ -32,10 +33,14 @@ _PLACES = ("at", "bytes", "ck_values", "row_estimate")
 
 
 def structure(
-    path: Path, schema: commitlog.Schema | None = None, *, max_bytes: int = 1 << 20
+    path: Path,
+    schema: commitlog.Schema | None = None,
+    *,
+    max_bytes: int = 1 << 20,
+    keys: Mapping[str, bytes] | None = None,
 ) -> list[Json]:
     """All lines of a finished segment."""
-    reader = reader_of(path)
+    reader = reader_of(path, keys=keys)
     lines: list[Json] = []
     while chunk := reader.structure(schema, max_bytes=max_bytes):
         lines += [json.loads(line) for line in chunk.splitlines()]
@@ -277,14 +282,11 @@ def test_it_shows_what_was_written_where_it_was_written(
     )
     path = tmp_path / f"CommitLog-{version}-1.log"
     path.write_bytes(written.data)
-    lines = structure(path, commitlog.Schema.from_cql(workload.schema_text))
+    schema = commitlog.Schema.from_cql(workload.schema_text)
+    lines = structure(path, schema, keys=framing.keys)
     records = of_kind(lines, "record")
-    assert [line for record in records for line in canonical(path.name, record)] == [
-        to_line(Update(path.name, end, index, len(updates), update))
-        for section, ends in zip(workload.sections, written.record_ends, strict=True)
-        for (updates, _), end in zip(section, ends, strict=True)
-        for index, update in enumerate(updates)
-    ]
+    shown_lines = [line for record in records for line in canonical(path.name, record)]
+    assert shown_lines == expected(workload, written, path.name)
     assert [record["end"] for record in records] == [
         end for ends in written.record_ends for end in ends
     ]

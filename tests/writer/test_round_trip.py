@@ -1,7 +1,6 @@
 """What the writer writes is what both readers read, in every version and framing."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
@@ -11,8 +10,7 @@ from hypothesis import strategies as st
 
 import commitlog
 from tests.parser.reading import dump
-from tests.reference import Update, parse_schema, read_segment, to_line
-from tests.reference.model import PartitionUpdate, Row
+from tests.reference import parse_schema, read_segment, to_line
 from tests.writer import (
     FRAMINGS,
     Framing,
@@ -23,6 +21,7 @@ from tests.writer import (
     write_mutation,
     write_segment,
 )
+from tests.writer.expected import expected
 from tests.writer.strategies import Workload, workloads
 
 EXAMPLES = 50
@@ -38,23 +37,6 @@ def written(workload: Workload, version: int, framing: Framing) -> Written:
         for section in workload.sections
     ]
     return write_segment(payloads, version, framing=framing)
-
-
-def without_empty_rows(update: PartitionUpdate) -> PartitionUpdate:
-    """The update as readers see it (format notes §4.7)."""
-    static = None if update.static is None or update.static.is_empty else update.static
-    items = tuple(i for i in update.items if not (isinstance(i, Row) and i.is_empty))
-    return replace(update, static=static, items=items)
-
-
-def expected(workload: Workload, segment: Written, name: str) -> list[dict[str, object]]:
-    """The canonical lines of what was written, without empty rows, which no reader shows."""
-    return [
-        to_line(Update(name, end, index, len(updates), without_empty_rows(update)))
-        for section, ends in zip(workload.sections, segment.record_ends, strict=True)
-        for (updates, _), end in zip(section, ends, strict=True)
-        for index, update in enumerate(updates)
-    ]
 
 
 @pytest.mark.parametrize("version", [6, 7, 8, 9])

@@ -7,7 +7,7 @@ from cassandra.query import SimpleStatement
 
 from tests.harness.cassandra_settings import NodeSettings
 from tests.harness.cluster import CassandraCluster
-from tests.record.folder import new_folder, write_dump, write_segments, write_texts
+from tests.record.folder import new_folder, write_nodes
 from tests.workloads import random_statements, random_tables, schema_statements
 
 _SEED = 3
@@ -29,10 +29,4 @@ def record(folder: Path, scratch: Path) -> str:
             sessions[number % len(sessions)].execute(statement)
         schema = cluster.nodes[0].describe_schema()
         cluster.stop()
-        updates = []
-        for number, node in enumerate(cluster.nodes, 1):
-            target = new_folder(folder / f"node{number}")
-            write_segments(target, [each.path for each in node.cdc_segments() if each.is_completed])
-            write_texts(target, schema, [*tables, *writes])
-            updates.append(write_dump(target))
-    return f"updates by node: {', '.join(map(str, updates))}"
+        return write_nodes(folder, cluster.nodes, schema, [*tables, *writes])

@@ -93,3 +93,17 @@ def write_dump(folder: Path, *, may_be_cut: bool = False) -> int:
         raise ToolFailedError(f"{folder} holds no update of any table in its schema.")
     write_packed(folder / "dump.ndjson.gz", dump.ndjson)
     return len(lines)
+
+
+def write_nodes(
+    folder: Path, nodes: Iterable[CassandraNode], schema: str, statements: Sequence[str]
+) -> str:
+    """A folder for each node of a cluster that has stopped: its finished segments and all that
+    belongs to them. Gives a sentence for the one who waits."""
+    updates = []
+    for number, node in enumerate(nodes, 1):
+        target = new_folder(folder / f"node{number}")
+        write_segments(target, [each.path for each in node.cdc_segments() if each.is_completed])
+        write_texts(target, schema, statements)
+        updates.append(write_dump(target))
+    return f"updates by node: {', '.join(map(str, updates))}"

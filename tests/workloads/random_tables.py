@@ -33,8 +33,8 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table's shape. `explicit_times` is the share of its writes with USING TIMESTAMP."""
+class TableShape:
+    """What a table consists of."""
 
     keyspace: str
     name: str
@@ -43,8 +43,7 @@ class Table:
     is_descending: tuple[bool, ...]
     regular: tuple[Column, ...]
     static: tuple[Column, ...]
-    explicit_times: float
-    options: str
+    options: tuple[str, ...]
 
     @property
     def full_name(self) -> str:
@@ -65,11 +64,17 @@ class Table:
             for each, down in zip(self.clustering, self.is_descending, strict=True)
         )
         options = [f"CLUSTERING ORDER BY ({order})"] if order else []
-        options.append(self.options)
         return (
             f"CREATE TABLE {self.full_name} ({', '.join(columns)}, PRIMARY KEY ({key})) "
-            f"WITH {' AND '.join(options)}"
+            f"WITH {' AND '.join((*options, *self.options))}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Table(TableShape):
+    """`explicit_times` is the share of the table's writes with USING TIMESTAMP."""
+
+    explicit_times: float
 
 
 def random_tables(
@@ -118,7 +123,7 @@ def _table(rng: random.Random, keyspace: str, number: int, release: Release) -> 
         regular=tuple(regular),
         static=tuple(static),
         explicit_times=(0.0, 0.5, 1.0)[number % 3],
-        options="cdc = true" + (" AND read_repair = 'NONE'" if release >= (4, 0) else ""),
+        options=("cdc = true", *(("read_repair = 'NONE'",) if release >= (4, 0) else ())),
     )
 
 

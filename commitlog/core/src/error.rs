@@ -14,7 +14,7 @@ pub enum DecodeError {
     #[error(
         "columns of table {table} have had several types, and which of them it was is not certain"
     )]
-    UndecidedTypes { id: TableId, table: String },
+    UndecidedTypes { table: String },
     #[error("table {0} is not in the schema")]
     UnknownTable(TableId),
     #[error("{0}")]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tests.workloads.cql_types import NEVER_EMPTY, SCALARS, CqlType, scalar
 from tests.workloads.literals import empty_literal, literal
-from tests.workloads.random_tables import Column
+from tests.workloads.random_tables import Column, TableShape
 from tests.workloads.scenario import Release
 from tests.workloads.soak.types import TypeSource, key_type, random_type, resolved
 
@@ -25,28 +25,16 @@ _QUOTED = ('"Mixed Case {}"', '"Größe {}"', '"with ""quotes"" {}"', '"字 {}"'
 
 
 @dataclass(frozen=True, slots=True)
-class SoakTable:
+class SoakTable(TableShape):
     """A table as it is at one moment. `times` says how its writes are timed: by the node's clock,
     by few times that tie, or by the extremes of 64 bits."""
 
-    keyspace: str
-    name: str
     kind: str
-    partition: tuple[Column, ...]
-    clustering: tuple[Column, ...]
-    is_descending: tuple[bool, ...]
-    regular: tuple[Column, ...]
-    static: tuple[Column, ...]
-    options: tuple[str, ...]
     times: str
     partitions: tuple[tuple[str, ...], ...]
     clusterings: tuple[tuple[str, ...], ...]
     dropped: tuple[tuple[Column, bool], ...] = ()
     """Columns that can be added again, and whether they were static."""
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.keyspace}.{self.name}"
 
     @property
     def is_counter(self) -> bool:
@@ -56,26 +44,6 @@ class SoakTable:
     def has_plain_columns(self) -> bool:
         """Whether columns can be added and dropped freely."""
         return self.kind not in ("counter", "compact", "viewed")
-
-    @property
-    def create(self) -> str:
-        """The statement that makes it."""
-        columns = [
-            *(f"{each.name} {each.type.cql}" for each in (*self.partition, *self.clustering)),
-            *(f"{each.name} {each.type.cql}" for each in self.regular),
-            *(f"{each.name} {each.type.cql} STATIC" for each in self.static),
-        ]
-        partition = ", ".join(each.name for each in self.partition)
-        key = ", ".join((f"({partition})", *(each.name for each in self.clustering)))
-        order = ", ".join(
-            f"{each.name} {'DESC' if down else 'ASC'}"
-            for each, down in zip(self.clustering, self.is_descending, strict=True)
-        )
-        options = [f"CLUSTERING ORDER BY ({order})"] if order else []
-        return (
-            f"CREATE TABLE {self.full_name} ({', '.join(columns)}, PRIMARY KEY ({key})) "
-            f"WITH {' AND '.join((*options, *self.options))}"
-        )
 
     def with_types(self, user_types: Mapping[str, CqlType]) -> "SoakTable":
         """The same with its user types as they are by now."""

@@ -45,7 +45,6 @@ impl MutationReader<'_, '_> {
         };
         let undecided = || {
             Box::new(DecodeError::UndecidedTypes {
-                id: table.id,
                 table: format!("{}.{}", table.keyspace, table.name),
             })
         };

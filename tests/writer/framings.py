@@ -11,7 +11,8 @@ from Cryptodome.Util.Padding import pad
 from tests.writer.numbers import be32
 
 DIRECT_IO_BLOCK = 4096
-KEY_ALIAS = "testing:1"
+KEY_ALIAS = "Testing:1"
+"""Keystores of Java know aliases in lower case only."""
 KEY = bytes(range(16))
 IV = bytes(range(100, 116))
 SMALL_CHUNK = 1024
@@ -75,15 +76,25 @@ def encrypted(transformation: str, encipher: Callable[[bytes], bytes], chunk_byt
         IV.hex().encode(),
         KEY_ALIAS.encode(),
     )
-    return Framing(transformation, parameters, store, lambda length: b"", {KEY_ALIAS: KEY})
+    return Framing(transformation, parameters, store, lambda length: b"", {KEY_ALIAS.lower(): KEY})
 
 
-def _cbc(plain: bytes) -> bytes:
-    return AES.new(KEY, AES.MODE_CBC, iv=IV).encrypt(pad(plain, AES.block_size))
+def aes_cbc(chunk_bytes: int) -> Framing:
+    """Chunks of so many bytes before they are compressed."""
+
+    def encipher(plain: bytes) -> bytes:
+        return AES.new(KEY, AES.MODE_CBC, iv=IV).encrypt(pad(plain, AES.block_size))
+
+    return encrypted("AES/CBC/PKCS5Padding", encipher, chunk_bytes)
 
 
-def _ctr(plain: bytes) -> bytes:
-    return AES.new(KEY, AES.MODE_CTR, nonce=b"", initial_value=IV).encrypt(plain)
+def aes_ctr(chunk_bytes: int) -> Framing:
+    """The same in counter mode, without padding."""
+
+    def encipher(plain: bytes) -> bytes:
+        return AES.new(KEY, AES.MODE_CTR, nonce=b"", initial_value=IV).encrypt(plain)
+
+    return encrypted("AES/CTR/NoPadding", encipher, chunk_bytes)
 
 
 PLAIN = Framing("plain", b"{}", bytes, lambda length: bytes(16))
@@ -97,10 +108,19 @@ LZ4 = compressed("LZ4", lz4_block, "LZ4Compressor")
 SNAPPY = compressed(
     "Snappy", lambda content: bytes(cramjam.snappy.compress_raw(content)), "SnappyCompressor"
 )
-DEFLATE = compressed("Deflate", zlib.compress, "DeflateCompressor")
-ZSTD = compressed("Zstd", lambda content: bytes(cramjam.zstd.compress(content)), "ZstdCompressor")
+DEFLATE = compressed(
+    # An empty section has no block at all (§2.5).
+    "Deflate",
+    lambda content: zlib.compress(content) if content else b"",
+    "DeflateCompressor",
+)
+ZSTD = compressed(
+    "Zstd",
+    lambda content: bytes(cramjam.zstd.compress(content)),
+    "org.apache.cassandra.io.compress.ZstdCompressor",
+)
 NOOP = compressed("Noop", bytes, "org.apache.cassandra.io.compress.NoopCompressor")
-AES_CBC = encrypted("AES/CBC/PKCS5Padding", _cbc, SMALL_CHUNK)
-AES_CTR = encrypted("AES/CTR/NoPadding", _ctr, 64 << 10)
+AES_CBC = aes_cbc(SMALL_CHUNK)
+AES_CTR = aes_ctr(64 << 10)
 
 FRAMINGS = (PLAIN, DIRECT_IO, LZ4_LITERALS, LZ4, SNAPPY, DEFLATE, ZSTD, NOOP, AES_CBC, AES_CTR)

@@ -36,7 +36,8 @@ class Section:
 def read_sections(
     data: bytes, descriptor: Descriptor, keys: Mapping[str, bytes] = NO_KEYS
 ) -> Iterator[Section]:
-    """The sections that are chained from the header, in file order. `keys` are by alias.
+    """The sections that are chained from the header, in file order. `keys` are by alias, in
+    lower case, as Java's keystores know it.
 
     Ends at a marker of zeros or where no marker fits; whatever stands behind is never looked at.
     Raises CorruptSegmentError for a broken chain. Source: CommitLogSegmentReader; §2.1, §2.2.
@@ -44,7 +45,7 @@ def read_sections(
     segment = descriptor.segment
     if descriptor.compression is not None and descriptor.compression not in COMPRESSORS:
         raise UnsupportedSegmentError(segment, 14, f"compressed with {descriptor.compression}")
-    if descriptor.encryption is not None and descriptor.encryption.alias not in keys:
+    if descriptor.encryption is not None and descriptor.encryption.alias.lower() not in keys:
         raise UnsupportedSegmentError(segment, 14, f"no key {descriptor.encryption.alias}")
     marker = logical = descriptor.header_length
     while marker + MARKER_LENGTH <= len(data):
@@ -82,7 +83,8 @@ def _content(stored: bytes, descriptor: Descriptor, keys: Mapping[str, bytes]) -
     if length == 0:
         return b""
     if descriptor.encryption is not None:
-        content = decrypt(descriptor.encryption, keys[descriptor.encryption.alias], stored[4:])
+        key = keys[descriptor.encryption.alias.lower()]
+        content = decrypt(descriptor.encryption, key, stored[4:])
     else:
         content = decompress(str(descriptor.compression), stored[4:])
     if len(content) != length:

@@ -194,6 +194,51 @@ def test_hostile_lengths_inside_a_payload(vint: bytes, tmp_path: Path) -> None:
         assert b"value-1" in batch.ndjson(0, len(batch))
 
 
+def _positions(reader: commitlog.SegmentReader) -> list[int]:
+    lines: list[bytes] = []
+    while chunk := reader.dump(SCHEMA):
+        lines += chunk.splitlines()
+    return [position(line) for line in lines]
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3, 4])
+def test_going_on_behind_a_marker_that_points_into_zeros(first: int, tmp_path: Path) -> None:
+    """The zeros of a value, or of room that was never written, look like the end of the chain."""
+    values = [b"v" * 5, b"w" * 5, bytes(100), b"x" * 5, b"y" * 5]
+    payloads = [
+        writer.mutation(writer.update(TABLE, writer.insert(number, value)))
+        for number, value in enumerate(values)
+    ]
+    whole = writer.write_segment([[payload] for payload in payloads])
+    ends = [section[0] for section in whole.record_ends]
+    damaged = bytearray(whole.data)
+    marker = whole.markers[1]
+    damaged[marker : marker + 4] = writer.be32(ends[2] - 50)
+    path = tmp_path / NAME
+    path.write_bytes(damaged)
+    reader = commitlog.SegmentReader(str(path), position=ends[first])
+    assert _positions(reader) == ends[first + 1 :]
+    assert [gap.start for gap in reader.gaps][:1] in ([marker], [ends[2] - 50])
+
+
+def test_going_on_before_room_that_a_wrong_marker_points_into(tmp_path: Path) -> None:
+    records = [writer.record(payload) for payload in mutations(0, 3)]
+    data = bytearray(writer.header(7, 1))
+    markers, ends = [], []
+    for content, room in zip(records, (0, 60, 0), strict=True):
+        markers.append(len(data))
+        end = len(data) + writer.MARKER_LENGTH + len(content) + room
+        data += writer.marker(1, len(data), end) + content + bytes(room)
+        ends.append(end - room)
+    data[markers[0] : markers[0] + 4] = writer.be32(ends[1] + 20)
+    path = tmp_path / NAME
+    path.write_bytes(data + bytes(16))
+    assert _positions(commitlog.SegmentReader(str(path))) == ends
+    reader = commitlog.SegmentReader(str(path), position=ends[1])
+    assert _positions(reader) == ends[2:]
+    assert [(gap.start, gap.end) for gap in reader.gaps] == [(markers[0], markers[0] + 8)]
+
+
 def _smallest_real_segments() -> list[tuple[Scenario, Path, str]]:
     found = [
         (scenario, path, name) for scenario in scenarios() for path, name in scenario.segments()

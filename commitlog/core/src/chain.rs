@@ -32,7 +32,11 @@ impl<S: Source> SegmentReader<S> {
         }
         let marker = self.read_marker(at)?;
         if marker.is_zero() {
-            return Ok(Opened::End);
+            return if complete && self.is_plain() && self.position > at {
+                self.open_at_position(length)
+            } else {
+                Ok(Opened::End)
+            };
         }
         let is_good = self.checksum.matches(at, &marker);
         if !complete {

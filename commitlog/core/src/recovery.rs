@@ -117,6 +117,16 @@ impl<S: Source> SegmentReader<S> {
         Ok(Opened::Gap(gap))
     }
 
+    /// Opens a plain section at the position that the reader was opened at, where the chain ends
+    /// before it: it was behind damage that reading up to there had found.
+    pub(crate) fn open_at_position(&mut self, length: u64) -> Result<Opened, SegmentError> {
+        let at = self.marker_physical;
+        let cause = "a sync marker points to a wrong place; what was not read yet is read";
+        let next = self.find_marker(self.position, length)?;
+        self.open_plain(at, self.position, next, length);
+        Ok(Opened::Gap(Gap::new(at, Some(at + MARKER_LENGTH), cause)))
+    }
+
     /// A plain section from `content` to the next marker or, without one, to where none was set.
     pub(crate) fn open_plain(&mut self, marker: u64, content: u64, next: Option<u64>, length: u64) {
         let end = next.unwrap_or(length);

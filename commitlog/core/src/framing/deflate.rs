@@ -53,6 +53,10 @@ impl BlockDecoder for Deflate {
             .map_err(|error| format!("the zlib stream is damaged: {error}"))?;
         let written = self.0.total_out() as usize;
         match status {
+            // A marker that points behind the block would be believed.
+            Status::StreamEnd if self.0.total_in() < block.len() as u64 => {
+                Err("the zlib stream ends before its section does".to_owned())
+            }
             Status::StreamEnd if written == records.len() => Ok(()),
             Status::StreamEnd => Err(wrong_length("zlib stream", written, records.len())),
             _ => Err("the zlib stream does not end where its section does".to_owned()),

@@ -18,7 +18,7 @@ from rich.table import Table
 from tests.harness.cache import cache_directory
 from tests.harness.cassandra import CassandraNode
 from tests.soak_parser.content import KINDS
-from tests.soak_parser.nodes import COMPRESSORS, DEFAULT_NODES, NodeKind
+from tests.soak_parser.nodes import DEFAULT_NODES, FRAMINGS, NodeKind
 from tests.soak_parser.rounds import Totals, recorder_of, run_round
 
 _ROUND = 25
@@ -33,7 +33,7 @@ _ROUND = 25
     "--node",
     "labels",
     multiple=True,
-    help=f"VERSION[-none|-upgrading][:{'|'.join(COMPRESSORS)}]; several times; by default each of "
+    help=f"VERSION[-none|-upgrading][:{'|'.join(FRAMINGS)}]; several times; by default each of "
     "the releases, plain and LZ4.",
 )
 @click.option("--kept", type=Path, default=Path("soak-parser"), help="Where failures are kept.")
@@ -80,8 +80,8 @@ def _soak(
 ) -> None:
     # In the cache folder, since the temporary one may be in memory.
     with tempfile.TemporaryDirectory(prefix="soak-", dir=cache_directory()) as scratch:
-        directory = Path(scratch) / "node"
-        with CassandraNode(directory, version=kind.version, settings=kind.settings) as node:
+        directory, settings = Path(scratch) / "node", kind.settings(Path(scratch))
+        with CassandraNode(directory, version=kind.version, settings=settings) as node:
             recorder = recorder_of(node)
             for start in range(0, len(seeds), _ROUND):
                 if end_s is not None and time.monotonic() > end_s:

@@ -17,6 +17,7 @@ from tests.events.test_cells import EVERYTHING, check_clustering_order, check_ev
 from tests.harness.java_reader import dump_segments
 from tests.parser.reading import Event, dump, events
 from tests.reference import Schema, parse_schema, read_segment, to_line
+from tests.reference.recordings import KEYSTORE, recorded_keys
 from tests.soak_parser.content import content_of
 from tests.soak_parser.recording import Recorded
 
@@ -42,7 +43,8 @@ class Compared:
 
 
 def compare(recorded: Sequence[Recorded], segments: Sequence[Path], folder: Path) -> Compared:
-    """Reads the segments with every reader; `folder` is for files on the way.
+    """Reads the segments with every reader; `folder` is for files on the way, and has the keystore
+    of encrypted segments.
 
     Raises what a reader raises when it fails as a whole.
     """
@@ -54,7 +56,9 @@ def compare(recorded: Sequence[Recorded], segments: Sequence[Path], folder: Path
     problems: dict[str, list[str]] = defaultdict(list)
     readings = {each.workload.keyspace: Readings() for each in recorded}
 
-    theirs = dump_segments(segments, schema_file)
+    keystore = folder / KEYSTORE
+    keys = recorded_keys(keystore)
+    theirs = dump_segments(segments, schema_file, keystore=keystore if keys else None)
     problems[""] += [f"Cassandra's reader: {error}" for error in theirs.errors]
     for line in map(json.loads, theirs.ndjson.splitlines()):
         readings[line["ks"]].cassandra.append(line)
@@ -63,7 +67,8 @@ def compare(recorded: Sequence[Recorded], segments: Sequence[Path], folder: Path
         problems[""] += [f"gap in {segment.name}: {gap}" for gap in dumped.gaps]
         for line in dumped.lines:
             readings[line["ks"]].parser.append(line)
-        for line in map(to_line, read_segment(segment, segment.name, plain_schema)):
+        plain = read_segment(segment, segment.name, plain_schema, keys=keys)
+        for line in map(to_line, plain):
             readings[line["ks"]].plain.append(line)
         for event in events(segment, schema, EVERYTHING):
             readings[event.topic.split(".")[1]].events.append(event)

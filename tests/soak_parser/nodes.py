@@ -2,8 +2,10 @@
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tests.harness.cassandra_settings import NodeSettings, release
+from tests.harness.cassandra_settings import NodeEncryption, NodeSettings, release
+from tests.harness.keystore import make_keystore
 from tests.workloads.scenario import Release
 
 COMPRESSORS = {
@@ -15,12 +17,16 @@ COMPRESSORS = {
     "noop": "NoopCompressor",
 }
 """Zstd and Noop are there from 4.0 on."""
+CIPHERS = {"cbc": "AES/CBC/PKCS5Padding", "ctr": "AES/CTR/NoPadding"}
+FRAMINGS = (*COMPRESSORS, *CIPHERS)
+_CHUNK_KIB = 4
+"""Of encrypted chunks; so small that most sections have several."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
     """`5.0.9-none:lz4`: a release, behind a dash its storage mode in small letters (5.0 only),
-    and behind a colon the framing, which is one of `COMPRESSORS`."""
+    and behind a colon the framing, which is one of `FRAMINGS`."""
 
     label: str
     version: str = field(init=False)
@@ -33,11 +39,11 @@ class NodeKind:
         framing = framing or "plain"
         if (
             not re.fullmatch(r"\d+\.\d+\.\d+", version)
-            or framing not in COMPRESSORS
+            or framing not in FRAMINGS
             or mode not in ("", "none", "upgrading")
         ):
             raise ValueError(
-                f"{self.label} is no node: VERSION[-none|-upgrading][:{'|'.join(COMPRESSORS)}]"
+                f"{self.label} is no node: VERSION[-none|-upgrading][:{'|'.join(FRAMINGS)}]"
             )
         object.__setattr__(self, "version", version)
         object.__setattr__(self, "mode", mode.upper() or "CASSANDRA_4")
@@ -52,13 +58,19 @@ class NodeKind:
         """Whether expiries may lie behind January 2038."""
         return self.release >= (5, 0) and self.mode == "NONE"
 
-    @property
-    def settings(self) -> NodeSettings:
+    def settings(self, folder: Path) -> NodeSettings:
         """Schema changes are not flushed, which makes them several times faster; segments get many
-        sections, and on 5.0 have room for mutations of megabytes."""
+        sections, and on 5.0 have room for mutations of megabytes. `folder` takes the keystore of
+        an encrypted node."""
+        cipher = CIPHERS.get(self.framing)
+        encryption = None
+        if cipher is not None:
+            keystore = make_keystore(folder / "keystore")
+            encryption = NodeEncryption(keystore, cipher, _CHUNK_KIB)
         return NodeSettings(
             commitlog_segment_mib=8 if self.release >= (5, 0) else 1,
-            commitlog_compression=COMPRESSORS[self.framing],
+            commitlog_compression=COMPRESSORS.get(self.framing),
+            encryption=encryption,
             storage_compatibility_mode=self.mode,
             commitlog_sync_period_ms=200,
             heap_mib=640,

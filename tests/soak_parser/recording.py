@@ -13,6 +13,7 @@ from cassandra.protocol import RESULT_KIND_VOID, ProtocolHandler, ResultMessage
 from tests.harness.cassandra import CassandraNode, segment_id
 from tests.harness.cassandra_settings import release
 from tests.harness.schema_text import describe_keyspace, describe_table
+from tests.reference.recordings import KEYSTORE
 from tests.workloads.soak import Workload
 
 
@@ -85,7 +86,8 @@ class Recorder:
             return ""  # The node did not take its creation.
 
     def segments(self, folder: Path) -> list[Path]:
-        """Copies of the segments that were written since the last call, closed by now.
+        """Copies of the segments that were written since the last call, closed by now, with the
+        keystore of an encrypted node beside them.
 
         From 4.0 on a segment is linked into `cdc_raw` and lies in both folders until it is
         discarded; before, it is moved there then.
@@ -100,6 +102,8 @@ class Recorder:
                 if self._last_id < segment_id(path) <= last_id:
                     copies[path.name] = shutil.copyfile(path, folder / path.name)
         self._last_id = last_id
+        if self._node.settings.encryption is not None:
+            shutil.copyfile(self._node.settings.encryption.keystore, folder / KEYSTORE)
         return sorted(copies.values(), key=segment_id)
 
     def forget(self, workloads: Sequence[Workload]) -> None:

@@ -13,6 +13,7 @@ from commitlog import CommitLogError, SchemaError
 from tests.harness.cassandra import CassandraNode
 from tests.harness.errors import HarnessError
 from tests.reference import SchemaTextError, SegmentError
+from tests.reference.recordings import KEYSTORE
 from tests.soak_parser.comparison import Compared, Readings, compare
 from tests.soak_parser.nodes import NodeKind
 from tests.soak_parser.recording import Recorded, Recorder
@@ -120,6 +121,9 @@ def keep(
         if not named or segment.name in named:
             with gzip.open(folder / f"{segment.name}.gz", "wb", 6) as packed:
                 packed.write(segment.read_bytes())
+            keystore = segment.with_name(KEYSTORE)
+            if keystore.exists():
+                shutil.copyfile(keystore, folder / KEYSTORE)
     (folder / "schema.cql").write_text(recorded.schema, encoding="utf-8")
     statements = "".join(f"{step.cql};\n" for step in recorded.workload.steps)
     (folder / "statements.cql").write_text(statements, encoding="utf-8")

@@ -21,7 +21,8 @@ WORKLOADS = 6
 @pytest.fixture(scope="module")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
     folder = tmp_path_factory.mktemp("node")
-    with CassandraNode(folder, version=KIND.version, settings=KIND.settings) as node:
+    settings = KIND.settings(folder)
+    with CassandraNode(folder, version=KIND.version, settings=settings) as node:
         yield recorder_of(node)
 
 

@@ -4,7 +4,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find commitlog -name '*.rs' -o -name Cargo.toml)
+RUST_SOURCES := Cargo.toml Cargo.lock \
+	$(shell find commitlog/core commitlog/events commitlog/python -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent sidecar commitlog tests benches examples
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
@@ -63,7 +64,7 @@ fmt: $(DEPENDENCIES) ## Format Python and Rust in place
 bench: prerequisites-test setup ## Benchmarks; figures and machine on stdout (docs/benchmarks.md)
 	@$(PY) -m benches $(ARGS)
 
-fuzz: setup ## Feed damaged segments to the parser; flip every bit of one
+fuzz: setup ## Feed any bytes to the parser, guided by coverage, and flip every bit of a segment
 	@$(PY) -m tests.fuzz $(ARGS)
 
 soak: prerequisites-test setup ## The kill test for hours

@@ -1,11 +1,11 @@
-"""A slice of `make fuzz`: a fixed seed and a fresh one for each target."""
+"""A slice of the targets that damage recordings: a fixed seed and a fresh one for each."""
 
 import random
 from pathlib import Path
 
 import pytest
 
-from .targets import TARGETS, Seed, seeds
+from .damaged import TARGETS, Seed, seeds
 
 
 @pytest.fixture(scope="module")

@@ -1,151 +1,62 @@
-//! The chain of sections and the records in it, in plain segments.
+//! The chain of sections and the records in it, in every framing.
 
-use commitlog_core::descriptor::Version;
 use commitlog_core::segment::{Fill, SegmentReader};
 
-const ID: u64 = 1;
-const NAME: &str = "CommitLog-7-1.log";
+use crate::framing::Framing;
+use crate::segment::{NAME, Segment, build, crc};
 
-/// A segment as instructions say, so that checksums are good where they are meant to be.
-///
-/// | byte | what is written |
-/// | --- | --- |
-/// | 0 | a marker, which ends where the next one begins |
-/// | 1, n | a whole record of n + 10 bytes of the input |
-/// | 2, n | the same with a bad checksum behind it |
-/// | 3, n | n bytes of the input as they are |
-/// | 4, n | n zeros |
-/// | 5, 4 bytes | a size with a good checksum |
-#[derive(Default)]
-struct Builder {
-    data: Vec<u8>,
-    /// Where the marker stands that has no end yet.
-    open: Option<usize>,
-    /// Ends of the records that nothing odd stands before.
-    certain: Vec<u64>,
-    is_odd: bool,
+/// A record as it came out.
+struct Found {
+    end: u64,
+    payload: Vec<u8>,
 }
 
-fn crc(parts: &[&[u8]]) -> [u8; 4] {
-    let mut hasher = crc32fast::Hasher::new();
-    for part in parts {
-        hasher.update(part);
-    }
-    hasher.finalize().to_be_bytes()
-}
-
-impl Builder {
-    fn header(&mut self, version: i32) {
-        let id = (ID as u32).to_be_bytes();
-        let version = version.to_be_bytes();
-        self.data.extend_from_slice(&version);
-        self.data.extend_from_slice(&ID.to_be_bytes());
-        self.data.extend_from_slice(&[0, 2, b'{', b'}']);
-        let parts: [&[u8]; 5] = [&version, &id, &[0; 4], &[0, 0, 0, 2], b"{}"];
-        self.data.extend_from_slice(&crc(&parts));
-    }
-
-    fn close(&mut self) {
-        let end = (self.data.len() as u32).to_be_bytes();
-        if let Some(at) = self.open.take()
-            && let Some(place) = self.data.get_mut(at..at + 4)
-        {
-            place.copy_from_slice(&end);
-        }
-    }
-
-    fn marker(&mut self) {
-        self.close();
-        let at = self.data.len();
-        let id = (ID as u32).to_be_bytes();
-        let sum = crc(&[&id, &[0; 4], &(at as u32).to_be_bytes()]);
-        self.data.extend_from_slice(&[0; 4]);
-        self.data.extend_from_slice(&sum);
-        self.open = Some(at);
-    }
-
-    fn record(&mut self, payload: &[u8], is_good: bool) {
-        let size = (payload.len() as u32).to_be_bytes();
-        self.data.extend_from_slice(&size);
-        self.data.extend_from_slice(&crc(&[&size]));
-        self.data.extend_from_slice(payload);
-        let mut sum = crc(&[&size, payload]);
-        if !is_good {
-            sum = sum.map(|byte| !byte);
-        }
-        self.data.extend_from_slice(&sum);
-        if is_good && self.open.is_some() && !self.is_odd {
-            self.certain.push(self.data.len() as u64);
-        }
-    }
-}
-
-/// A segment with one record; a payload too short for one is filled up with zeros.
-pub fn segment_of(version: Version, payload: &[u8]) -> Vec<u8> {
-    let mut builder = Builder::default();
-    builder.header(version.number());
-    builder.marker();
-    let mut payload = payload.to_vec();
-    payload.resize(payload.len().max(10), 0);
-    builder.record(&payload, true);
-    builder.close();
-    builder.data
-}
-
-fn build(mut input: &[u8]) -> Builder {
-    let mut builder = Builder::default();
-    builder.header(7);
-    while let Some((op, rest)) = input.split_first() {
-        input = rest;
-        let mut take = |count: usize| {
-            let (taken, left) = input.split_at(count.min(input.len()));
-            input = left;
-            taken
-        };
-        match op % 6 {
-            0 => builder.marker(),
-            1 | 2 => {
-                let length = 10 + usize::from(take(1).first().copied().unwrap_or_default());
-                let mut payload = take(length).to_vec();
-                payload.resize(length, 0);
-                builder.record(&payload, op % 6 == 1);
-            }
-            5 => {
-                let size = take(4).to_vec();
-                builder.is_odd = true;
-                builder.data.extend_from_slice(&size);
-                builder.data.extend_from_slice(&crc(&[&size]));
-            }
-            kind => {
-                let length = usize::from(take(1).first().copied().unwrap_or_default());
-                builder.is_odd = true;
-                let raw = if kind == 3 {
-                    take(length).to_vec()
-                } else {
-                    vec![0; length]
-                };
-                builder.data.extend_from_slice(&raw);
-            }
-        }
-    }
-    builder.close();
-    builder
-}
-
-/// Every record that comes out has good checksums and stands behind the one before it; whole
-/// records of a chain that nothing odd precedes come out; what is passed over never runs backwards.
+/// Every record that comes out was written and stands behind the one before it; whole records that
+/// nothing odd precedes come out, of a live segment too; what is passed over never runs backwards;
+/// who goes on from the end of a record gets the rest.
 pub fn chain(input: &[u8]) {
-    let built = build(input);
-    let data = built.data.clone();
-    let Ok(mut reader) = SegmentReader::open(NAME, built.data, 0) else {
+    let segment = build(input);
+    let Some(found) = read(&segment, 0, true) else {
         return;
     };
-    let mut ends = Vec::new();
+    check_certain(&segment, &found);
+    for record in &found {
+        check_written(&segment, record);
+    }
+    if let Some(live) = read(&segment, 0, false) {
+        if !segment.starts_late {
+            // Otherwise the first marker is one that is not there yet.
+            check_certain(&segment, &live);
+        }
+        for record in &live {
+            check_written(&segment, record);
+        }
+    }
+    if let Some(middle) = found.get(found.len() / 2) {
+        let rest = read(&segment, middle.end, true).unwrap_or_default();
+        let ends = |records: &[Found]| records.iter().map(|each| each.end).collect::<Vec<_>>();
+        let expected = found.get(found.len() / 2 + 1..).unwrap_or_default();
+        assert!(
+            ends(&rest) == ends(expected),
+            "behind {} come {:?}, not {:?}",
+            middle.end,
+            ends(&rest),
+            ends(expected)
+        );
+    }
+}
+
+/// All records behind `position`; `None` where the segment is refused.
+fn read(segment: &Segment, position: u64, complete: bool) -> Option<Vec<Found>> {
+    let keys = segment.framing.keys();
+    let data = segment.data.clone();
+    let limit = segment.data.len() + segment.logical.len() + 16;
+    let mut reader = SegmentReader::open_with_keys(NAME, data, position, &keys).ok()?;
+    let mut found = Vec::new();
     let mut last = 0;
-    let limit = data.len() + 16;
     for step in 0.. {
         assert!(step <= limit, "reading does not come to an end");
-        match reader.fill(None, true) {
+        match reader.fill(None, complete) {
             Ok(Fill::End) | Err(_) => break,
             Ok(Fill::Gap(gap)) => {
                 assert!(
@@ -157,27 +68,43 @@ pub fn chain(input: &[u8]) {
                 for record in reader.records() {
                     assert!(record.end > last, "records run backwards");
                     last = record.end;
-                    let end = record.end as usize;
-                    let start = end - 12 - record.payload.len();
-                    let size = (record.payload.len() as u32).to_be_bytes();
-                    let expected = [
-                        &size[..],
-                        &crc(&[&size]),
-                        record.payload,
-                        &crc(&[&size, record.payload]),
-                    ]
-                    .concat();
-                    assert!(
-                        data.get(start..end) == Some(&expected[..]),
-                        "a record of nowhere"
-                    );
-                    ends.push(record.end);
+                    found.push(Found {
+                        end: record.end,
+                        payload: record.payload.to_vec(),
+                    });
                 }
                 reader.consume(last);
             }
         }
     }
-    for end in built.certain {
-        assert!(ends.contains(&end), "the record that ends at {end} is lost");
+    Some(found)
+}
+
+/// In a block that is wrong elsewhere a record that repeats another is left out, since damage can
+/// make such ones.
+fn check_certain(segment: &Segment, found: &[Found]) {
+    for record in &segment.certain {
+        let is_there = found.iter().any(|each| {
+            each.payload == record.payload
+                && (each.end == record.end || segment.framing != Framing::Plain)
+        });
+        assert!(is_there, "the record that ends at {} is lost", record.end);
     }
+}
+
+/// Whether the very bytes stand where the record says; anywhere in the log where damage may have
+/// moved the positions behind it.
+fn check_written(segment: &Segment, found: &Found) {
+    let size = (found.payload.len() as u32).to_be_bytes();
+    let sums = [crc(&[&size]), crc(&[&size, &found.payload])];
+    let record = [&size[..], &sums[0], &found.payload, &sums[1]].concat();
+    let end = found.end as usize;
+    let is_written = if segment.is_damaged && segment.framing != Framing::Plain {
+        let mut places = segment.logical.windows(record.len());
+        places.any(|bytes| bytes == record)
+    } else {
+        let start = end.checked_sub(record.len());
+        start.is_some_and(|start| segment.logical.get(start..end) == Some(&record[..]))
+    };
+    assert!(is_written, "a record of nowhere ends at {end}");
 }

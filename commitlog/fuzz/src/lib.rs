@@ -1,14 +1,16 @@
 //! What is fuzzed: a function for each entry point, which takes any bytes and breaks off where a
 //! promise is broken.
 //!
-//! `tests/replay.rs` gives them the kept corpus, which is made of recordings; a coverage-guided fuzzer
-//! needs a `main` of one line for each.
+//! `libfuzzer/` drives them, guided by coverage; `tests/replay.rs` gives them the kept corpus.
 
 // A target panics where a promise is broken; that is all it is for.
 #![allow(clippy::missing_panics_doc)]
 
 mod chain;
+pub mod every_bit;
+pub mod framing;
 mod payload;
+mod segment;
 
 use commitlog_core::descriptor::Descriptor;
 use commitlog_core::schema::{parse_cql, parse_system_rows};

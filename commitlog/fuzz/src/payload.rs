@@ -13,7 +13,7 @@ use commitlog_events::batch::Stop;
 use commitlog_events::format::{CounterEvents, EventFormat, TableFilter};
 use commitlog_events::reader::{EventReader, ReadRequest, UnknownTables};
 
-use crate::chain::segment_of;
+use crate::segment::segment_of;
 
 const VERSIONS: [Version; 4] = [Version::V6, Version::V7, Version::V8, Version::V9];
 

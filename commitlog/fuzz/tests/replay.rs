@@ -1,6 +1,7 @@
-//! The kept corpus, input by input.
+//! The kept corpus and what fuzzing has found, input by input.
 //!
-//! A file is gzip of inputs one after the other, each behind its length in four bytes, big-endian.
+//! A file of the corpus is gzip of inputs one after the other, each behind its length in four bytes,
+//! big-endian. A file in `found` is one input that once failed, named by its target.
 
 use std::io::Read;
 use std::path::Path;
@@ -25,5 +26,19 @@ fn every_kept_input_is_taken() {
             count += 1;
         }
         assert!(count > 0, "{name} has no inputs");
+    }
+}
+
+#[test]
+fn every_found_input_is_taken() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("found");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.file_name().unwrap().to_str().unwrap();
+        let (_, target) = TARGETS
+            .into_iter()
+            .find(|(name, _)| file.starts_with(&format!("{name}-")))
+            .unwrap_or_else(|| panic!("{file} names no target"));
+        target(&std::fs::read(&path).unwrap());
     }
 }

@@ -1,7 +1,8 @@
-"""What is fuzzed: each target takes a recording and a random generator, and checks one promise."""
+"""Damaged recordings: each target takes one and a random generator, and checks one promise."""
 
 import random
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,6 +57,26 @@ def seeds(max_bytes: int = 3 << 20) -> list[Seed]:
                 label = f"{scenario}/{name}"
                 found.append(Seed(label, name, data, schema, text, lines, payloads, keys))
     return found
+
+
+def run(target: str, first: int, goes_on: Callable[[int], bool]) -> tuple[int, str]:
+    """Runs a target with seeds from `first` on while `goes_on` of their number says so; gives the
+    number, and what went wrong with the last one."""
+    recordings = seeds()
+    done = 0
+    with tempfile.TemporaryDirectory() as folder:
+        while goes_on(done):
+            rng = random.Random(first + done)
+            recording = rng.choice(recordings)
+            try:
+                TARGETS[target](recording, rng, Path(folder))
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException:  # A panic of the extension is no Exception.
+                trace = traceback.format_exc()
+                return done, f"{target}, seed {first + done}, {recording.label}:\n{trace}"
+            done += 1
+    return done, ""
 
 
 def structure(seed: Seed, rng: random.Random, folder: Path) -> None:
@@ -119,8 +140,8 @@ def schema_text(seed: Seed, rng: random.Random, folder: Path) -> None:
 
 
 TARGETS: dict[str, Callable[[Seed, random.Random, Path], None]] = {
-    "structure": structure,
-    "one-bit": one_bit,
-    "payload": payload,
-    "schema": schema_text,
+    "damaged-segment": structure,
+    "damaged-bit": one_bit,
+    "damaged-payload": payload,
+    "damaged-schema": schema_text,
 }

@@ -1,0 +1,20 @@
+//! A slice of what `make fuzz` does whole.
+
+use commitlog_fuzz::every_bit::Specimen;
+use commitlog_fuzz::framing::FRAMINGS;
+
+/// Bits from one that is flipped to the next; a prime, so that it meets every bit of a byte.
+const STEP: usize = 4099;
+
+#[test]
+fn one_flipped_bit_of_any_framing() {
+    for framing in FRAMINGS {
+        let specimen = Specimen::new(framing).unwrap();
+        let every_so_often = (0..specimen.bits()).step_by(STEP);
+        for bit in specimen.marker_bits().chain(every_so_often) {
+            if let Err(why) = specimen.check(bit) {
+                panic!("{framing:?}, bit {bit} (byte {}): {why}", bit / 8);
+            }
+        }
+    }
+}

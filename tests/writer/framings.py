@@ -61,13 +61,13 @@ def encrypted(transformation: str, encipher: Callable[[bytes], bytes], chunk_byt
     """The length of the records, then chunks with LZ4 inside (§2.6)."""
 
     def store(content: bytes) -> bytes:
-        out = be32(len(content))
+        out = [be32(len(content))]
         for start in range(0, len(content), chunk_bytes):
             chunk = content[start : start + chunk_bytes]
             plain = be32(len(chunk)) + lz4_block(chunk)
             cipher_text = encipher(plain)
-            out += be32(len(cipher_text)) + be32(len(plain)) + cipher_text
-        return out
+            out += (be32(len(cipher_text)), be32(len(plain)), cipher_text)
+        return b"".join(out)
 
     # Up to 4.1 slashes are escaped (§1.3).
     cipher = transformation.replace("/", "\\/").encode()

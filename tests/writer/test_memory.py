@@ -1,6 +1,7 @@
 """How much memory the reader takes, whatever a segment says. Each read is a process of its own."""
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,6 @@ import pytest
 import commitlog
 from tests.writer import (
     FRAMINGS,
-    LZ4,
     MARKER_LENGTH,
     PLAIN,
     Framing,
@@ -81,11 +81,11 @@ def read(path: Path, framing: Framing, how: str) -> dict[str, int]:
     return found
 
 
-@pytest.mark.parametrize("framing", [PLAIN, LZ4], ids=lambda framing: framing.name)
+@pytest.mark.parametrize("framing", FRAMINGS, ids=lambda framing: framing.name)
 def test_a_segment_of_32_mib_with_mutations_of_16_mib(framing: Framing, tmp_path: Path) -> None:
-    """The reader holds one record, or one section; 80 MB are for the whole process."""
-    largest = 16 * MIB - 4096
-    value = (b"0123456789abcdef" * (largest // 16 + 1))[:largest]
+    """The reader holds one record, or one section, stored and decoded, of which noise makes the
+    largest; 80 MB are for the whole process."""
+    value = random.Random(1).randbytes(16 * MIB - 4096)
     payload = mutation(update(TABLE_ID, insert(1, value)))
     path = tmp_path / NAME
     path.write_bytes(write_segment([[payload], [payload]], framing=framing).data)
@@ -116,6 +116,26 @@ def test_a_section_that_claims_2_gib_takes_no_memory(framing: Framing, tmp_path:
     path.write_bytes(data)
     found_outside = read(path, framing, "read")
     assert found_outside["peak"] - found_outside["before"] < 16 * 1024, found_outside
+
+
+@pytest.mark.parametrize("claim", [40 * MIB, 500 * MIB, 0x7FFFFFFF])
+@pytest.mark.parametrize("framing", FRAMINGS, ids=lambda framing: framing.name)
+def test_a_damaged_block_that_claims_much_takes_no_memory(
+    framing: Framing, claim: int, tmp_path: Path
+) -> None:
+    """So large a block that its compressor could make as much of it, were it not damaged."""
+    value = random.Random(1).randbytes(2 * MIB)
+    payload = mutation(update(TABLE_ID, insert(1, value)))
+    segment = write_segment([[payload], [payload]], framing=framing)
+    data = bytearray(segment.data)
+    start = segment.markers[0] + MARKER_LENGTH
+    data[start : start + 4] = be32(claim)
+    data[start + MIB] ^= 1
+    path = tmp_path / NAME
+    path.write_bytes(data)
+    found = read(path, framing, "scan")
+    assert found["gaps"] > 0
+    assert found["peak"] - found["before"] < 32 * 1024, found
 
 
 def test_lengths_inside_a_payload_take_no_memory(tmp_path: Path) -> None:

@@ -215,11 +215,12 @@ impl<S: Source> SegmentReader<S> {
             return Ok(());
         };
         let block = self.block.bytes.get(..self.block.length);
-        let records = kept(&mut self.buffer, length);
-        // What an earlier section left here would have good checksums too.
-        records.fill(0);
+        // What an earlier section left in the buffer would have good checksums too. Fresh zeros take
+        // no memory before they are written to, and the length may be a damaged one.
+        self.buffer = Vec::new();
+        self.buffer = vec![0; length];
         // The error is known: it is why this is done.
-        let _ = decoder.decode(block.unwrap_or_default(), records);
+        let _ = decoder.decode(block.unwrap_or_default(), &mut self.buffer);
         self.buffer_length = length;
         Ok(())
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import commitlog
 from tests import writer
-from tests.parser.reading import FORMAT, schema_of
+from tests.parser.reading import FORMAT, overwrite, schema_of
 from tests.parser.test_damage import check_damaged, read
 from tests.reference.descriptor import read_descriptor
 from tests.reference.recordings import scenarios
@@ -84,7 +84,6 @@ def structure(seed: Seed, rng: random.Random, folder: Path) -> None:
     damaged = rng.choice(mutate.STRUCTURE)(seed.data, rng)
     if rng.random() < 0.3:
         damaged = rng.choice(mutate.STRUCTURE)(damaged or b"\0", rng)
-    (folder / seed.name).write_bytes(damaged)
     try:
         lines, _ = read(damaged, folder, seed.schema, seed.name, seed.keys)
     except commitlog.CommitLogError:
@@ -121,7 +120,7 @@ def payload(seed: Seed, rng: random.Random, folder: Path) -> None:
     mutant = mutate.payload_mutant(rng.choice(seed.payloads), rng)
     data = writer.segment([[mutant, rng.choice(seed.payloads)]], version=version)
     path = folder / f"CommitLog-{version}-1.log"
-    path.write_bytes(data)
+    overwrite(path, data)
     reader = commitlog.SegmentReader(str(path))
     while (batch := reader.read(seed.schema, FORMAT, complete=True)).stop != "end":
         if batch.stop == "blocked":

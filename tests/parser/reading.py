@@ -36,6 +36,16 @@ def unpacked(path: Path, name: str, folder: Path) -> Path:
     return target
 
 
+def overwrite(path: Path, data: bytes) -> None:
+    """Makes these the bytes of a file that tests change again and again. It is not emptied before:
+    file systems take that for a replacement, and wait for the disk."""
+    if not path.exists():
+        path.touch()
+    with path.open("r+b") as file:
+        file.write(data)
+        file.truncate()
+
+
 def reader_of(
     path: Path, position: int = 0, keys: Mapping[str, bytes] | None = None
 ) -> commitlog.SegmentReader:

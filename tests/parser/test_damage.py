@@ -12,7 +12,7 @@ from tests import writer
 from tests.reference.recordings import Scenario, scenarios
 from tests.reference.segment import read_bytes
 
-from .reading import FORMAT, schema_of
+from .reading import FORMAT, overwrite, schema_of
 
 NAME = "CommitLog-7-1.log"
 TABLE = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
@@ -45,7 +45,7 @@ def read(
 ) -> tuple[list[bytes], list[commitlog.Gap]]:
     """Dump lines and gaps of a segment given as bytes."""
     path = folder / name
-    path.write_bytes(data)
+    overwrite(path, data)
     reader = commitlog.SegmentReader(str(path), keys=keys)
     lines: list[bytes] = []
     while chunk := reader.dump(schema, **options):
@@ -182,7 +182,7 @@ def test_hostile_lengths_inside_a_payload(vint: bytes, tmp_path: Path) -> None:
         hostile = good[:place] + vint + good[place + 1 :]
         data = writer.segment([[hostile, *mutations(1, 1)]])
         path = tmp_path / NAME
-        path.write_bytes(data)
+        overwrite(path, data)
         reader = commitlog.SegmentReader(str(path))
         batch = reader.read(SCHEMA, FORMAT, complete=True)
         if batch.blocked is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import commitlog
+from tests.parser.reading import overwrite
 from tests.parser.test_damage import NAME, SCHEMA, flips, is_lost_in, mutations, position, read
 from tests.writer import be32, header, marker, write_segment
 from tests.writer.framings import (
@@ -131,7 +132,7 @@ def test_a_damaged_section_before_the_position_moves_nothing(
         damaged = bytearray(whole)
         damaged[length + bit // 8] ^= 1 << bit % 8
         path = tmp_path / NAME
-        path.write_bytes(damaged)
+        overwrite(path, damaged)
         reader = commitlog.SegmentReader(str(path), position=position(lines[6]), keys=framing.keys)
         rest = b""
         while chunk := reader.dump(SCHEMA):
@@ -199,7 +200,7 @@ def test_another_key_is_one_error_and_no_damage(framing: Framing, tmp_path: Path
         if damage is not None:
             data[damage] ^= 1
         path = tmp_path / NAME
-        path.write_bytes(data)
+        overwrite(path, data)
         reader = commitlog.SegmentReader(str(path), keys={"testing:1": bytes(16)})
         with pytest.raises(commitlog.SegmentKeyError, match="is not the one that was given"):
             reader.dump(SCHEMA)

@@ -22,7 +22,7 @@ from tests.writer import FRAMINGS, write_mutation, write_segment
 from tests.writer.expected import expected
 from tests.writer.strategies import workloads
 
-from .reading import reader_of, schema_of, unpacked
+from .reading import overwrite, reader_of, schema_of, unpacked
 from .test_damage import LZ4, NAME, PLAIN, SCHEMA, TABLE, flips
 
 Json = dict[str, Any]
@@ -222,7 +222,7 @@ def test_damage_is_shown_in_its_place(whole: bytes, tmp_path: Path) -> None:
     path.write_bytes(whole)
     records = {line["start"]: line for line in of_kind(structure(path, SCHEMA), "record")}
     for bit, damaged in flips(whole, iter(range(len(whole) * 8))):
-        path.write_bytes(damaged)
+        overwrite(path, damaged)
         try:
             lines = structure(path, SCHEMA)
         except (commitlog.CorruptSegmentError, commitlog.UnsupportedFeatureError):
@@ -281,7 +281,7 @@ def test_it_shows_what_was_written_where_it_was_written(
         framing=framing,
     )
     path = tmp_path / f"CommitLog-{version}-1.log"
-    path.write_bytes(written.data)
+    overwrite(path, written.data)
     schema = commitlog.Schema.from_cql(workload.schema_text)
     lines = structure(path, schema, keys=framing.keys)
     records = of_kind(lines, "record")

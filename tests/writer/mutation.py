@@ -20,7 +20,9 @@ from tests.writer.rows import RowForm, columns_of
 def write_mutation(updates: Sequence[PartitionUpdate], form: Form) -> bytes:
     """A payload of these updates. Source: Mutation$MutationSerializer."""
     flags = b"" if form.version < 9 or form.flags is None else bytes([form.flags])
-    return flags + uvint(len(updates)) + b"".join(write_update(u, form) for u in updates)
+    # One that stands there often is written once.
+    written = {key: write_update(each, form) for key, each in {id(u): u for u in updates}.items()}
+    return flags + uvint(len(updates)) + b"".join(written[id(each)] for each in updates)
 
 
 def write_update(update: PartitionUpdate, form: Form) -> bytes:

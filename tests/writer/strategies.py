@@ -265,10 +265,9 @@ def workloads(draw: st.DrawFn, version: int) -> Workload:
     schema: Schema = parse_schema(text)
     shapes = Shapes(version)
     update = st.one_of(*(Shapes.updates(shapes, table) for table in schema.tables.values()))
-    mutation = st.one_of(
-        st.lists(update, min_size=1, max_size=2).map(tuple),
-        # More updates than a number of one byte counts.
-        st.tuples(update, st.integers(127, 200)).map(lambda drawn: (drawn[0],) * drawn[1]),
-    )
+    few = st.lists(update, min_size=1, max_size=2).map(tuple)
+    # As many updates as a number of one byte counts, or more.
+    many = st.tuples(update, st.integers(127, 129)).map(lambda drawn: (drawn[0],) * drawn[1])
+    mutation = st.one_of(few, few, few, many)
     section = st.lists(st.tuples(mutation, forms(version)), max_size=3)
     return Workload(text, draw(st.lists(section, min_size=1, max_size=3)))

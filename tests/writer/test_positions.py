@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import commitlog
-from tests.parser.reading import dump
+from tests.parser.reading import dump, overwrite
 from tests.writer import (
     FRAMINGS,
     MARKER_LENGTH,
@@ -119,7 +119,7 @@ def test_a_live_file_that_grows_byte_by_byte(framing: Framing, tmp_path: Path) -
     reader = commitlog.SegmentReader(str(path), keys=framing.keys)
     seen = 0
     for length in range(segment.markers[0], segment.chain_end + 1):
-        path.write_bytes(segment.data[:length])
+        overwrite(path, segment.data[:length])
         while chunk := reader.dump(SCHEMA, complete=False):
             seen += len(chunk.splitlines())
         closed = [end for end in segment.markers[1:] if end <= length]

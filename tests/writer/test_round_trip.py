@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import commitlog
-from tests.parser.reading import dump
+from tests.parser.reading import dump, overwrite
 from tests.reference import parse_schema, read_segment, to_line
 from tests.writer import (
     FRAMINGS,
@@ -57,7 +57,7 @@ def test_both_readers_read_what_was_written(
     segment = written(workload, version, framing)
     name = f"CommitLog-{version}-1.log"
     path = tmp_path / name
-    path.write_bytes(segment.data)
+    overwrite(path, segment.data)
     lines = expected(workload, segment, name)
 
     dumped = dump(path, commitlog.Schema.from_cql(workload.schema_text), keys=framing.keys)

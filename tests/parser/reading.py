@@ -36,7 +36,7 @@ def unpacked(path: Path, name: str, folder: Path) -> Path:
     return target
 
 
-def overwrite(path: Path, data: bytes) -> None:
+def overwrite(path: Path, data: bytes | bytearray) -> None:
     """Makes these the bytes of a file that tests change again and again. It is not emptied before:
     file systems take that for a replacement, and wait for the disk."""
     if not path.exists():

@@ -1,6 +1,6 @@
 """The whole surface of the extension module. Positions are logical (format notes §2.3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, final
 
 __all__ = [
@@ -230,6 +230,18 @@ class EventBatch:
     ) -> list[tuple[str, bytes, bytes, list[tuple[str, bytes]], int]]:
         """(topic, key, value, headers, partition hash) of events first … stop-1; the hash has 31
         bits and the partition is hash % partitions."""
+    def produce_arguments(
+        self,
+        first: int,
+        stop: int,
+        partitions: Callable[[str], int | None],
+        on_delivery: Callable[..., None],
+    ) -> list[tuple[str, bytes, bytes, int, Callable[..., None], None, int, list[tuple[str, bytes]]]]:
+        """The same events as arguments of `confluent_kafka.Producer.produce`: topic, value, key,
+        partition, callback, None, 0, headers.
+
+        `partitions` is asked once for each topic; the list ends before the first event whose
+        topic has None. What it raises comes out of here."""
     def ndjson(self, first: int, stop: int) -> bytes:
         """One line an event: {"topic","key","value","headers"}; key and value as JSON."""
 

@@ -13,6 +13,9 @@ from sidecar.sinks.base import Outcome, Sink
 
 # Long enough for a topic's first metadata, short enough to see everything else in between.
 _SEND_DEADLINE_S = 1.0
+# While one of them is handed over, a read has the time of a whole batch to come back with the next
+# one, wherever the system lets threads wait.
+_MOST_UNSENT_BATCHES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,8 @@ class Delivery:
 
     @property
     def wants_more(self) -> bool:
-        """True when at most one batch waits to be sent."""
-        return len(self._unsent) <= 1
+        """True when so few batches wait to be sent that the next one is to be read."""
+        return len(self._unsent) <= _MOST_UNSENT_BATCHES
 
     @property
     def refused(self) -> Sequence[Refused]:
@@ -120,27 +123,30 @@ class Delivery:
             )
 
     def send(self) -> bool:
-        """Hands over what the sink takes; True when it took something."""
-        has_sent = False
-        while self._unsent:
-            numbered, start = self._unsent[0]
-            taken = self._sink.send(numbered, start, _SEND_DEADLINE_S)
-            self._metrics.events_sent.inc(taken)
-            has_sent = has_sent or taken > 0
-            if start + taken < len(numbered.batch):
-                self._unsent[0] = (numbered, start + taken)
-                break
-            self._unsent.popleft()
-        return has_sent
+        """Hands over what the sink takes of the next batch; True when it took something.
 
-    def poll(self) -> bool:
-        """Notes what the sink knows; True when there was something."""
-        return self._note(self._sink.poll(0))
+        One batch at a time, so that a read that is done meanwhile is followed by the next one.
+        """
+        if not self._unsent:
+            return False
+        numbered, start = self._unsent[0]
+        taken = self._sink.send(numbered, start, _SEND_DEADLINE_S)
+        self._metrics.events_sent.inc(taken)
+        if start + taken < len(numbered.batch):
+            self._unsent[0] = (numbered, start + taken)
+        else:
+            self._unsent.popleft()
+        return taken > 0
+
+    def poll(self, timeout_s: float = 0.0) -> bool:
+        """Notes what the sink knows, or comes to know within the time; True when there was
+        something."""
+        return self._note(self._sink.poll(timeout_s))
 
     def set_aside(self, refused: Refused) -> None:
         """A refused event is kept elsewhere, and counts as done."""
         self._refused.remove(refused)
-        self._window.acknowledge((refused.number,))
+        self._window.acknowledge((range(refused.number, refused.number + 1),))
         self._drop_spans()
 
     def progress(self) -> list[Progress[SegmentName, int]]:
@@ -168,7 +174,7 @@ class Delivery:
     def _note(self, outcome: Outcome) -> bool:
         if outcome.acknowledged:
             self._window.acknowledge(outcome.acknowledged)
-            self._metrics.events_acknowledged.inc(len(outcome.acknowledged))
+            self._metrics.events_acknowledged.inc(sum(map(len, outcome.acknowledged)))
         for failure in outcome.failed:
             span = self._span_of(failure.number)
             message = self._window.message(failure.number)

@@ -17,6 +17,7 @@ from agent.cdc_raw import SegmentName
 from agent.metrics import UNREADABLE, VANISHED, AgentMetrics
 from agent.pipeline.delivering import Delivery
 from agent.pipeline.garbage import rare_collection
+from agent.pipeline.handover import quick_handover
 from agent.pipeline.holding import Holding, Step
 from agent.pipeline.keeping import Keeping, OffsetStore
 from agent.pipeline.leaving import Leaving
@@ -43,6 +44,7 @@ logger = logging.getLogger(__name__)
 _RETRY_S = 1.0
 _IDLE_POLL_S = 1.0
 _FIRST_POLL_PAUSE_S = 0.002
+_FULL_POLL_S = 0.02
 _LONGEST_POLL_PAUSE_S = 0.1
 _FIRST_RESTART_PAUSE_S = 1.0
 _LONGEST_RESTART_PAUSE_S = 30.0
@@ -129,7 +131,7 @@ class Pipeline:
         saved in every case.
         """
         try:
-            with rare_collection():
+            with rare_collection(), quick_handover():
                 while not stop.requested:
                     if not self.turn():
                         self._wakeup.wait(self._pause_s(), stop.fileno())
@@ -157,7 +159,7 @@ class Pipeline:
         self._keeping.save()
         worked |= self._let_go()
         self._showing.moved()
-        if not worked or self._showing.is_due:
+        if self._showing.is_due or not (worked or self._reading.is_busy):
             self._show()
         return worked
 
@@ -193,7 +195,7 @@ class Pipeline:
             return False
         if self._result is not None or self._reading.is_busy or not self._delivery.wants_more:
             return False
-        if not self._delivery.has_room(settings.read_max_events, settings.read_max_bytes):
+        if not self._has_room:
             return False
         order = self._segments.next_read
         if order is None:
@@ -207,6 +209,12 @@ class Pipeline:
             self._holding.given_up,
         )
         return True
+
+    @property
+    def _has_room(self) -> bool:
+        """For all that a read may give."""
+        settings = self._settings
+        return self._delivery.has_room(settings.read_max_events, settings.read_max_bytes)
 
     def _take_read(self) -> bool:
         if self._result is None:
@@ -343,7 +351,9 @@ class Pipeline:
         worked = self._delivery.send()
         if not self._delivery.is_idle or self._clock() >= self._poll_at_s:
             self._poll_at_s = self._clock() + _IDLE_POLL_S
-            if self._delivery.poll():
+            # With a full window only an acknowledgement brings anything on.
+            is_stuck = not worked and not self._has_room and not self._reading.is_busy
+            if self._delivery.poll(_FULL_POLL_S if is_stuck else 0.0):
                 self._restart_pause_s = _FIRST_RESTART_PAUSE_S
                 worked = True
         pause_s = min(_LONGEST_POLL_PAUSE_S, self._poll_pause_s * 2)

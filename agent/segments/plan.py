@@ -31,10 +31,12 @@ class Segments:
         segment = self.by_name.get(name)
         if segment is None:
             return self
-        return _segments({**self.by_name, name: change(segment)})
+        # The order stays: the name has its place.
+        return Segments(MappingProxyType({**self.by_name, name: change(segment)}))
 
     def without(self, name: SegmentName) -> "Segments":
-        return _segments({n: segment for n, segment in self.by_name.items() if n != name})
+        others = {n: segment for n, segment in self.by_name.items() if n != name}
+        return Segments(MappingProxyType(others))
 
     @property
     def next_read(self) -> Read | None:

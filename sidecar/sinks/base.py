@@ -28,9 +28,9 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Numbers that are safe, and events that failed alone."""
+    """Runs of numbers that are safe, and events that failed alone."""
 
-    acknowledged: Sequence[int] = ()
+    acknowledged: Sequence[range] = ()
     failed: Sequence[Failure] = ()
 
 

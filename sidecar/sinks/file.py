@@ -3,9 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +80,9 @@ class FileSink:
             raise SinkRestartError(
                 f"The file {self._path} cannot be synced to its disk: {error.strerror}."
             ) from error
-        numbers: Sequence[int] = tuple(chain.from_iterable(self._unsynced))
+        outcome = Outcome(acknowledged=tuple(self._unsynced))
         self._unsynced.clear()
-        return Outcome(acknowledged=numbers)
+        return outcome
 
     def state(self) -> SinkState:
         if self._problem is not None:

@@ -24,7 +24,7 @@ class MemorySink:
         self.is_open = False
         self._automatic = automatic
         self._capacity = capacity
-        self._acknowledged: list[int] = []
+        self._acknowledged: list[range] = []
         self._failed: list[Failure] = []
         self._error: SidecarError | None = None
         self._away: str | None = None
@@ -44,7 +44,7 @@ class MemorySink:
         numbers = range(numbered.first + start, numbered.first + stop)
         self.messages.extend(zip(numbers, numbered.batch.messages(start, stop), strict=True))
         if self._automatic:
-            self._acknowledged.extend(numbers)
+            self._acknowledged.append(numbers)
         else:
             self.waiting.extend(numbers)
         return stop - start
@@ -72,7 +72,7 @@ class MemorySink:
         """Let these waiting events be safe; all of them without an argument."""
         for number in list(self.waiting) if numbers is None else list(numbers):
             self.waiting.remove(number)
-            self._acknowledged.append(number)
+            self._acknowledged.append(range(number, number + 1))
 
     def fail(self, number: int, reason: str) -> None:
         """Let one waiting event fail alone."""

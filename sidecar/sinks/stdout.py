@@ -23,7 +23,7 @@ class StdoutSink:
         self._descriptor = -1
         self._pending = memoryview(b"")
         self._numbers = range(0)
-        self._acknowledged: list[int] = []
+        self._acknowledged: list[range] = []
         self._events = 0
 
     def open(self) -> None:
@@ -87,7 +87,8 @@ class StdoutSink:
                     "Its reader is gone; start both again."
                 ) from error
             self._pending = self._pending[written:]
-        self._events += len(self._numbers)
-        self._acknowledged.extend(self._numbers)
+        if self._numbers:
+            self._events += len(self._numbers)
+            self._acknowledged.append(self._numbers)
         self._numbers = range(0)
         return True

@@ -130,6 +130,30 @@ def test_messages_and_lines_say_the_same(tmp_path: Path) -> None:
     assert batch.counts == {("k.t", "i"): 2, ("k.o", "i"): 1}
 
 
+def test_arguments_for_a_kafka_client_are_the_messages(tmp_path: Path) -> None:
+    path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2), rows(OTHER, 3), rows(TABLE, 4)))
+    (batch,) = read_all(path)
+    counts: dict[str, int | None] = {"test.k.t": 3, "test.k.o": 5}
+    asked: list[str] = []
+
+    def partitions(topic: str) -> int | None:
+        asked.append(topic)
+        return counts[topic]
+
+    arguments = batch.produce_arguments(0, 4, partitions, print)
+    assert asked == ["test.k.t", "test.k.o"]
+    assert arguments == [
+        (topic, value, key, partition_hash % (counts[topic] or 1), print, None, 0, headers)
+        for topic, key, value, headers, partition_hash in batch.messages(0, 4)
+    ]
+    assert batch.produce_arguments(1, 2, partitions, print) == arguments[1:2]
+    counts["test.k.o"] = None
+    assert batch.produce_arguments(0, 4, partitions, print) == arguments[:2]
+    assert batch.produce_arguments(2, 4, partitions, print) == []
+    with pytest.raises(KeyError, match=r"test\.k\.t"):
+        batch.produce_arguments(0, 4, {}.__getitem__, print)
+
+
 def test_the_partition_follows_the_partition_key(tmp_path: Path) -> None:
     path = segment(tmp_path, writer.mutation(rows(TABLE, 1, 2)))
     by_partition = read_all(path)[0].messages(0, 2)

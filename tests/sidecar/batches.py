@@ -1,10 +1,10 @@
 """A batch of events in plain Python, with positions at the ends of its mutations."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from sidecar.delivery import Message
+from sidecar.delivery import Message, ProduceArguments
 
 POSITION_STEP = 10
 
@@ -44,6 +44,16 @@ class ListBatch:
             return list(self.content[first:stop])
         return [message("topic", index, index) for index in range(first, stop)]
 
+    def produce_arguments(
+        self,
+        first: int,
+        stop: int,
+        partitions: Callable[[str], int | None],
+        on_delivery: Callable[..., None],
+        /,
+    ) -> Sequence[ProduceArguments]:
+        return produce_arguments(self.messages(first, stop), partitions, on_delivery)
+
     def ndjson(self, first: int, stop: int, /) -> bytes:
         return b"".join(
             json.dumps(
@@ -64,3 +74,22 @@ def message(topic: str, number: int, partition_hash: int, value_bytes: int = 0) 
 def batch_of(messages: Sequence[Message], start: int = 0) -> ListBatch:
     """One mutation for each message."""
     return ListBatch(start, (1,) * len(messages), tuple(messages))
+
+
+def produce_arguments(
+    messages: Sequence[Message],
+    partitions: Callable[[str], int | None],
+    on_delivery: Callable[..., None],
+) -> list[ProduceArguments]:
+    """What a batch makes of its messages for a Kafka client, one after the other."""
+    arguments: list[ProduceArguments] = []
+    counts: dict[str, int | None] = {}
+    for topic, key, value, headers, partition_hash in messages:
+        if topic not in counts:
+            counts[topic] = partitions(topic)
+        count = counts[topic]
+        if count is None:
+            break
+        partition = partition_hash % count
+        arguments.append((topic, value, key, partition, on_delivery, None, 0, headers))
+    return arguments

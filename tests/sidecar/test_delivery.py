@@ -14,6 +14,11 @@ MAX_EVENTS = 40
 MAX_BYTES = 400
 
 
+def one(number: int) -> range:
+    """The run of a single number."""
+    return range(number, number + 1)
+
+
 @dataclass
 class NaiveBatch:
     """A batch of the model: its first number and the position at which it ends."""
@@ -81,15 +86,16 @@ class WindowMachine(RuleBasedStateMachine):
     @rule(data=st.data())
     def acknowledge(self, data: st.DataObject) -> None:
         numbers = data.draw(st.lists(st.integers(0, self.next_number - 1), max_size=30))
-        self.window.acknowledge(numbers)
+        self.window.acknowledge(map(one, numbers))
         self.acknowledged.update(numbers)
 
     @precondition(lambda self: self.watermark() < self.next_number)
     @rule(data=st.data())
     def acknowledge_a_run(self, data: st.DataObject) -> None:
-        first = self.watermark()
+        """Of any batches, also of such that are done and gone."""
+        first = data.draw(st.integers(0, self.watermark()))
         run = range(first, data.draw(st.integers(first, self.next_number)))
-        self.window.acknowledge(run)
+        self.window.acknowledge([run])
         self.acknowledged.update(run)
 
     @rule(seconds=st.integers(1, 60))
@@ -154,7 +160,7 @@ class WindowMachine(RuleBasedStateMachine):
                 assert self.window.message(number) == batch.batch.messages(index, index + 1)[0]
 
     def teardown(self) -> None:
-        self.window.acknowledge(range(self.next_number))
+        self.window.acknowledge([range(self.next_number)])
         for each in self.window.progress():
             self.reached[each.source] = each.position
         assert self.reached == self.positions
@@ -169,12 +175,12 @@ TestWindow.settings = settings(max_examples=200, stateful_step_count=40, deadlin
 def test_position_moves_at_mutation_ends_only() -> None:
     window: Window[str, int] = Window(100, 1000)
     window.add("a", ListBatch(0, (3, 2)))
-    window.acknowledge([0, 1])
+    window.acknowledge([range(2)])
     assert window.watermark == 2
     assert window.progress() == [Progress("a", 0)]
-    window.acknowledge([2, 4])
+    window.acknowledge([one(2), one(4)])
     assert window.progress() == [Progress("a", 10)]
-    window.acknowledge([3])
+    window.acknowledge([one(3)])
     assert window.progress() == [Progress("a", 20)]
     assert window.progress() == []
 
@@ -183,10 +189,10 @@ def test_a_batch_is_let_go_though_an_earlier_one_waits() -> None:
     window: Window[str, int] = Window(100, 1000)
     window.add("a", ListBatch(0, (1,)))
     window.add("a", ListBatch(10, (4,)))
-    window.acknowledge(range(1, 5))
+    window.acknowledge([range(1, 5)])
     assert (window.watermark, window.held_bytes, window.unacknowledged) == (0, 7, 1)
     assert window.progress() == []
-    window.acknowledge([0])
+    window.acknowledge([one(0)])
     assert window.progress() == [Progress("a", 20)]
 
 
@@ -196,14 +202,14 @@ def test_empty_batches_take_no_memory_while_events_wait() -> None:
     for position in range(10, 100_000, 10):
         window.add("a", ListBatch(position, ()))
     assert len(window._slots) == 1
-    window.acknowledge([0])
+    window.acknowledge([one(0)])
     assert window.progress() == [Progress("a", 99_990)]
 
 
 def test_a_following_window_goes_on_with_the_numbers() -> None:
     window: Window[str, int] = Window(100, 1000, first_number=50)
     assert window.add("a", ListBatch(0, (2,))).first == 50
-    window.acknowledge([3, 50, 51])
+    window.acknowledge([one(3), range(50, 52)])
     assert (window.watermark, window.unacknowledged) == (52, 0)
 
 
@@ -211,7 +217,7 @@ def test_a_number_that_was_never_given_is_an_error() -> None:
     window: Window[str, int] = Window(100, 1000)
     window.add("a", ListBatch(0, (2,)))
     with pytest.raises(ValueError, match="event 2 was never given"):
-        window.acknowledge([0, 2])
+        window.acknowledge([range(3)])
 
 
 def test_a_window_needs_room() -> None:

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use commitlog_core::segment;
 use commitlog_events::batch::{self, EventEntry, Stop};
-use commitlog_events::event::Kind;
 use commitlog_events::format;
 use commitlog_events::value::json::write_string;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::messages::{self, SourceText};
 use crate::schema::SchemaChanges;
 
 /// A range of a segment that gave no events, and why.
@@ -92,18 +91,8 @@ impl EventBatch {
         self.batch.entries.get(first..stop).unwrap_or_default()
     }
 
-    /// Who says so: `host id/segment id/position/index`. Writes all but the first two parts,
-    /// which `source` holds in front and all events share.
-    fn complete_source(source: &mut Vec<u8>, shared: usize, entry: &EventEntry) {
-        let mut buffer = itoa::Buffer::new();
-        source.truncate(shared);
-        source.extend_from_slice(buffer.format(entry.position).as_bytes());
-        source.push(b'/');
-        source.extend_from_slice(buffer.format(entry.index).as_bytes());
-    }
-
-    fn shared_source(&self) -> Vec<u8> {
-        format!("{}/{}/", self.format.node_id, self.segment_id).into_bytes()
+    fn source(&self) -> SourceText {
+        SourceText::new(&self.format, self.segment_id)
     }
 }
 
@@ -206,79 +195,36 @@ impl EventBatch {
         self.batch.position_after(events)
     }
 
-    /// Tuples for a producer: topic, key, value, headers, partition hash.
+    /// Tuples of topic, key, value, headers, partition hash.
     fn messages<'py>(
         &self,
         py: Python<'py>,
         first: usize,
         stop: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let topics: Vec<_> = self
-            .batch
-            .topics
-            .iter()
-            .map(|topic| PyString::new(py, &topic.name))
-            .collect();
-        let header = |name: &Bound<'py, PyString>, value: &[u8]| {
-            PyTuple::new(
-                py,
-                [name.clone().into_any(), PyBytes::new(py, value).into_any()],
-            )
-        };
-        let kinds = Kind::ALL
-            .iter()
-            .map(|kind| header(intern!(py, "cdc.kind"), kind.name().as_bytes()))
-            .collect::<PyResult<Vec<_>>>()?;
-        let kind = |kind: Kind| {
-            let shared = kinds.get(kind as usize).cloned();
-            shared.map_or_else(
-                || header(intern!(py, "cdc.kind"), kind.name().as_bytes()),
-                Ok,
-            )
-        };
-        let mut source = self.shared_source();
-        let shared = source.len();
-        let mut time = itoa::Buffer::new();
-        let list = PyList::empty(py);
-        for entry in self.entries(first, stop) {
-            Self::complete_source(&mut source, shared, entry);
-            let headers = PyList::new(
-                py,
-                [
-                    header(intern!(py, "cdc.id"), &entry.id)?,
-                    header(intern!(py, "cdc.source"), &source)?,
-                    header(
-                        intern!(py, "cdc.ts_us"),
-                        time.format(entry.timestamp_us).as_bytes(),
-                    )?,
-                    kind(entry.kind)?,
-                ],
-            )?;
-            let topic = topics
-                .get(entry.topic as usize)
-                .cloned()
-                .unwrap_or_else(|| PyString::new(py, ""));
-            list.append(PyTuple::new(
-                py,
-                [
-                    topic.into_any(),
-                    PyBytes::new(py, self.batch.key(entry)).into_any(),
-                    PyBytes::new(py, self.batch.value(entry)).into_any(),
-                    headers.into_any(),
-                    entry.partition_hash.into_pyobject(py)?.into_any(),
-                ],
-            )?)?;
-        }
-        Ok(list)
+        let entries = self.entries(first, stop);
+        messages::messages(py, &self.batch, entries, self.source())
+    }
+
+    /// Arguments of a Kafka client, up to the first topic whose `partitions` are not known.
+    fn produce_arguments<'py>(
+        &self,
+        py: Python<'py>,
+        first: usize,
+        stop: usize,
+        partitions: &Bound<'py, PyAny>,
+        on_delivery: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let entries = self.entries(first, stop);
+        let source = self.source();
+        messages::produce_arguments(py, &self.batch, entries, source, partitions, on_delivery)
     }
 
     /// One JSON line an event.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
         let mut out = Vec::new();
-        let mut source = self.shared_source();
-        let shared = source.len();
+        let mut source = self.source();
         for entry in self.entries(first, stop) {
-            Self::complete_source(&mut source, shared, entry);
             out.extend_from_slice(b"{\"topic\":");
             write_string(&mut out, self.batch.topic(entry).as_bytes());
             out.extend_from_slice(b",\"key\":");
@@ -290,7 +236,7 @@ impl EventBatch {
                 out.extend_from_slice(format!("{byte:02x}").as_bytes());
             }
             out.extend_from_slice(b"\",\"cdc.source\":");
-            write_string(&mut out, &source);
+            write_string(&mut out, source.of(entry));
             let headers = format!(
                 ",\"cdc.ts_us\":\"{}\",\"cdc.kind\":\"{}\"}}}}\n",
                 entry.timestamp_us,

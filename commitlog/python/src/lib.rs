@@ -10,6 +10,7 @@ mod batch;
 mod counters;
 mod error;
 mod format;
+mod messages;
 mod reader;
 mod schema;
 mod structure;

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from agent.cdc_raw import SegmentName
 from commitlog import Schema, SchemaChanges
-from sidecar.delivery import Message
+from sidecar.delivery import Message, ProduceArguments
 from sidecar.errors import OffsetSaveError
+from tests.sidecar.batches import produce_arguments
 
 HEADER_BYTES = 20
 RECORD_BYTES = 10
@@ -146,6 +148,16 @@ class FakeBatch:
             )
             for record, text in ids[first:stop]
         ]
+
+    def produce_arguments(
+        self,
+        first: int,
+        stop: int,
+        partitions: Callable[[str], int | None],
+        on_delivery: Callable[..., None],
+        /,
+    ) -> Sequence[ProduceArguments]:
+        return produce_arguments(self.messages(first, stop), partitions, on_delivery)
 
     def ndjson(self, first: int, stop: int, /) -> bytes:
         return b"".join(message[2] + b"\n" for message in self.messages(first, stop))
@@ -331,8 +343,31 @@ class InlineExecutor(Executor):
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
-        try:
-            future.set_result(work(*args, **named))
-        except BaseException as error:
-            future.set_exception(error)
+        _do(future, partial(work, *args, **named))
         return future
+
+
+class LateExecutor(Executor):
+    """A worker that does what it has to do when the test says so."""
+
+    def __init__(self) -> None:
+        self.tasks: list[tuple[Future[Any], Callable[[], Any]]] = []
+
+    def submit(self, work: Callable[..., Any], /, *args: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.tasks.append((future, partial(work, *args, **named)))
+        return future
+
+    def work(self) -> bool:
+        """Does one task, in the caller's thread; False when there is none."""
+        if not self.tasks:
+            return False
+        _do(*self.tasks.pop(0))
+        return True
+
+
+def _do(future: Future[Any], work: Callable[[], Any]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:
+        future.set_exception(error)

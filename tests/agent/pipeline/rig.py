@@ -32,8 +32,11 @@ class Rig:
         open_reader: OpenReader | None = None,
         schema: Schema | None = None,
         poll_interval_ms: int = 10_000,
+        make_worker: Callable[[], Executor] = InlineExecutor,
     ) -> None:
-        """`open_reader` and `schema`: over real segments instead of fakes."""
+        """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
+        one than that works at once."""
+        self.make_worker = make_worker
         self.raw = Raw(directory / "cdc_raw")
         self.relocation = directory / "relocation"
         self.settings = PipelineSettings(
@@ -59,7 +62,7 @@ class Rig:
     def start(
         self, executor: Executor | None = None, clock: Callable[[], float] | None = None
     ) -> None:
-        """`executor`: the worker, in place of one that works at once; `clock`: a real one."""
+        """`executor`: the worker, in place of a new one; `clock`: a real one."""
         self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
         self.pipeline = Pipeline(
             self.settings,
@@ -71,7 +74,7 @@ class Rig:
             transfer=self.transfer,
             quarantine=self.quarantine,
             metrics=self.metrics,
-            executor=executor or InlineExecutor(),
+            executor=executor or self.make_worker(),
             clock=clock or self.clock,
         )
 

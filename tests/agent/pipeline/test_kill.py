@@ -19,7 +19,7 @@ from tests.agent.pipeline.doom import (
     DoomedTransfer,
     Killed,
 )
-from tests.agent.pipeline.fakes import Log
+from tests.agent.pipeline.fakes import LateExecutor, Log
 from tests.agent.pipeline.rig import NODE_ID, Rig
 
 WINDOW_EVENTS = 12
@@ -33,8 +33,13 @@ class Lives(RuleBasedStateMachine):
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="agent-kill-"))
         self.doom = Doom()
+        self.worker = LateExecutor()
         self.rig = Rig(
-            self.directory, window_max_events=WINDOW_EVENTS, batch_max_events=3, hold_max_ms=5000
+            self.directory,
+            window_max_events=WINDOW_EVENTS,
+            batch_max_events=3,
+            hold_max_ms=5000,
+            make_worker=self.new_worker,
         )
         self.rig.store = DoomedStore(self.doom)
         self.rig.quarantine = DoomedQuarantine(self.doom, self.rig.relocation / "error")
@@ -114,10 +119,19 @@ class Lives(RuleBasedStateMachine):
 
     # The agent.
 
-    @rule(turns=st.integers(1, 12))
-    def turns(self, turns: int) -> None:
+    def new_worker(self) -> LateExecutor:
+        """The old one's task, a read that nobody waits for, is done first."""
+        self.worker.work()
+        self.worker = LateExecutor()
+        return self.worker
+
+    @rule(reads_end=st.lists(st.booleans(), min_size=1, max_size=12))
+    def turns(self, reads_end: list[bool]) -> None:
+        """Turns, with a read that ends before them or goes on."""
         try:
-            for _ in range(turns):
+            for read_ends in reads_end:
+                if read_ends:
+                    self.worker.work()
                 self.rig.turn()
         except Killed:
             self.restart()
@@ -125,7 +139,7 @@ class Lives(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1, 3, 6]))
     def time_passes(self, seconds: int) -> None:
         self.rig.clock.advance(seconds)
-        self.turns(4)
+        self.turns([True] * 4)
 
     @rule(effects=st.integers(0, 8))
     def doom_is_near(self, effects: int) -> None:
@@ -170,6 +184,8 @@ class Lives(RuleBasedStateMachine):
                 # Longer than any pause, also that of a sink that starts again.
                 self.rig.clock.advance(31)
                 self.rig.settle()
+                while self.worker.work():
+                    self.rig.settle()
                 quiet = quiet + 1 if not self.rig.sink.waiting else 0
                 self.acknowledge(list(self.rig.sink.waiting))
             self.check_the_end()

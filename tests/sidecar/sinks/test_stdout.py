@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_events_are_written_and_acknowledged(pipe: tuple[int, int]) -> None:
     sink = StdoutSink(write)
     sink.open()
     assert sink.send(numbered(10), 4, 1.0) == 6
-    assert sink.poll(0) == Outcome(acknowledged=(4, 5, 6, 7, 8, 9))
+    assert sink.poll(0) == Outcome(acknowledged=(range(4, 10),))
     text = os.read(read, 1 << 16).decode()
     assert [json.loads(line)["key"]["id"] for line in text.splitlines()] == [4, 5, 6, 7, 8, 9]
     assert sink.close(0) == Outcome()
@@ -56,7 +57,7 @@ def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: tuple[int, 
         text += os.read(read, 1 << 16)
         if taken < 3000:
             taken += sink.send(batch, taken, 0)
-        acknowledged += sink.poll(0).acknowledged
+        acknowledged += chain.from_iterable(sink.poll(0).acknowledged)
     os.close(write)
     while block := os.read(read, 1 << 16):
         text += block

@@ -62,6 +62,6 @@ class Delivery:
 
     def _take(self, outcome: Outcome) -> None:
         self._window.acknowledge(outcome.acknowledged)
-        self._window.acknowledge([failure.number for failure in outcome.failed])
+        self._window.acknowledge(range(f.number, f.number + 1) for f in outcome.failed)
         self.failed |= {self._start + f.number: f.reason for f in outcome.failed}
         self.answered = self._start + self._window.watermark

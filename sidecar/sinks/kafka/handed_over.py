@@ -1,0 +1,79 @@
+"""Messages that were handed to the client together, and what becomes of them.
+
+One object is the callback of all of them, and their numbers are answered together, once the client
+has reported on each. An object, a number and a look into the window for every message would cost a
+tenth of what a message costs the process.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from confluent_kafka import KafkaError
+from confluent_kafka import Message as Report
+
+from sidecar.delivery import Numbered
+
+
+class HandedOver:
+    """The callback of the events of a batch from its event `first` on. The client calls it from
+    `poll` with an error or None, and the message."""
+
+    __slots__ = ("_acknowledge", "_count", "_fail", "_failed", "_first", "_numbered", "_waiting")
+
+    def __init__(
+        self,
+        numbered: Numbered[Any, Any],
+        first: int,
+        acknowledge: Callable[[range], None],
+        fail: Callable[["HandedOver", KafkaError, Report], bool],
+    ) -> None:
+        """`acknowledge` gets runs of numbers once all is reported. `fail` gets every failure at
+        once and says whether the event failed alone; where it did not, none of these events is
+        ever answered, because it has to be sent again."""
+        self._numbered = numbered
+        self._first = first
+        self._acknowledge = acknowledge
+        self._fail = fail
+        self._count = 0
+        self._waiting = 0
+        self._failed: set[int] = set()
+
+    def __call__(self, error: KafkaError | None, report: Report) -> None:
+        if error is not None and not self._fail(self, error, report):
+            return
+        self._waiting -= 1
+        if not self._waiting:
+            self._answer()
+
+    def confirm(self, count: int, refused: Collection[int] = ()) -> None:
+        """So many events were handed over, those with the `refused` numbers in vain."""
+        self._count = count
+        self._failed.update(refused)
+        self._waiting += count - len(refused)
+        if not self._waiting:
+            self._answer()
+
+    def failed_number(self, report: Report) -> int | None:
+        """The number of the event that a report is about, which has failed by that.
+
+        Found by topic, key and value; events that are equal in all three stand for each other.
+        None when there is no such event left.
+        """
+        reported = (report.topic(), report.key() or b"", report.value() or b"")
+        stop = self._first + self._count
+        messages = self._numbered.batch.messages(self._first, stop)
+        number = self._numbered.first + self._first
+        for topic, key, value, _, _ in messages:
+            if (topic, key, value) == reported and number not in self._failed:
+                self._failed.add(number)
+                return number
+            number += 1
+        return None
+
+    def _answer(self) -> None:
+        start = self._numbered.first + self._first
+        stop = start + self._count
+        for failed in (*sorted(self._failed), stop):
+            if start < failed:
+                self._acknowledge(range(start, failed))
+            start = failed + 1

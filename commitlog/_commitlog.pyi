@@ -236,7 +236,9 @@ class EventBatch:
         stop: int,
         partitions: Callable[[str], int | None],
         on_delivery: Callable[..., None],
-    ) -> list[tuple[str, bytes, bytes, int, Callable[..., None], None, int, list[tuple[str, bytes]]]]:
+    ) -> list[
+        tuple[str, bytes, bytes, int, Callable[..., None], None, int, list[tuple[str, bytes]]]
+    ]:
         """The same events as arguments of `confluent_kafka.Producer.produce`: topic, value, key,
         partition, callback, None, 0, headers.
 

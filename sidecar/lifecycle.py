@@ -1,7 +1,8 @@
 """From start to exit code: signals, the deadline of a stop, and one sentence for each error.
 
-SIGTERM or SIGINT asks the service to stop within the deadline; a second signal ends the process at
-once by the signal's own action. Progress is durable at any moment, so that loses nothing.
+SIGTERM or SIGINT asks the service to stop within the deadline; one that came early (`early_stop`)
+ends it before it begins. A second signal ends the process at once by the signal's own action.
+Progress is durable at any moment, so that loses nothing.
 """
 
 import logging
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
 
+from sidecar import early_stop
 from sidecar.errors import EXIT_STOPPED, SidecarError
 from sidecar.logs import fields
 
@@ -100,6 +102,9 @@ def run(
     guard.start()
     try:
         with _signals_to(stop):
+            if early_stop.is_requested():
+                logger.info("stopped before anything began")
+                return EXIT_STOPPED
             return exit_code(lambda: service.run(stop))
     finally:
         ended.set()

@@ -15,6 +15,7 @@ from agent.cli.offsets import offsets
 from agent.cli.run import run
 from agent.cli.verify import verify
 from commitlog import __version__
+from sidecar import early_stop
 
 _INTERRUPTED = 130
 
@@ -34,6 +35,8 @@ def agent(context: click.Context) -> None:
     on request, 2 configuration, 3 another instance works on the same directories, 4 a component
     refused us, 1 anything else.
     """
+    if context.invoked_subcommand not in (None, run.name):
+        early_stop.release()
     if context.invoked_subcommand is None:
         if not context.ensure_object(Invocation).files:
             click.echo(context.get_help())

@@ -150,8 +150,9 @@ def test_arguments_for_a_kafka_client_are_the_messages(tmp_path: Path) -> None:
     counts["test.k.o"] = None
     assert batch.produce_arguments(0, 4, partitions, print) == arguments[:2]
     assert batch.produce_arguments(2, 4, partitions, print) == []
+    counts.clear()
     with pytest.raises(KeyError, match=r"test\.k\.t"):
-        batch.produce_arguments(0, 4, {}.__getitem__, print)
+        batch.produce_arguments(0, 4, partitions, print)
 
 
 def test_the_partition_follows_the_partition_key(tmp_path: Path) -> None:

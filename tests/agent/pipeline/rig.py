@@ -81,7 +81,7 @@ class Rig:
     def kill(self, sink: MemorySink | None = None) -> None:
         """What SIGKILL leaves: nothing of the process, and what the sink took may be lost or not.
         The watch is ended, which the kernel does for a process."""
-        self.pipeline._looking.close()
+        self.pipeline._parts.looking.close()
         self.pipeline._wakeup.close()
         self.collect()
         self.sink = sink or MemorySink(automatic=self.sink._automatic)
@@ -89,7 +89,7 @@ class Rig:
 
     def look(self) -> None:
         """The watch saw something."""
-        self.pipeline._looking.want()
+        self.pipeline._parts.looking.want()
 
     def turn(self) -> bool:
         """One turn, as if everything that changed had rung."""

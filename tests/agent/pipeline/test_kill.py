@@ -190,7 +190,7 @@ class Lives(RuleBasedStateMachine):
                 self.acknowledge(list(self.rig.sink.waiting))
             self.check_the_end()
         finally:
-            self.rig.pipeline._looking.close()
+            self.rig.pipeline._parts.looking.close()
             self.rig.pipeline._wakeup.close()
             shutil.rmtree(self.directory)
 

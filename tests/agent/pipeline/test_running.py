@@ -67,7 +67,7 @@ class Running:
 
 @contextmanager
 def running(rig: Rig, shutdown_timeout_ms: int = 20_000) -> Iterator[Running]:
-    rig.pipeline._looking.close()
+    rig.pipeline._parts.looking.close()
     rig.pipeline._wakeup.close()
     rig.start(ThreadPoolExecutor(1), time.monotonic)
     run = Running(rig, shutdown_timeout_ms)

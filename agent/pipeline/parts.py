@@ -1,0 +1,71 @@
+"""What the steps of a turn share: the parts of a pipeline, and where its segments stand."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from agent.cdc_raw import SegmentName
+from agent.metrics import AgentMetrics
+from agent.pipeline.delivering import Delivery
+from agent.pipeline.holding import Holding
+from agent.pipeline.keeping import Keeping
+from agent.pipeline.leaving import Leaving
+from agent.pipeline.looking import Looking
+from agent.pipeline.reader import SchemaSource
+from agent.pipeline.reading import Reading
+from agent.pipeline.settings import PipelineSettings
+from agent.segments import Segments
+from agent.segments.state import Segment
+
+_RETRY_S = 1.0
+
+
+@dataclass(slots=True)
+class Parts:
+    """Used by the pipeline's thread alone."""
+
+    settings: PipelineSettings
+    schema: SchemaSource
+    metrics: AgentMetrics
+    clock: Callable[[], float]
+    """Gives seconds."""
+    looking: Looking
+    reading: Reading
+    holding: Holding
+    delivery: Delivery
+    keeping: Keeping
+    leaving: Leaving
+    segments: Segments
+    is_stopping: bool = False
+    record_at_s: float = field(init=False)
+    """When the quarantine, which could not be written, is tried again."""
+
+    def __post_init__(self) -> None:
+        self.record_at_s = self.clock()
+
+    @property
+    def can_record(self) -> bool:
+        """False for a moment after the quarantine could not be written."""
+        return self.clock() >= self.record_at_s
+
+    def record_later(self) -> None:
+        """The quarantine cannot be written now."""
+        self.record_at_s = self.clock() + _RETRY_S
+
+    @property
+    def has_room(self) -> bool:
+        """For all that a read may give."""
+        settings = self.settings
+        return self.delivery.has_room(settings.read_max_events, settings.read_max_bytes)
+
+    def change(self, name: SegmentName, **facts: bool) -> None:
+        """Notes facts of a segment, by the names of `Segment`."""
+
+        def changed(segment: Segment) -> Segment:
+            return replace(segment, **facts)  # type: ignore[arg-type]
+
+        self.segments = self.segments.changed(name, changed)
+
+    def close_reader(self, name: SegmentName) -> None:
+        """Lets go of a segment's file."""
+        self.reading.close(name)
+        self.change(name, is_opened=False)

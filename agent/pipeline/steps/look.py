@@ -1,0 +1,35 @@
+"""Looks at `cdc_raw` when that is due, and puts segments on record that are gone unread."""
+
+from agent.metrics import VANISHED
+from agent.pipeline.parts import Parts
+from agent.quarantine import LostRange
+from agent.segments import looked
+
+
+class LookStep:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def turn(self) -> bool:
+        parts = self._parts
+        if parts.looking.due_in_s > 0:
+            return False
+        is_periodic = not parts.looking.is_wanted
+        completed = frozenset(s.name for s in parts.segments if s.idx.completed)
+        observation = parts.looking.look(completed)
+        if observation is None:
+            return False
+        parts.segments = looked(
+            parts.segments, observation, parts.keeping.ledger, retry=is_periodic
+        )
+        parts.leaving.forget_others(parts.segments.by_name.keys())
+        self._put_losses_on_record()
+        return True
+
+    def _put_losses_on_record(self) -> None:
+        parts = self._parts
+        for lost in parts.segments.lost:
+            cause = "the segment is gone from cdc_raw before it was read to its end"
+            ranges = (LostRange(lost.read_position, None, cause),)
+            if parts.leaving.record(lost.name, ranges, VANISHED):
+                parts.change(lost.name, is_reported=True)

@@ -98,6 +98,9 @@ impl<S: Source> SegmentReader<S> {
     /// Opens a plain section at a place where no good marker stands, and reports it.
     pub(crate) fn open_unmarked(&mut self, length: u64) -> Result<Opened, SegmentError> {
         let at = self.marker_physical;
+        if self.position > at {
+            return self.open_at_position(length);
+        }
         let next = self.find_marker(at + 1, length)?;
         let (gap, content) = if self.is_record(at, length)? {
             // What the node has not synced stands behind eight zeros, so this was synced.
@@ -117,8 +120,8 @@ impl<S: Source> SegmentReader<S> {
         Ok(Opened::Gap(gap))
     }
 
-    /// Opens a plain section at the position that the reader was opened at, where the chain ends
-    /// before it: it was behind damage that reading up to there had found.
+    /// Opens a plain section at the position that the reader was opened at, where the chain breaks
+    /// off before it: reading up to there had found its way.
     pub(crate) fn open_at_position(&mut self, length: u64) -> Result<Opened, SegmentError> {
         let at = self.marker_physical;
         let cause = "a sync marker points to a wrong place; what was not read yet is read";

@@ -115,7 +115,6 @@ pub struct EventBatch {
 /// Facts of an event besides its bytes.
 pub struct EventFacts {
     pub topic: u32,
-    pub id: [u8; 16],
     pub kind: Kind,
     pub op: Op,
     pub timestamp_us: i64,
@@ -149,14 +148,15 @@ impl EventBatch {
         &mut self.bytes
     }
 
-    /// Makes an event of what was appended to [`Self::buffer`] since `key_start`.
+    /// Makes an event of what was appended to [`Self::buffer`] since `key_start`; its id comes by
+    /// [`Self::set_id`].
     pub(crate) fn push(&mut self, key_start: usize, value_start: usize, facts: &EventFacts) {
         self.entries.push(EventEntry {
             topic: facts.topic,
             key_start,
             value_start,
             value_end: self.bytes.len(),
-            id: facts.id,
+            id: [0; 16],
             kind: facts.kind,
             op: facts.op,
             timestamp_us: facts.timestamp_us,
@@ -164,6 +164,12 @@ impl EventBatch {
             index: facts.index,
             partition_hash: facts.partition_hash,
         });
+    }
+
+    pub(crate) fn set_id(&mut self, event: usize, id: [u8; 16]) {
+        if let Some(entry) = self.entries.get_mut(event) {
+            entry.id = id;
+        }
     }
 
     /// Takes back the events from the `events`th on, and whatever bytes were appended.

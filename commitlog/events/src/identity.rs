@@ -1,13 +1,17 @@
 //! The event id: equal on all replicas, whoever reads the event and however it was stored.
 //!
-//! The first 16 bytes of BLAKE3 over a canonical form of what the event says
-//! (`docs/event-format.md`, "Event id"). No node, segment, position or clock goes in, and no
+//! The first 16 bytes of BLAKE3 over a canonical form of what the event says, padded with zeros to
+//! whole blocks (`docs/event-format.md`, "Event id"). No node, segment, position or clock goes in, and no
 //! local deletion time, of which every attempt of a statement has its own.
 
 use commitlog_core::row::{Cell, CellState, Expiry, Row};
 
+use blake3::BLOCK_LEN;
+
+use crate::batch::EventBatch;
 use crate::event::{Bound, Content, Kind};
 use crate::plan::TablePlan;
+use crate::short_hashes::ShortHashes;
 
 /// Version of the canonical form.
 const VERSION: u8 = 1;
@@ -31,11 +35,19 @@ mod flag {
 pub struct Identity {
     canonical: Vec<u8>,
     order: Vec<u32>,
+    hashes: ShortHashes,
 }
 
 impl Identity {
-    /// The id of an event of the partition `key`.
-    pub fn of(&mut self, plan: &TablePlan, key: &[u8], content: &Content<'_, '_>) -> [u8; 16] {
+    /// Gives the `event`th event of `batch`, one of the partition `key`, its id at once or later.
+    pub fn give(
+        &mut self,
+        batch: &mut EventBatch,
+        event: usize,
+        plan: &TablePlan,
+        key: &[u8],
+        content: &Content<'_, '_>,
+    ) {
         self.canonical.clear();
         self.canonical.push(VERSION);
         self.canonical.extend_from_slice(&plan.table.id.0);
@@ -67,12 +79,20 @@ impl Identity {
                 self.time(deletion.timestamp_us);
             }
         }
-        let mut id = [0; 16];
-        let hash = blake3::hash(&self.canonical);
-        if let Some((first, _)) = hash.as_bytes().split_first_chunk() {
-            id = *first;
-        }
-        id
+        let length = self.canonical.len().next_multiple_of(BLOCK_LEN);
+        self.canonical.resize(length, 0);
+        self.hashes
+            .add(&self.canonical, event, |event, id| batch.set_id(event, id));
+    }
+
+    /// Forgets events that wait, of a batch that was never finished.
+    pub fn forget(&mut self) {
+        self.hashes.finish(|_, _| {});
+    }
+
+    /// Gives the events that wait for their ids theirs.
+    pub fn settle(&mut self, batch: &mut EventBatch) {
+        self.hashes.finish(|event, id| batch.set_id(event, id));
     }
 
     /// Seven bits a byte, the lowest first, the high bit set in all but the last (LEB128).

@@ -18,6 +18,7 @@ mod plan;
 mod publisher;
 pub mod reader;
 mod refusal;
+mod short_hashes;
 pub mod structure;
 mod time_text;
 pub mod value;

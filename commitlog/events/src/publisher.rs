@@ -122,6 +122,23 @@ impl Publisher {
         Some(place)
     }
 
+    /// Takes back the events of `batch` from the `events`th on.
+    pub fn take_back(&mut self, batch: &mut EventBatch, events: usize) {
+        // None of them may wait for its id: it would be given to another event.
+        self.identity.settle(batch);
+        batch.truncate(events);
+    }
+
+    /// Begins a batch.
+    pub fn begin(&mut self) {
+        self.identity.forget();
+    }
+
+    /// Ends a batch: every event has its id then.
+    pub fn finish(&mut self, batch: &mut EventBatch) {
+        self.identity.settle(batch);
+    }
+
     /// Writes the events of `update`, whose rows come from `mutation`.
     pub fn update<'p>(
         &mut self,
@@ -277,7 +294,6 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         });
         let facts = EventFacts {
             topic: self.topic,
-            id: self.identity.of(self.plan, self.partition.key, content),
             kind: content.kind(),
             op: content.op(),
             timestamp_us,
@@ -285,7 +301,10 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             index: self.place.events,
             partition_hash,
         };
+        let event = self.batch.len();
         self.batch.push(key_start, value_start, &facts);
+        self.identity
+            .give(self.batch, event, self.plan, self.partition.key, content);
         self.place.events += 1;
         Ok(())
     }

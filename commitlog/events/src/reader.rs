@@ -88,6 +88,7 @@ impl EventReader {
         mut counters: Option<&mut CounterHistory>,
     ) -> Result<EventBatch, SegmentError> {
         self.batches += 1;
+        self.publisher.begin();
         let (events, size_bytes) = self.last_size;
         let mut batch = EventBatch::new(segment.segment(), segment.position(), events, size_bytes);
         let version = segment.descriptor().version;
@@ -132,6 +133,7 @@ impl EventReader {
                 }
             }
         };
+        self.publisher.finish(&mut batch);
         batch.end_position = segment.position();
         self.last_size = (batch.len(), batch.size_bytes());
         Ok(batch)
@@ -170,7 +172,7 @@ impl EventReader {
         if let Some(counters) = counters.as_deref_mut() {
             counters.revert();
         }
-        batch.truncate(events);
+        self.publisher.take_back(batch, events);
         let resync = refusal
             .is_unknown_table()
             .then(|| resynchronise(&mut self.decoder, record.payload, context.version));
@@ -208,7 +210,7 @@ impl EventReader {
                     if let Some(counters) = counters {
                         counters.revert();
                     }
-                    batch.truncate(events);
+                    self.publisher.take_back(batch, events);
                     batch.skipped = skipped;
                     let other = refusal.blocked(start, record.end, table);
                     if !request.given_up.contains(&other.missing()) {

@@ -55,6 +55,7 @@ impl Head {
     }
 
     /// Reads from the number of updates on.
+    #[inline]
     fn at(mut cursor: Cursor<'_>) -> Result<(Self, Cursor<'_>)> {
         let updates = cursor.uvint()?;
         if updates == 0 || updates.saturating_mul(SHORTEST_UPDATE) > cursor.rest().len() as u64 {

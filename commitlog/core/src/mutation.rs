@@ -123,10 +123,10 @@ impl Decoder {
         Ok(place)
     }
 
-    /// Reads only the head of a payload.
+    /// Reads only the head of a payload; gives it and where the updates begin.
     #[inline]
-    pub fn head(&self, payload: &[u8], version: Version) -> Result<Head> {
-        Head::read(payload, version, &self.schema).map(|(head, _)| head)
+    pub fn head<'p>(&self, payload: &'p [u8], version: Version) -> Result<(Head, Cursor<'p>)> {
+        Head::read(payload, version, &self.schema)
     }
 
     /// Opens a payload.
@@ -135,17 +135,28 @@ impl Decoder {
         payload: &'p [u8],
         version: Version,
     ) -> Result<MutationReader<'d, 'p>> {
-        let (head, cursor) = Head::read(payload, version, &self.schema)?;
-        Ok(MutationReader {
+        let (head, updates) = self.head(payload, version)?;
+        Ok(self.updates(head, updates, version))
+    }
+
+    /// Goes on where [`Self::head`] ends.
+    #[inline]
+    pub fn updates<'d, 'p>(
+        &'d mut self,
+        head: Head,
+        updates: Cursor<'p>,
+        version: Version,
+    ) -> MutationReader<'d, 'p> {
+        MutationReader {
             decoder: self,
             version,
-            cursor,
+            cursor: updates,
             updates: head.updates,
             next_update: 0,
             place: usize::MAX,
             open: None,
             readings_left: MOST_READINGS,
-        })
+        }
     }
 
     /// Opens a payload at one of its updates.

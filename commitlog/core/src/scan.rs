@@ -62,28 +62,46 @@ impl Scan {
     }
 }
 
-/// The sum of all bytes, eight at a time and many at a time where there are many.
+/// The sum of all bytes, many at a time.
 #[inline]
 fn sum(bytes: &[u8]) -> u64 {
-    const PAIRS: u64 = 0x00ff_00ff_00ff_00ff;
-    let of_word = |word: u64| {
-        let pairs = (word & PAIRS).wrapping_add(word >> 8 & PAIRS);
-        pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48
-    };
-    let (blocks, rest) = bytes.as_chunks::<64>();
-    let (words, tail) = rest.as_chunks::<8>();
-    let mut sum = 0_u64;
-    for block in blocks {
-        let of_block = |sum: u32, byte: &u8| sum.wrapping_add(u32::from(*byte));
-        sum = sum.wrapping_add(u64::from(block.iter().fold(0, of_block)));
+    let length = bytes.len();
+    if let Some(last) = bytes.last_chunk::<8>() {
+        let (words, tail) = bytes.as_chunks::<8>();
+        // The last word again, without what the words before it have.
+        let last = u64::from_le_bytes(*last).checked_shr(64 - 8 * tail.len() as u32);
+        let first = sum_of_pairs(pairs(last.unwrap_or_default()));
+        words.chunks(MOST_PAIRS).fold(first, |sum, run| {
+            let words = run.iter().map(|word| pairs(u64::from_le_bytes(*word)));
+            sum.wrapping_add(sum_of_pairs(words.fold(0, u64::wrapping_add)))
+        })
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let last = u64::from(u32::from_le_bytes(*last)) >> (64 - 8 * length);
+        let first = u64::from(u32::from_le_bytes(*first));
+        sum_of_pairs(pairs(first).wrapping_add(pairs(last)))
+    } else {
+        bytes
+            .iter()
+            .fold(0, |sum, byte| sum.wrapping_add(u64::from(*byte)))
     }
-    for word in words {
-        sum = sum.wrapping_add(of_word(u64::from_le_bytes(*word)));
-    }
-    for byte in tail {
-        sum = sum.wrapping_add(u64::from(*byte));
-    }
-    sum
+}
+
+/// So many sums of two bytes fit 16 bits.
+const MOST_PAIRS: usize = 128;
+
+/// The sums of two bytes each, in four times 16 bits.
+#[inline]
+fn pairs(word: u64) -> u64 {
+    const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+    (word & EVEN).wrapping_add(word >> 8 & EVEN)
+}
+
+/// The sum of four times 16 bits.
+#[inline]
+fn sum_of_pairs(pairs: u64) -> u64 {
+    const EVEN: u64 = 0x0000_ffff_0000_ffff;
+    let halves = (pairs & EVEN).wrapping_add(pairs >> 16 & EVEN);
+    (halves & 0xffff_ffff).wrapping_add(halves >> 32)
 }
 
 #[cfg(test)]
@@ -92,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sums_every_byte(bytes: Vec<u8>) {
+        fn sums_every_byte(bytes in proptest::collection::vec(prop_oneof![any::<u8>(), 250_u8..=255], 0..5000)) {
             let plain = bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
             prop_assert_eq!(super::sum(&bytes), plain);
         }

@@ -5,6 +5,7 @@
 //! local deletion time, of which every attempt of a statement has its own.
 
 use commitlog_core::row::{Cell, CellState, Expiry, Row};
+use commitlog_core::schema::Table;
 
 use blake3::BLOCK_LEN;
 
@@ -49,8 +50,7 @@ impl Identity {
         content: &Content<'_, '_>,
     ) {
         self.canonical.clear();
-        self.canonical.push(VERSION);
-        self.canonical.extend_from_slice(&plan.table.id.0);
+        self.canonical.extend_from_slice(&plan.canonical_start);
         self.bytes(key);
         self.canonical.push(match content.kind() {
             Kind::Row => 0,
@@ -95,14 +95,9 @@ impl Identity {
         self.hashes.finish(|event, id| batch.set_id(event, id));
     }
 
-    /// Seven bits a byte, the lowest first, the high bit set in all but the last (LEB128).
     #[inline]
-    fn count(&mut self, mut count: usize) {
-        while count >= 0x80 {
-            self.canonical.push(count as u8 | 0x80);
-            count >>= 7;
-        }
-        self.canonical.push(count as u8);
+    fn count(&mut self, count: usize) {
+        write_count(&mut self.canonical, count);
     }
 
     #[inline]
@@ -165,7 +160,8 @@ impl Identity {
             self.count(row.complex_deletions.len());
             // Storage keeps complex columns in the order of their names already.
             for (column, deletion) in &row.complex_deletions {
-                self.bytes(plan.column_name(*column));
+                self.canonical
+                    .extend_from_slice(plan.canonical_name(*column));
                 self.time(deletion.timestamp_us);
             }
         }
@@ -194,7 +190,8 @@ impl Identity {
     }
 
     fn cell(&mut self, plan: &TablePlan, cell: &Cell<'_>, last_us: &mut Option<i64>) {
-        self.bytes(plan.column_name(cell.column));
+        self.canonical
+            .extend_from_slice(plan.canonical_name(cell.column));
         let (mut flags, ttl_s) = match cell.state {
             CellState::Live => (0, None),
             CellState::Expiring(expiry) => (flag::IS_EXPIRING, Some(expiry.ttl_s)),
@@ -205,6 +202,13 @@ impl Identity {
         }
         if *last_us == Some(cell.timestamp_us) {
             flags |= flag::SAME_TIME;
+        }
+        // Most cells are short and of the time of the one before.
+        if flags == flag::SAME_TIME && cell.value.len() < 0x80 {
+            self.canonical
+                .extend_from_slice(&[flags, cell.value.len() as u8]);
+            self.canonical.extend_from_slice(cell.value);
+            return;
         }
         self.canonical.push(flags);
         if let Some(path) = cell.path {
@@ -219,6 +223,29 @@ impl Identity {
         }
         self.bytes(cell.value);
     }
+}
+
+/// What the canonical form of every event of a table starts with.
+pub(crate) fn canonical_start(table: &Table) -> Vec<u8> {
+    [&[VERSION][..], &table.id.0].concat()
+}
+
+/// A column's name in the canonical form.
+pub(crate) fn canonical_name(name: &[u8]) -> Vec<u8> {
+    let mut canonical = Vec::new();
+    write_count(&mut canonical, name.len());
+    canonical.extend_from_slice(name);
+    canonical
+}
+
+/// Seven bits a byte, the lowest first, the high bit set in all but the last (LEB128).
+#[inline]
+fn write_count(out: &mut Vec<u8>, mut count: usize) {
+    while count >= 0x80 {
+        out.push(count as u8 | 0x80);
+        count >>= 7;
+    }
+    out.push(count as u8);
 }
 
 fn ttl_of(expiry: Option<Expiry>) -> Option<i32> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use commitlog_core::schema::{Column, Table};
 
 use crate::format::EventFormat;
+use crate::identity::{canonical_name, canonical_start};
 use crate::value::json::write_string;
 
 /// A column as a member of the objects that it stands in.
@@ -17,6 +18,8 @@ pub struct Member {
     pub null: Vec<u8>,
     /// `{"col":"name","ts":`, of a cell.
     pub cell: Vec<u8>,
+    /// The name in the canonical form behind the event id.
+    pub canonical: Vec<u8>,
 }
 
 impl Member {
@@ -29,6 +32,7 @@ impl Member {
             value: [quoted, b":{\"value\":"].concat(),
             null: [quoted, b":null,"].concat(),
             cell: [b"{\"col\":", quoted, b",\"ts\":"].concat(),
+            canonical: canonical_name(column.name.as_bytes()),
         }
     }
 }
@@ -50,6 +54,8 @@ pub struct TablePlan {
     pub source_table: Vec<u8>,
     /// The start of `cells` behind its kind, up to the partition key.
     pub cells_table: Vec<u8>,
+    /// The start of the canonical form behind the event id.
+    pub canonical_start: Vec<u8>,
     /// Place of each column among all in the order of their names.
     name_ranks: Vec<u32>,
 }
@@ -81,17 +87,18 @@ impl TablePlan {
             source_cluster,
             source_table,
             cells_table: format!("\",\"id\":\"{}\",\"pk\":", table.id).into_bytes(),
+            canonical_start: canonical_start(table),
             name_ranks,
             has_versions: table.has_versions(),
             table: Arc::clone(table),
         }
     }
 
-    pub fn column_name(&self, column: u32) -> &[u8] {
-        self.table
-            .columns
-            .get(column as usize)
-            .map_or(&[], |column| column.name.as_bytes())
+    /// The name of a column in the canonical form behind the event id.
+    #[inline]
+    pub fn canonical_name(&self, column: u32) -> &[u8] {
+        let member = self.column_members.get(column as usize);
+        member.map_or(&[], |member| &member.canonical)
     }
 
     pub fn name_rank(&self, column: u32) -> u32 {

@@ -74,7 +74,7 @@ pub(crate) struct Place<'h> {
     /// Events of this mutation so far.
     pub events: u32,
     pub counters: Option<&'h mut CounterHistory>,
-    /// The table whose update is read.
+    /// The table whose update is refused.
     pub table: Option<TableId>,
 }
 
@@ -148,7 +148,7 @@ impl Publisher {
         context: &EventContext,
         place: &mut Place<'_>,
         batch: &mut EventBatch,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Box<Refusal>> {
         match self.disposition(update.table_id) {
             Some(Disposition::Publish(_)) => {}
             Some(Disposition::Skip(reason)) => {
@@ -164,9 +164,11 @@ impl Publisher {
         };
         let topic = published.topic_in(batch, place.batch, context);
         let plan = &published.plan;
-        let partition = Partition::of(&plan.table, update.key).ok_or_else(|| Refusal::Key {
-            table: format!("{}.{}", plan.table.keyspace, plan.table.name),
-            length: update.key.len(),
+        let partition = Partition::of(&plan.table, update.key).ok_or_else(|| {
+            Box::new(Refusal::Key {
+                table: format!("{}.{}", plan.table.keyspace, plan.table.name),
+                length: update.key.len(),
+            })
         })?;
         let mut events = UpdateEvents {
             plan,
@@ -212,6 +214,10 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
     }
 }
 
+fn open_range() -> Box<Refusal> {
+    Box::new(Refusal::OpenRange)
+}
+
 /// The events of one update.
 struct UpdateEvents<'u, 'p, 'h> {
     plan: &'u TablePlan,
@@ -229,7 +235,7 @@ struct UpdateEvents<'u, 'p, 'h> {
 
 impl<'p> UpdateEvents<'_, 'p, '_> {
     /// A row that is deleted and written in one mutation is two events.
-    fn row(&mut self, row: &Row<'p>) -> Result<(), Refusal> {
+    fn row(&mut self, row: &Row<'p>) -> Result<(), Box<Refusal>> {
         if let Some(deletion) = row.deletion {
             self.push(&Content::RowDeletion {
                 clustering: &row.clustering,
@@ -251,12 +257,12 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         &mut self,
         start: &Marker<'p>,
         mutation: &mut MutationReader<'_, 'p>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Box<Refusal>> {
         let (Some(start_kind), Some(deletion)) = (start.kind.opening(), start.open) else {
             return Ok(());
         };
-        let end = mutation.peek_marker()?.ok_or(Refusal::OpenRange)?;
-        let end_kind = end.kind.closing().ok_or(Refusal::OpenRange)?;
+        let end = mutation.peek_marker()?.ok_or_else(open_range)?;
+        let end_kind = end.kind.closing().ok_or_else(open_range)?;
         self.push(&Content::RangeDeletion {
             start: Bound {
                 kind: start_kind,
@@ -270,7 +276,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         })
     }
 
-    fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Refusal> {
+    fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Box<Refusal>> {
         if self.plan.table.counter {
             let history = self.place.counters.as_deref_mut();
             counters::follow(history, self.plan, self.partition.key, content, self.shards)?;

@@ -177,7 +177,7 @@ impl EventReader {
             .is_unknown_table()
             .then(|| resynchronise(&mut self.decoder, record.payload, context.version));
         if resync == Some(None) && table.is_some() {
-            refusal = Refusal::Misplaced;
+            *refusal = Refusal::Misplaced;
         }
         let start = record.end - (record.payload.len() + OVERHEAD) as u64;
         let blocked = refusal.blocked(start, record.end, table);
@@ -227,8 +227,9 @@ impl EventReader {
         &mut self,
         record: &Record<'b>,
         writing: &mut Writing<'_, '_, 'b>,
-    ) -> Result<(), Refusal> {
-        let start = self.decoder.head(record.payload, writing.context.version)?;
+    ) -> Result<(), Box<Refusal>> {
+        let version = writing.context.version;
+        let (start, updates) = self.decoder.head(record.payload, version)?;
         // Most records of a busy node are of tables that nobody asked for: their first bytes say
         // so. Several updates have to be read to find the second one.
         match self.publisher.disposition(start.first_table) {
@@ -249,9 +250,7 @@ impl EventReader {
             _ => {}
         }
         let skipped = (start.updates > 1).then(|| writing.batch.skipped.clone());
-        let mutation = self
-            .decoder
-            .mutation(record.payload, writing.context.version)?;
+        let mutation = self.decoder.updates(start, updates, version);
         let result = publish(&mut self.publisher, mutation, writing, u64::MAX);
         if let (Err(_), Some(skipped)) = (&result, skipped) {
             writing.batch.skipped = skipped;
@@ -278,7 +277,7 @@ impl EventReader {
         record: &Record<'b>,
         resync: &Resync,
         writing: &mut Writing<'_, '_, 'b>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Box<Refusal>> {
         let version = writing.context.version;
         writing.place.events = 0;
         let mutation = self.decoder.mutation(record.payload, version)?;
@@ -310,21 +309,24 @@ fn publish<'b>(
     mut mutation: MutationReader<'_, 'b>,
     writing: &mut Writing<'_, '_, 'b>,
     updates: u64,
-) -> Result<(), Refusal> {
+) -> Result<(), Box<Refusal>> {
     for _ in 0..updates {
-        let next = mutation.next_update();
-        writing.place.table = mutation.table().map(|table| table.id);
-        let Some(update) = next? else {
-            break;
+        let published = match mutation.next_update() {
+            Ok(Some(update)) => publisher.update(
+                &update,
+                &mut mutation,
+                writing.row,
+                writing.context,
+                writing.place,
+                writing.batch,
+            ),
+            Ok(None) => break,
+            Err(error) => Err(error.into()),
         };
-        publisher.update(
-            &update,
-            &mut mutation,
-            writing.row,
-            writing.context,
-            writing.place,
-            writing.batch,
-        )?;
+        if published.is_err() {
+            writing.place.table = mutation.table().map(|table| table.id);
+            return published;
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use commitlog_core::schema::TableId;
 use crate::batch::Blocked;
 use crate::value::ValueError;
 
-/// Why a mutation gives no events.
+/// Why a mutation gives no events. Passed on in a box: results are many and refusals few.
 pub(crate) enum Refusal {
     Decode(DecodeError),
     Value(ValueError),
@@ -20,15 +20,15 @@ pub(crate) enum Refusal {
     Misplaced,
 }
 
-impl From<Box<DecodeError>> for Refusal {
+impl From<Box<DecodeError>> for Box<Refusal> {
     fn from(error: Box<DecodeError>) -> Self {
-        Self::Decode(*error)
+        Self::new(Refusal::Decode(*error))
     }
 }
 
-impl From<ValueError> for Refusal {
+impl From<ValueError> for Box<Refusal> {
     fn from(error: ValueError) -> Self {
-        Self::Value(error)
+        Self::new(Refusal::Value(error))
     }
 }
 

@@ -50,7 +50,7 @@ impl ChangeReader {
         version: Version,
         schema: &Schema,
     ) -> Option<SchemaChange> {
-        let head = self.decoder.head(payload, version).ok()?;
+        let (head, _) = self.decoder.head(payload, version).ok()?;
         if !Self::is_schema_table(head.first_table) {
             return None;
         }

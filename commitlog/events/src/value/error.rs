@@ -6,8 +6,15 @@ use super::cql_name::cql_name;
 ///
 /// The usual cause is a schema that is older or newer than the write; bytes that the server
 /// accepted always fit the type that they were written with.
+///
+/// Behind a pointer, so that a value that is well, as nearly all are, costs no more than a register.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ValueError {
+#[error(transparent)]
+pub struct ValueError(Box<Problem>);
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
     /// Lengths in bytes; `expected` is prose ("4", "4 or 16", "at least 5").
     #[error("{cql_type} value: {actual} bytes where {expected} are expected")]
     Length {
@@ -55,71 +62,76 @@ pub enum ValueError {
 }
 
 impl ValueError {
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.0
+    }
+
     #[cold]
     pub(crate) fn length(ty: &CqlType, expected: &(impl ToString + ?Sized), actual: usize) -> Self {
-        Self::Length {
+        Self(Box::new(Problem::Length {
             cql_type: cql_name(ty),
             expected: expected.to_string(),
             actual,
-        }
+        }))
     }
 
     #[cold]
     pub(crate) fn truncated(ty: &CqlType, length: usize, position: usize) -> Self {
-        Self::Truncated {
+        Self(Box::new(Problem::Truncated {
             cql_type: cql_name(ty),
             length,
             position,
-        }
+        }))
     }
 
     #[cold]
     pub(crate) fn excess(ty: &CqlType, length: usize, excess: usize) -> Self {
-        Self::Excess {
+        Self(Box::new(Problem::Excess {
             cql_type: cql_name(ty),
             length,
             excess,
-        }
+        }))
     }
 
     #[cold]
     pub(crate) fn count(ty: &CqlType, count: i32) -> Self {
-        Self::Count {
+        Self(Box::new(Problem::Count {
             cql_type: cql_name(ty),
             count,
-        }
+        }))
     }
 
     #[cold]
     pub(crate) fn range(ty: &CqlType, number: i64) -> Self {
-        Self::Range {
+        Self(Box::new(Problem::Range {
             cql_type: cql_name(ty),
             number,
-        }
+        }))
     }
 
     #[cold]
     pub(crate) fn unknown_field(ty: &CqlType, index: u16, fields: usize) -> Self {
-        Self::UnknownField {
+        Self(Box::new(Problem::UnknownField {
             cql_type: cql_name(ty),
             index,
             fields,
-        }
+        }))
     }
 
     #[cold]
     pub(crate) fn digits(ty: &CqlType, digits: u64) -> Self {
-        Self::Digits {
+        Self(Box::new(Problem::Digits {
             cql_type: cql_name(ty),
             digits,
             limit: super::MAX_DIGITS,
-        }
+        }))
     }
 
     #[cold]
     pub(crate) fn not_multi_cell(ty: &CqlType) -> Self {
-        Self::NotMultiCell {
+        Self(Box::new(Problem::NotMultiCell {
             cql_type: cql_name(ty),
-        }
+        }))
     }
 }

@@ -19,7 +19,7 @@ mod reader;
 mod shortest;
 pub mod text;
 
-pub use error::ValueError;
+pub use error::{Problem, ValueError};
 pub(crate) use reader::{Reader, fixed};
 
 /// How `decimal` is written (`decimal.handling.mode`).

@@ -1,6 +1,6 @@
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::json::write_json;
-use commitlog_events::value::{ValueError, ValueModes};
+use commitlog_events::value::{Problem, ValueModes};
 
 use crate::builders::{PRECISE, STRING, hex, json};
 
@@ -121,7 +121,7 @@ fn a_scale_that_would_print_too_many_zeros_is_refused() {
     for bytes in ["7fffffff01", "8000000001"] {
         let mut out = b"kept".to_vec();
         let error = write_json(&mut out, &CqlType::Decimal, &hex(bytes), &STRING).unwrap_err();
-        assert!(matches!(error, ValueError::Digits { .. }), "{error}");
+        assert!(matches!(error.problem(), Problem::Digits { .. }), "{error}");
         assert_eq!(out, b"kept");
     }
 }

@@ -37,15 +37,26 @@ fn write_escaped(out: &mut Vec<u8>, mut run: &[u8]) {
 
 /// Whether this is ASCII that needs no escape, as most text is.
 fn is_plain(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let rest_is_plain = match bytes.last_chunk::<8>() {
+    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+    let (words, tail) = rest.as_chunks::<8>();
+    let tail_is_plain = match bytes.last_chunk::<8>() {
         // Some bytes are looked at twice, which is cheaper than one at a time.
-        Some(last) => is_plain_word(*last),
-        None => rest
+        Some(last) => tail.is_empty() || is_plain_word(*last),
+        None => tail
             .iter()
             .all(|byte| !is_special(*byte) && byte.is_ascii()),
     };
-    rest_is_plain && words.iter().all(|word| is_plain_word(*word))
+    tail_is_plain
+        && words.iter().all(|word| is_plain_word(*word))
+        && blocks.iter().all(is_plain_block)
+}
+
+/// Many bytes at once: without a branch for each, they are compared side by side.
+fn is_plain_block(block: &[u8; BLOCK]) -> bool {
+    // As signed numbers, bytes beyond ASCII are below the controls.
+    let is_other = |byte: u8| byte.cast_signed() < 0x20 || byte == b'"' || byte == b'\\';
+    let others = |others: u8, byte: &u8| others | u8::from(is_other(*byte));
+    block.iter().fold(0, others) == 0
 }
 
 /// Eight bytes at once; the high bit of a byte tells that it is no plain one. A byte behind one

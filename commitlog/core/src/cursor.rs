@@ -21,13 +21,6 @@ impl<'p> Cursor<'p> {
         self.rest
     }
 
-    #[cold]
-    #[inline(never)]
-    fn truncated<T>(&self, wanted: usize) -> Result<T> {
-        let left = self.rest.len();
-        Err(Box::new(DecodeError::Truncated { wanted, left }))
-    }
-
     #[inline(always)]
     pub fn u8(&mut self) -> Result<u8> {
         match self.rest.split_first() {
@@ -35,27 +28,27 @@ impl<'p> Cursor<'p> {
                 self.rest = rest;
                 Ok(byte)
             }
-            None => self.truncated(1),
+            None => truncated(self.rest.len(), 1),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         match self.rest.split_first_chunk::<N>() {
             Some((array, rest)) => {
                 self.rest = rest;
                 Ok(*array)
             }
-            None => self.truncated(N),
+            None => truncated(self.rest.len(), N),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_be_bytes)
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn uuid(&mut self) -> Result<[u8; 16]> {
         self.array()
     }
@@ -67,7 +60,7 @@ impl<'p> Cursor<'p> {
                 self.rest = rest;
                 Ok(bytes)
             }
-            None => self.truncated(length),
+            None => truncated(self.rest.len(), length),
         }
     }
 
@@ -91,26 +84,19 @@ impl<'p> Cursor<'p> {
         if first < 0x80 {
             return Ok(u64::from(first));
         }
-        self.long_uvint(first)
+        let extra = first.leading_ones() as usize;
+        let value = long_uvint(self.rest, first, extra)?;
+        self.rest = self.rest.get(extra..).unwrap_or_default();
+        Ok(value)
     }
 
-    #[inline(never)]
-    fn long_uvint(&mut self, first: u8) -> Result<u64> {
-        let extra = first.leading_ones() as usize;
-        // Eight bytes are read at once where there are eight; what is too much is shifted out.
-        let tail = if let Some((word, _)) = self.rest.split_first_chunk::<8>() {
-            self.rest = self.rest.get(extra..).unwrap_or_default();
-            u64::from_be_bytes(*word) >> (64 - 8 * extra)
-        } else {
-            let tail = self.bytes(extra)?;
-            tail.iter()
-                .fold(0, |value, &byte| value << 8 | u64::from(byte))
-        };
-        if extra >= 7 {
-            return Ok(tail);
-        }
-        let head = u64::from(first) & (0x7f >> extra);
-        Ok(head << (8 * extra) | tail)
+    /// What `read` reads. The cursor stays in registers, whatever is called with its copy.
+    #[inline(always)]
+    pub fn out_of_line<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let mut copy = *self;
+        let value = read(&mut copy)?;
+        *self = copy;
+        Ok(value)
     }
 
     /// A vint length as `usize`; it may still be larger than what is left.
@@ -132,6 +118,32 @@ impl<'p> Cursor<'p> {
         let length = earlier.rest.len().saturating_sub(self.rest.len());
         earlier.rest.get(..length).unwrap_or_default()
     }
+}
+
+#[cold]
+#[inline(never)]
+fn truncated<T>(left: usize, wanted: usize) -> Result<T> {
+    Err(Box::new(DecodeError::Truncated { wanted, left }))
+}
+
+/// A vint of several bytes, of which `rest` has all but the first one.
+#[inline(never)]
+fn long_uvint(rest: &[u8], first: u8, extra: usize) -> Result<u64> {
+    // Eight bytes are read at once where there are eight; what is too much is shifted out.
+    let tail = if let Some((word, _)) = rest.split_first_chunk::<8>() {
+        u64::from_be_bytes(*word) >> (64 - 8 * extra)
+    } else {
+        let Some(tail) = rest.get(..extra) else {
+            return truncated(rest.len(), extra);
+        };
+        tail.iter()
+            .fold(0, |value, &byte| value << 8 | u64::from(byte))
+    };
+    if extra >= 7 {
+        return Ok(tail);
+    }
+    let head = u64::from(first) & (0x7f >> extra);
+    Ok(head << (8 * extra) | tail)
 }
 
 #[cfg(test)]

@@ -271,14 +271,15 @@ impl<'p> MutationReader<'_, 'p> {
         let times = Times::read(&mut cursor, self.version)?;
         let static_list = if static_row_is_next {
             let lists = &mut plan.static_lists;
-            lists.read(&mut cursor, &plan.table, ColumnKind::Static)?
+            cursor.out_of_line(|c| lists.read(c, &plan.table, ColumnKind::Static))?
         } else {
             0
         };
         let lists = &mut plan.regular_lists;
-        let regular_list = lists.read(&mut cursor, &plan.table, ColumnKind::Regular)?;
+        let regular_list =
+            cursor.out_of_line(|c| lists.read(c, &plan.table, ColumnKind::Regular))?;
         if flags & update_flag::HAS_PARTITION_DELETION != 0 {
-            update.deletion = Some(times.deletion(&mut cursor)?);
+            update.deletion = Some(cursor.out_of_line(|c| times.deletion(c))?);
         }
         let has_versions = plan.has_versions;
         self.cursor = cursor;
@@ -323,11 +324,8 @@ impl<'p> MutationReader<'_, 'p> {
         };
         if open.static_row_is_next {
             open.static_row_is_next = false;
-            reader.static_row(
-                &mut cursor,
-                plan.static_lists.columns(open.static_list),
-                row,
-            )?;
+            let columns = plan.static_lists.columns(open.static_list);
+            cursor.out_of_line(|c| reader.static_row(c, columns, row))?;
             if !row.is_empty() {
                 self.cursor = cursor;
                 return Ok(Some(Unfiltered::Row));
@@ -346,7 +344,7 @@ impl<'p> MutationReader<'_, 'p> {
                 return Ok(None);
             }
             if flags & row_flag::IS_MARKER != 0 {
-                let marker = Box::new(reader.marker(&mut cursor)?);
+                let marker = Box::new(cursor.out_of_line(|c| reader.marker(c))?);
                 self.cursor = cursor;
                 return Ok(Some(Unfiltered::Marker(marker)));
             }

@@ -1,5 +1,8 @@
 //! Delta-coded times (`EncodingStats`, `SerializationHeader`, format notes §4.3 to §4.5).
 
+// The cursor stays in registers as long as nothing is called.
+#![allow(clippy::inline_always)]
+
 use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
@@ -19,6 +22,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    #[inline(always)]
     pub fn read(cursor: &mut Cursor<'_>, version: Version) -> Result<Self> {
         Ok(Self {
             timestamp_us: TIMESTAMP_EPOCH_US.wrapping_add(cursor.uvint()? as i64),
@@ -28,7 +32,7 @@ impl Times {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn timestamp(&self, cursor: &mut Cursor<'_>) -> Result<i64> {
         Ok(self.timestamp_us.wrapping_add(cursor.uvint()? as i64))
     }
@@ -53,6 +57,7 @@ impl Times {
         }))
     }
 
+    #[inline(never)]
     pub fn deletion(&self, cursor: &mut Cursor<'_>) -> Result<Deletion> {
         Ok(Deletion {
             timestamp_us: self.timestamp(cursor)?,

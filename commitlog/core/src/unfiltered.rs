@@ -46,6 +46,7 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     /// The static row, its flags included.
+    #[inline(never)]
     pub fn static_row<'p>(
         &mut self,
         cursor: &mut Cursor<'p>,
@@ -107,10 +108,7 @@ impl Reader<'_> {
             let expiry = if flags & row_flag::HAS_TTL == 0 {
                 None
             } else {
-                Some(Expiry {
-                    ttl_s: self.times.ttl(cursor)?,
-                    local_deletion_time: self.times.local_deletion_time(cursor)?,
-                })
+                Some(cursor.out_of_line(|c| self.row_expiry(c))?)
             };
             row.liveness = Some(Liveness {
                 timestamp_us,
@@ -123,7 +121,7 @@ impl Reader<'_> {
             ));
         }
         if flags & row_flag::HAS_DELETION != 0 {
-            row.deletion = Some(self.times.deletion(cursor)?);
+            row.deletion = Some(cursor.out_of_line(|c| self.times.deletion(c))?);
             row.deletion_is_shadowable = extended & row_flag::EXTENDED_HAS_SHADOWABLE_DELETION != 0;
         }
         let has_complex_deletion = flags & row_flag::HAS_COMPLEX_DELETION != 0;
@@ -132,7 +130,7 @@ impl Reader<'_> {
                 self.column(cursor, column, has_complex_deletion, row)?;
             }
         } else {
-            self.subset.read(cursor, columns.len())?;
+            cursor.out_of_line(|c| self.subset.read(c, columns.len()))?;
             for index in self.subset.present() {
                 if let Some(column) = columns.get(*index as usize) {
                     self.column(cursor, column, has_complex_deletion, row)?;
@@ -140,6 +138,14 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    #[inline(never)]
+    fn row_expiry(&self, cursor: &mut Cursor<'_>) -> Result<Expiry> {
+        Ok(Expiry {
+            ttl_s: self.times.ttl(cursor)?,
+            local_deletion_time: self.times.local_deletion_time(cursor)?,
+        })
     }
 
     #[inline(always)]
@@ -154,7 +160,7 @@ impl Reader<'_> {
             return self.cell(cursor, column, row);
         }
         if has_complex_deletion {
-            let deletion = self.times.deletion(cursor)?;
+            let deletion = cursor.out_of_line(|c| self.times.deletion(c))?;
             if !deletion.is_live() {
                 row.complex_deletions.push((column.index, deletion));
             }
@@ -181,7 +187,7 @@ impl Reader<'_> {
             {
                 (liveness.timestamp_us, CellState::Live)
             }
-            liveness => self.cell_times(cursor, flags, liveness)?,
+            liveness => cursor.out_of_line(|c| self.cell_times(c, flags, liveness))?,
         };
         let path = if column.multi_cell {
             Some(cursor.vbytes()?)
@@ -253,6 +259,7 @@ impl Reader<'_> {
     }
 
     /// A range-tombstone marker behind its flags byte.
+    #[inline(never)]
     pub fn marker<'p>(&self, cursor: &mut Cursor<'p>) -> Result<Marker<'p>> {
         let ordinal = cursor.u8()?;
         let Some(kind) = BoundKind::from_ordinal(ordinal) else {

@@ -6,6 +6,9 @@
 //! their rows out of one payload. An update has no length of its own: the next one is found only
 //! by reading this one to its end.
 
+// What one function gives the next stays in registers.
+#![allow(clippy::inline_always)]
+
 mod versions;
 
 use std::sync::Arc;
@@ -225,6 +228,7 @@ impl<'p> MutationReader<'_, 'p> {
 
     /// The next partition update; what is left of the current one is read over. At the end the
     /// payload must be used up.
+    #[inline(always)]
     pub fn next_update(&mut self) -> Result<Option<Update<'p>>> {
         self.finish_update()?;
         if self.next_update == self.updates {

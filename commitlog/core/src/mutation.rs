@@ -311,8 +311,23 @@ impl<'p> MutationReader<'_, 'p> {
     /// The next item of the current update, the static row first; `None` behind the last one.
     /// Empty rows are passed over, as Cassandra's reader does: a statement that turns out to change
     /// nothing leaves one (format notes §4.7).
-    #[inline]
+    #[inline(always)]
     pub fn next_unfiltered(&mut self, row: &mut Row<'p>) -> Result<Option<Unfiltered<'p>>> {
+        // Most updates have one row: their end is looked for before anything is made ready.
+        if let Some(open) = &self.open
+            && !open.static_row_is_next
+            && !open.row_estimate_is_next
+            && let Some((flags, rest)) = self.cursor.rest().split_first()
+            && flags & row_flag::END_OF_PARTITION != 0
+        {
+            self.cursor = Cursor::new(rest);
+            self.open = None;
+            return Ok(None);
+        }
+        self.read_unfiltered(row)
+    }
+
+    fn read_unfiltered(&mut self, row: &mut Row<'p>) -> Result<Option<Unfiltered<'p>>> {
         let Some(open) = &mut self.open else {
             return Ok(None);
         };

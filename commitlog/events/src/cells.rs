@@ -178,7 +178,7 @@ impl CellsWriter<'_> {
             self.out.push(b',');
         }
         if let Some(member) = self.plan.column_members.get(column as usize) {
-            self.out.extend_from_slice(&member.cell);
+            member.cell.write(self.out);
         }
     }
 

@@ -12,6 +12,7 @@ use commitlog_core::schema::{Column, ColumnKind, Table};
 use crate::cells::CellsWriter;
 use crate::counters::{ShardNews, write_shards};
 use crate::event::{Bound, Content, Op};
+use crate::fixed_text::FixedText;
 use crate::format::EventFormat;
 use crate::plan::{Member, TablePlan};
 use crate::time_text::TimeText;
@@ -168,11 +169,11 @@ impl EventWriter<'_> {
 
     fn key_value(
         &mut self,
-        name: &[u8],
+        name: &FixedText,
         column: &Column,
         value: Option<&[u8]>,
     ) -> Result<(), ValueError> {
-        self.raw(name);
+        name.write(self.out);
         let start = self.out.len();
         match value {
             Some(value) => self.json(&column.cql_type, value)?,
@@ -227,20 +228,20 @@ impl EventWriter<'_> {
         let plan = self.plan;
         let table = &plan.table;
         for (index, member) in plan.partition_key_members.iter().enumerate() {
-            self.raw(&member.value);
+            member.value.write(self.out);
             self.same_as_in_key(index);
         }
         let clustering = clustering_of(content);
         for (index, member) in plan.clustering_members.iter().enumerate() {
             match (clustering.get(index), content) {
                 (Some(Some(_)), _) => {
-                    self.raw(&member.value);
+                    member.value.write(self.out);
                     self.same_as_in_key(index + plan.partition_key_members.len());
                 }
                 (_, Content::PartitionDeletion(deletion)) => {
                     self.deleted_column(&member.name, deletion.timestamp_us);
                 }
-                _ => self.raw(&member.null),
+                _ => member.null.write(self.out),
             }
         }
         if let Content::Write(row) = content {
@@ -269,7 +270,7 @@ impl EventWriter<'_> {
                 Content::RowDeletion { deletion, .. } if column.kind == ColumnKind::Regular => {
                     self.deleted_column(&member.name, deletion.timestamp_us);
                 }
-                _ => self.raw(&member.null),
+                _ => member.null.write(self.out),
             }
         }
         if let Content::RangeDeletion { start, end, .. } = content {
@@ -297,8 +298,8 @@ impl EventWriter<'_> {
         self.literal(b",\"deletion_ts\":null,\"set\":true},");
     }
 
-    fn deleted_column(&mut self, name: &[u8], timestamp_us: i64) {
-        self.raw(name);
+    fn deleted_column(&mut self, name: &FixedText, timestamp_us: i64) {
+        name.write(self.out);
         self.literal(b"{\"value\":null,\"deletion_ts\":");
         self.scratch.time.write_us(self.out, timestamp_us);
         self.literal(b",\"set\":true},");
@@ -350,16 +351,16 @@ impl EventWriter<'_> {
     ) -> Result<(), ValueError> {
         let cells = self.cells_of(index, row);
         if column.multi_cell {
-            self.raw(&member.value);
+            member.value.write(self.out);
             return self.written_elements(&column.cql_type, cells);
         }
         let Some(cell) = cells.first() else {
-            self.raw(&member.null);
+            member.null.write(self.out);
             return Ok(());
         };
         match cell.state {
             CellState::Live if column.cql_type == CqlType::Counter => {
-                self.raw(&member.name);
+                member.name.write(self.out);
                 let places = self.shards.iter();
                 let shards = places.filter(|(column, _)| *column == cell.column);
                 let shards = shards.map(|(_, shards)| shards.as_slice()).next();
@@ -367,19 +368,19 @@ impl EventWriter<'_> {
                 self.literal(b",");
             }
             CellState::Live => {
-                self.raw(&member.value);
+                member.value.write(self.out);
                 self.json(&column.cql_type, cell.value)?;
                 self.end_live();
             }
             CellState::Expiring(expiry) => {
-                self.raw(&member.value);
+                member.value.write(self.out);
                 self.json(&column.cql_type, cell.value)?;
                 self.literal(b",\"deletion_ts\":");
                 self.number(i128::from(expiry.local_deletion_time.0) * 1_000_000);
                 self.literal(b",\"set\":true},");
             }
             CellState::Tombstone(_) => {
-                self.raw(&member.value);
+                member.value.write(self.out);
                 self.literal(b"null");
                 self.end_live();
             }

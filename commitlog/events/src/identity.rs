@@ -50,7 +50,7 @@ impl Identity {
         content: &Content<'_, '_>,
     ) {
         self.canonical.clear();
-        self.canonical.extend_from_slice(&plan.canonical_start);
+        plan.canonical_start.write(&mut self.canonical);
         self.bytes(key);
         self.canonical.push(match content.kind() {
             Kind::Row => 0,
@@ -112,6 +112,13 @@ impl Identity {
             .extend_from_slice(&timestamp_us.to_be_bytes());
     }
 
+    #[inline]
+    fn column_name(&mut self, plan: &TablePlan, column: u32) {
+        if let Some(name) = plan.canonical_name(column) {
+            name.write(&mut self.canonical);
+        }
+    }
+
     /// No TTL and a TTL of zero are one thing.
     fn ttl(&mut self, ttl_s: i32) {
         self.canonical.extend_from_slice(&ttl_s.to_be_bytes());
@@ -160,8 +167,7 @@ impl Identity {
             self.count(row.complex_deletions.len());
             // Storage keeps complex columns in the order of their names already.
             for (column, deletion) in &row.complex_deletions {
-                self.canonical
-                    .extend_from_slice(plan.canonical_name(*column));
+                self.column_name(plan, *column);
                 self.time(deletion.timestamp_us);
             }
         }
@@ -190,8 +196,7 @@ impl Identity {
     }
 
     fn cell(&mut self, plan: &TablePlan, cell: &Cell<'_>, last_us: &mut Option<i64>) {
-        self.canonical
-            .extend_from_slice(plan.canonical_name(cell.column));
+        self.column_name(plan, cell.column);
         let (mut flags, ttl_s) = match cell.state {
             CellState::Live => (0, None),
             CellState::Expiring(expiry) => (flag::IS_EXPIRING, Some(expiry.ttl_s)),

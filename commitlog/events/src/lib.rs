@@ -11,6 +11,7 @@ mod cells;
 pub mod counters;
 mod encoder;
 pub mod event;
+mod fixed_text;
 pub mod format;
 pub mod hash;
 mod identity;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use commitlog_core::schema::{Column, Table};
 
+use crate::fixed_text::FixedText;
 use crate::format::EventFormat;
 use crate::identity::{canonical_name, canonical_start};
 use crate::value::json::write_string;
@@ -11,15 +12,15 @@ use crate::value::json::write_string;
 /// A column as a member of the objects that it stands in.
 pub struct Member {
     /// `"name":`
-    pub name: Vec<u8>,
+    pub name: FixedText,
     /// `"name":{"value":`, of a column that was written.
-    pub value: Vec<u8>,
+    pub value: FixedText,
     /// `"name":null,`, of one that was not.
-    pub null: Vec<u8>,
+    pub null: FixedText,
     /// `{"col":"name","ts":`, of a cell.
-    pub cell: Vec<u8>,
+    pub cell: FixedText,
     /// The name in the canonical form behind the event id.
-    pub canonical: Vec<u8>,
+    pub canonical: FixedText,
 }
 
 impl Member {
@@ -28,11 +29,11 @@ impl Member {
         write_string(&mut quoted, column.name.as_bytes());
         let quoted = quoted.as_slice();
         Self {
-            name: [quoted, b":"].concat(),
-            value: [quoted, b":{\"value\":"].concat(),
-            null: [quoted, b":null,"].concat(),
-            cell: [b"{\"col\":", quoted, b",\"ts\":"].concat(),
-            canonical: canonical_name(column.name.as_bytes()),
+            name: [quoted, b":"].concat().into(),
+            value: [quoted, b":{\"value\":"].concat().into(),
+            null: [quoted, b":null,"].concat().into(),
+            cell: [b"{\"col\":", quoted, b",\"ts\":"].concat().into(),
+            canonical: canonical_name(column.name.as_bytes()).into(),
         }
     }
 }
@@ -55,7 +56,7 @@ pub struct TablePlan {
     /// The start of `cells` behind its kind, up to the partition key.
     pub cells_table: Vec<u8>,
     /// The start of the canonical form behind the event id.
-    pub canonical_start: Vec<u8>,
+    pub canonical_start: FixedText,
     /// Place of each column among all in the order of their names.
     name_ranks: Vec<u32>,
 }
@@ -87,18 +88,23 @@ impl TablePlan {
             source_cluster,
             source_table,
             cells_table: format!("\",\"id\":\"{}\",\"pk\":", table.id).into_bytes(),
-            canonical_start: canonical_start(table),
+            canonical_start: canonical_start(table).into(),
             name_ranks,
             has_versions: table.has_versions(),
             table: Arc::clone(table),
         }
     }
 
+    pub fn column_name(&self, column: u32) -> &[u8] {
+        let column = self.table.columns.get(column as usize);
+        column.map_or(&[], |column| column.name.as_bytes())
+    }
+
     /// The name of a column in the canonical form behind the event id.
     #[inline]
-    pub fn canonical_name(&self, column: u32) -> &[u8] {
-        let member = self.column_members.get(column as usize);
-        member.map_or(&[], |member| &member.canonical)
+    pub fn canonical_name(&self, column: u32) -> Option<&FixedText> {
+        let member = self.column_members.get(column as usize)?;
+        Some(&member.canonical)
     }
 
     pub fn name_rank(&self, column: u32) -> u32 {

@@ -55,7 +55,7 @@ pub fn follow(
                 let place = CellPlace {
                     partition,
                     row: row_place,
-                    column: hash(&[plan.canonical_name(cell.column)]),
+                    column: hash(&[plan.column_name(cell.column)]),
                 };
                 if let CellState::Tombstone(_) = cell.state {
                     if let Some(history) = &mut history {

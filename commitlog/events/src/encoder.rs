@@ -134,6 +134,14 @@ impl EventWriter<'_> {
         self.out.extend_from_slice(buffer.format(number).as_bytes());
     }
 
+    fn position(&mut self, position: u64) {
+        // Segments are smaller than that, and short numbers are faster.
+        match u32::try_from(position) {
+            Ok(position) => self.number(position),
+            Err(_) => self.number(position),
+        }
+    }
+
     fn json(&mut self, cql_type: &CqlType, bytes: &[u8]) -> Result<(), ValueError> {
         let modes = &self.context.format.value_modes;
         write_json(self.out, cql_type, bytes, modes)
@@ -206,7 +214,7 @@ impl EventWriter<'_> {
         self.out.extend_from_slice(b",\"ts_ns\":");
         time.write_ns(self.out, timestamp_us);
         self.raw(self.source_middle);
-        self.number(position);
+        self.position(position);
         self.raw(&plan.source_table);
         self.after(content)?;
         self.literal(b"}");

@@ -197,6 +197,17 @@ impl Identity {
 
     fn cell(&mut self, plan: &TablePlan, cell: &Cell<'_>, last_us: &mut Option<i64>) {
         self.column_name(plan, cell.column);
+        // Most cells are live, short and of the time of the one before.
+        if cell.state == CellState::Live
+            && cell.path.is_none()
+            && *last_us == Some(cell.timestamp_us)
+            && cell.value.len() < 0x80
+        {
+            self.canonical
+                .extend_from_slice(&[flag::SAME_TIME, cell.value.len() as u8]);
+            self.canonical.extend_from_slice(cell.value);
+            return;
+        }
         let (mut flags, ttl_s) = match cell.state {
             CellState::Live => (0, None),
             CellState::Expiring(expiry) => (flag::IS_EXPIRING, Some(expiry.ttl_s)),
@@ -207,13 +218,6 @@ impl Identity {
         }
         if *last_us == Some(cell.timestamp_us) {
             flags |= flag::SAME_TIME;
-        }
-        // Most cells are short and of the time of the one before.
-        if flags == flag::SAME_TIME && cell.value.len() < 0x80 {
-            self.canonical
-                .extend_from_slice(&[flags, cell.value.len() as u8]);
-            self.canonical.extend_from_slice(cell.value);
-            return;
         }
         self.canonical.push(flags);
         if let Some(path) = cell.path {

@@ -214,10 +214,6 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
     }
 }
 
-fn open_range() -> Box<Refusal> {
-    Box::new(Refusal::OpenRange)
-}
-
 /// The events of one update.
 struct UpdateEvents<'u, 'p, 'h> {
     plan: &'u TablePlan,
@@ -261,6 +257,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         let (Some(start_kind), Some(deletion)) = (start.kind.opening(), start.open) else {
             return Ok(());
         };
+        let open_range = || Box::new(Refusal::OpenRange);
         let end = mutation.peek_marker()?.ok_or_else(open_range)?;
         let end_kind = end.kind.closing().ok_or_else(open_range)?;
         self.push(&Content::RangeDeletion {

@@ -96,6 +96,7 @@ impl ShortHashes {
 }
 
 impl Group {
+    #[inline(never)]
     fn hash(&mut self, platform: Platform, blocks: usize, done: &mut impl FnMut(usize, HalfHash)) {
         let mut hashes = [[0; OUT_LEN]; LANES];
         if blocks <= BLOCKS_OF_CHUNK {

@@ -35,24 +35,29 @@ fn write_escaped(out: &mut Vec<u8>, mut run: &[u8]) {
     out.extend_from_slice(run);
 }
 
-/// Whether this is ASCII that needs no escape, as most text is.
+/// Whether this is ASCII that needs no escape, as most text is. Some bytes are looked at twice,
+/// which is cheaper than one at a time.
 fn is_plain(bytes: &[u8]) -> bool {
-    let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-    let (words, tail) = rest.as_chunks::<8>();
-    let tail_is_plain = match bytes.last_chunk::<8>() {
-        // Some bytes are looked at twice, which is cheaper than one at a time.
-        Some(last) => tail.is_empty() || is_plain_word(*last),
-        None => tail
+    if let Some(last) = bytes.last_chunk::<PLAIN_BLOCK>() {
+        let (blocks, _) = bytes.as_chunks::<PLAIN_BLOCK>();
+        is_plain_block(last) && blocks.iter().all(is_plain_block)
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        is_plain_word(u64::from_le_bytes(*first)) && is_plain_word(u64::from_le_bytes(*last))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        is_plain_word(u64::from(first) << 32 | u64::from(last))
+    } else {
+        bytes
             .iter()
-            .all(|byte| !is_special(*byte) && byte.is_ascii()),
-    };
-    tail_is_plain
-        && words.iter().all(|word| is_plain_word(*word))
-        && blocks.iter().all(is_plain_block)
+            .all(|byte| !is_special(*byte) && byte.is_ascii())
+    }
 }
 
+const PLAIN_BLOCK: usize = 16;
+
 /// Many bytes at once: without a branch for each, they are compared side by side.
-fn is_plain_block(block: &[u8; BLOCK]) -> bool {
+#[inline]
+fn is_plain_block(block: &[u8; PLAIN_BLOCK]) -> bool {
     // As signed numbers, bytes beyond ASCII are below the controls.
     let is_other = |byte: u8| byte.cast_signed() < 0x20 || byte == b'"' || byte == b'\\';
     let others = |others: u8, byte: &u8| others | u8::from(is_other(*byte));
@@ -61,10 +66,10 @@ fn is_plain_block(block: &[u8; BLOCK]) -> bool {
 
 /// Eight bytes at once; the high bit of a byte tells that it is no plain one. A byte behind one
 /// that is not plain may be misjudged, which changes nothing.
-fn is_plain_word(word: [u8; 8]) -> bool {
+#[inline]
+fn is_plain_word(word: u64) -> bool {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = ONES << 7;
-    let word = u64::from_le_bytes(word);
     let is_zero = |word: u64| word.wrapping_sub(ONES) & !word;
     let is_control = word.wrapping_sub(ONES * 0x20) & !word;
     let is_quote = is_zero(word ^ (ONES * u64::from(b'"')));

@@ -149,6 +149,7 @@ impl<S: Source> SegmentReader<S> {
         self.buffer_start = content;
         self.buffer_length = 0;
         self.block_gaps.clear();
+        self.block_is_sound = false;
         if !is_skipped && !self.is_plain() {
             // Before anything moves: what cannot be read now may be read later.
             let length = (logical_end - content) as usize;
@@ -157,6 +158,7 @@ impl<S: Source> SegmentReader<S> {
                 self.decode_start(physical, end, length)?;
             }
             self.block_gaps = self.block_gaps(logical_end, failure.as_deref())?;
+            self.block_is_sound = self.block_gaps.is_empty() && failure.is_none();
         }
         self.marker_physical = end;
         self.marker_logical = logical_end;

@@ -126,6 +126,7 @@ pub struct Records<'b> {
     bytes: &'b [u8],
     position: u64,
     left: u64,
+    are_checked: bool,
 }
 
 impl<'b> Records<'b> {
@@ -136,6 +137,30 @@ impl<'b> Records<'b> {
             bytes,
             position,
             left,
+            are_checked: false,
+        }
+    }
+
+    /// The same of bytes whose checksums were all found good.
+    pub(crate) fn checked(self) -> Self {
+        Self {
+            are_checked: true,
+            ..self
+        }
+    }
+
+    /// The payload that comes next.
+    #[inline]
+    fn payload(&self) -> Option<&'b [u8]> {
+        if self.are_checked {
+            let (size, _) = self.bytes.split_first_chunk::<4>()?;
+            let size = u32::from_be_bytes(*size) as usize;
+            let payload = self.bytes.get(HEADER..)?.get(..size);
+            return payload.filter(|payload| !payload.is_empty());
+        }
+        match inspect(self.bytes, self.left) {
+            Found::Record(payload) => Some(payload),
+            _ => None,
         }
     }
 }
@@ -145,9 +170,7 @@ impl<'b> Iterator for Records<'b> {
 
     #[inline]
     fn next(&mut self) -> Option<Record<'b>> {
-        let Found::Record(payload) = inspect(self.bytes, self.left) else {
-            return None;
-        };
+        let payload = self.payload()?;
         let length = payload.len() + OVERHEAD;
         self.bytes = self.bytes.get(length..)?;
         self.position += length as u64;

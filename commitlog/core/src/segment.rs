@@ -180,6 +180,8 @@ pub struct SegmentReader<S> {
     pub(crate) block: StoredBlock,
     /// What is not to be read of the current block section.
     pub(crate) block_gaps: VecDeque<Gap>,
+    /// Whether all records of the current block section are known to be good.
+    pub(crate) block_is_sound: bool,
 }
 
 impl<S: Source> SegmentReader<S> {
@@ -211,6 +213,7 @@ impl<S: Source> SegmentReader<S> {
             buffer_length: 0,
             block: StoredBlock::default(),
             block_gaps: VecDeque::new(),
+            block_is_sound: false,
             source,
             descriptor,
             framing,
@@ -269,7 +272,12 @@ impl<S: Source> SegmentReader<S> {
         let left = self
             .section
             .map_or(0, |section| section.end.saturating_sub(self.position));
-        Records::new(self.buffered(), self.position, left)
+        let records = Records::new(self.buffered(), self.position, left);
+        if self.block_is_sound {
+            records.checked()
+        } else {
+            records
+        }
     }
 
     /// Moves on to `position`, the end of a record of [`Self::records`].

@@ -19,12 +19,16 @@ FULL = (
     SegmentSet("plain, 140 bytes", 32, 5, 61),
     SegmentSet("plain, 1 KiB", 32, 5, 945),
     SegmentSet("LZ4, 140 bytes", 32, 5, 61, "LZ4Compressor"),
+    SegmentSet("Zstd, 140 bytes", 32, 5, 61, "ZstdCompressor"),
+    SegmentSet("encrypted, 140 bytes", 32, 5, 61, encrypted=True),
 )
 QUICK = (
     SegmentSet("plain, 140 bytes", 4, 2, 61),
     SegmentSet("LZ4, 140 bytes", 4, 2, 61, "LZ4Compressor"),
+    SegmentSet("encrypted, 140 bytes", 4, 2, 61, encrypted=True),
 )
 CPU = 1
+BOTH_CPUS = (0, 1)
 # One core leaves nothing to a parallel collector; the heap is large enough to collect rarely.
 _JVM_OPTIONS = ("-Xms1g", "-Xmn700m", "-XX:+UseSerialGC")
 _JAVA_MODES: tuple[Literal["visit", "deserialise"], ...] = ("visit", "deserialise")
@@ -42,7 +46,9 @@ class Rate:
 @dataclass(frozen=True)
 class SetResult:
     """One set read in all ways. `rates` by who and how; `cpu_ratios` and `wall_ratios`: how many
-    times as fast as Cassandra's reader visiting every cell."""
+    times as fast as Cassandra's reader visiting every cell. `event_ratios`: how many times as fast
+    as Cassandra's reader that does nothing with what it reads, by CPU time. `two_cores`: how many
+    times as much two threads scan as one does in the same time."""
 
     name: str
     mutations: int
@@ -51,6 +57,8 @@ class SetResult:
     rates: dict[str, Rate]
     cpu_ratios: dict[str, Spread]
     wall_ratios: dict[str, Spread]
+    event_ratios: dict[str, Spread]
+    two_cores: Spread
 
 
 def run(is_quick: bool) -> None:
@@ -81,9 +89,14 @@ def _measure(
 
     files = segments.segments
     payload_bytes = 0
+    keystore = segments.keystore
+    speed_ups = []
     with (
-        JavaBench(files, segments.schema, cpu=CPU, jvm_options=_JVM_OPTIONS) as java,
-        ReadingProcess(files, segments.schema, cpu=CPU) as ours,
+        JavaBench(
+            files, segments.schema, cpu=CPU, jvm_options=_JVM_OPTIONS, keystore=keystore
+        ) as java,
+        ReadingProcess(files, segments.schema, cpus=[CPU], keystore=keystore) as ours,
+        ReadingProcess(files, segments.schema, cpus=BOTH_CPUS, keystore=keystore) as both,
     ):
         for number in range(warm_up + rounds):
             for java_mode in _JAVA_MODES:
@@ -97,7 +110,7 @@ def _measure(
                 if warm_up > number > 0:
                     continue
                 made = ours.round(mode)
-                if made.mutations != visited.mutations:
+                if mode != "pread" and made.mutations != visited.mutations:
                     raise AssertionError(f"{made.mutations} of {visited.mutations} mutations")
                 if mode == "scan" and (made.checksum, made.cells) != (
                     visited.checksum,
@@ -106,6 +119,8 @@ def _measure(
                     raise AssertionError("the two readers did not see the same cells")
                 if number >= warm_up:
                     note(mode, made.cpu_ns, made.wall_ns)
+                if mode == "scan" and number >= warm_up:
+                    speed_ups.append(len(BOTH_CPUS) * made.wall_ns / both.round("scan").wall_ns)
             payload_bytes = visited.payload_bytes
             step()
 
@@ -117,8 +132,8 @@ def _measure(
             )
         )
 
-    def ratio(times: dict[str, list[int]], name: str) -> Spread:
-        pairs = zip(times["Cassandra, visit"], times[name], strict=True)
+    def ratio(times: dict[str, list[int]], name: str, to: str = "Cassandra, visit") -> Spread:
+        pairs = zip(times[to], times[name], strict=True)
         return Spread.of([theirs / own for theirs, own in pairs])
 
     return SetResult(
@@ -129,13 +144,23 @@ def _measure(
         rates={name: rates(name) for name in cpu_ns},
         cpu_ratios={name: ratio(cpu_ns, name) for name in cpu_ns},
         wall_ratios={name: ratio(wall_ns, name) for name in cpu_ns},
+        event_ratios={name: ratio(cpu_ns, name, "Cassandra, deserialise") for name in cpu_ns},
+        two_cores=Spread.of(speed_ups),
     )
 
 
 def _print(result: SetResult) -> None:
     each_bytes = result.payload_bytes / result.mutations
     title = f"{result.name}: {result.mutations:,} mutations of {each_bytes:.0f} bytes"
-    columns = ("", "thousand/CPU s", "MB/CPU s", "thousand/s", "times, CPU", "times, clock")
+    columns = (
+        "",
+        "thousand/CPU s",
+        "MB/CPU s",
+        "thousand/s",
+        "times visit, CPU",
+        "times visit, clock",
+        "times deserialise, CPU",
+    )
     rows = [
         (
             name,
@@ -144,7 +169,9 @@ def _print(result: SetResult) -> None:
             rate.wall.text(scale=1e3),
             result.cpu_ratios[name].text(1),
             result.wall_ratios[name].text(1),
+            result.event_ratios[name].text(1),
         )
         for name, rate in result.rates.items()
     ]
     print_table(title, columns, rows)
+    print(f"two threads scan {result.two_cores.text(2)} times as much as one")

@@ -1,7 +1,8 @@
-"""Our parser in a process of its own: `python -m benches.reading CPU SCHEMA.CQL SEGMENT…`.
+"""Our parser in a process of its own: `python -m benches.reading CPUS KEYSTORE SCHEMA SEGMENT…`.
 
-The process keeps to one processor. Each line of its input is one round over all segments and gives
-one line of JSON; the line is one of `MODES`.
+The process keeps to the processors (`0` or `0,1`) and reads with a thread for each; `KEYSTORE` is
+`-` where nothing is encrypted. Each line of its input is one round over all segments, by each
+thread, and gives one line of JSON; the line is one of `MODES`.
 """
 
 import json
@@ -9,21 +10,27 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
+from agent.keystore.jceks import read_jceks
 from commitlog import EventFormat, Schema, SegmentReader
+from tests.harness.keystore import PASSWORD
 
-Mode = Literal["scan", "events", "events-without-cells"]
-MODES: tuple[Mode, ...] = ("scan", "events", "events-without-cells")
+Mode = Literal["pread", "skip", "scan", "events", "events-without-cells"]
+MODES: tuple[Mode, ...] = ("pread", "skip", "scan", "events", "events-without-cells")
+_PREAD_BYTES = 256 << 10
 
 
 @dataclass(frozen=True)
 class ReadRound:
-    """One round. `checksum` is 0 unless the mode is `scan`; `out_bytes` are keys and values."""
+    """One round of one thread. `mutations` is 0 in the mode `pread`, `cells` and `checksum` unless
+    the mode is `scan`; `out_bytes` are keys and values. Times are those of all threads together:
+    by the clock, and of the busiest one's processor."""
 
     mutations: int
     cells: int
@@ -34,10 +41,18 @@ class ReadRound:
 
 
 class ReadingProcess:
-    """`with ReadingProcess(segments, schema, cpu=0) as reading:` runs rounds of our parser."""
+    """`with ReadingProcess(segments, schema, cpus=[0]) as reading:` runs rounds of our parser."""
 
-    def __init__(self, segments: Sequence[Path], schema: Path, *, cpu: int) -> None:
-        words = ["-m", "benches.reading", str(cpu), str(schema), *map(str, segments)]
+    def __init__(
+        self,
+        segments: Sequence[Path],
+        schema: Path,
+        *,
+        cpus: Sequence[int],
+        keystore: Path | None = None,
+    ) -> None:
+        places = [",".join(map(str, cpus)), str(keystore or "-"), str(schema)]
+        words = ["-m", "benches.reading", *places, *map(str, segments)]
         self._process = subprocess.Popen(
             [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -55,7 +70,7 @@ class ReadingProcess:
         self._process.communicate()
 
     def round(self, mode: Mode) -> ReadRound:
-        """Read all segments once."""
+        """Read all segments once, by each thread."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{mode}\n")
@@ -63,42 +78,98 @@ class ReadingProcess:
         return ReadRound(**json.loads(self._process.stdout.readline()))
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What is read."""
+
+    schema: Schema
+    segments: Sequence[str]
+    keys: Mapping[str, bytes]
+
+
+Counts = tuple[int, int, int, int]
+
+
 def main() -> None:
-    cpu, schema_file, *segments = sys.argv[1:]
-    os.sched_setaffinity(0, {int(cpu)})
-    schema = Schema.from_cql(Path(schema_file).read_text())
-    for line in sys.stdin:
-        read = scan_all if line.strip() == "scan" else make_events
-        cpu_ns, wall_ns = time.thread_time_ns(), time.perf_counter_ns()
-        counts = read(schema, segments, line.strip())
-        wall_ns, cpu_ns = time.perf_counter_ns() - wall_ns, time.thread_time_ns() - cpu_ns
-        print(json.dumps(asdict(ReadRound(*counts, wall_ns=wall_ns, cpu_ns=cpu_ns))), flush=True)
+    cpus_text, keystore, schema_file, *segments = sys.argv[1:]
+    cpus = [int(cpu) for cpu in cpus_text.split(",")]
+    os.sched_setaffinity(0, cpus)
+    keys = {} if keystore == "-" else read_jceks(Path(keystore).read_bytes(), PASSWORD, PASSWORD)
+    reading = Reading(Schema.from_cql(Path(schema_file).read_text()), segments, keys)
+    with ThreadPoolExecutor(len(cpus)) as threads:
+        for line in sys.stdin:
+            wall_ns = time.perf_counter_ns()
+            rounds = list(
+                threads.map(_one_thread, [line.strip()] * len(cpus), [reading] * len(cpus))
+            )
+            wall_ns = time.perf_counter_ns() - wall_ns
+            counts, _ = rounds[0]
+            cpu_ns = max(cpu_ns for _, cpu_ns in rounds)
+            done = ReadRound(*counts, wall_ns=wall_ns, cpu_ns=cpu_ns)
+            print(json.dumps(asdict(done)), flush=True)
 
 
-def scan_all(schema: Schema, segments: Sequence[str], _mode: str) -> tuple[int, int, int, int]:
+def _one_thread(mode: str, reading: Reading) -> tuple[Counts, int]:
+    """Counts, and the thread's time on a processor in nanoseconds."""
+    before_ns = time.thread_time_ns()
+    counts = _READERS[mode](reading)
+    return counts, time.thread_time_ns() - before_ns
+
+
+def _pread(reading: Reading) -> Counts:
+    """What the kernel needs to hand the bytes over: no reader can be faster."""
+    chunk = bytearray(_PREAD_BYTES)
+    for segment in reading.segments:
+        file = os.open(segment, os.O_RDONLY)
+        at = 0
+        while count := os.preadv(file, [chunk], at):
+            at += count
+        os.close(file)
+    return 0, 0, 0, 0
+
+
+def _scan(reading: Reading) -> Counts:
     mutations = cells = checksum = 0
-    for segment in segments:
-        scan = SegmentReader(segment).scan(schema)
+    for segment in reading.segments:
+        scan = SegmentReader(segment, keys=reading.keys).scan(reading.schema)
         mutations += scan.mutations
         cells += scan.cells
         checksum = (checksum + scan.checksum) % (1 << 64)
     return mutations, cells, checksum, 0
 
 
-def make_events(schema: Schema, segments: Sequence[str], mode: str) -> tuple[int, int, int, int]:
+def _events(reading: Reading, *, cells: bool = True, include: Sequence[str] = ()) -> Counts:
     event_format = EventFormat(
-        topic_prefix="bench", cluster="bench", node_id="bench", cells=mode == "events"
+        topic_prefix="bench", cluster="bench", node_id="bench", cells=cells, include=include
     )
     mutations = out_bytes = 0
-    for segment in segments:
-        reader = SegmentReader(segment)
+    for segment in reading.segments:
+        reader = SegmentReader(segment, keys=reading.keys)
         while True:
-            batch = reader.read(schema, event_format, complete=True)
+            batch = reader.read(reading.schema, event_format, complete=True)
             mutations += batch.mutations
             out_bytes += batch.size_bytes
             if batch.stop == "end":
                 break
     return mutations, 0, 0, out_bytes
+
+
+def _skip(reading: Reading) -> Counts:
+    """The checksums are looked at, and no table is wanted."""
+    return _events(reading, include=["no.table"])
+
+
+def _events_without_cells(reading: Reading) -> Counts:
+    return _events(reading, cells=False)
+
+
+_READERS: dict[str, Callable[[Reading], Counts]] = {
+    "pread": _pread,
+    "skip": _skip,
+    "scan": _scan,
+    "events": _events,
+    "events-without-cells": _events_without_cells,
+}
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.harness.cache import cached_directory
 from tests.harness.java_reader import write_segments
+from tests.harness.keystore import make_keystore
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class SegmentSet:
     count: int
     value_bytes: int
     compressor: str | None = None
+    encrypted: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,11 @@ class WrittenSegments:
         return self.directory / "schema.cql"
 
     @property
+    def keystore(self) -> Path | None:
+        """What Cassandra encrypted the segments with."""
+        return self.directory / "keystore" if self.segment_set.encrypted else None
+
+    @property
     def file_bytes(self) -> int:
         return sum(segment.stat().st_size for segment in self.segments)
 
@@ -43,9 +50,11 @@ def written(segment_set: SegmentSet) -> WrittenSegments:
     """The set from the cache, written first when it is not there."""
     wanted = segment_set
     shape = f"{wanted.segment_mib}mib-{wanted.count}x-{wanted.value_bytes}b"
-    name = f"bench/segments/{shape}-{wanted.compressor or 'plain'}"
+    framing = "encrypted" if wanted.encrypted else wanted.compressor or "plain"
+    name = f"bench/segments/{shape}-{framing}"
 
     def write(target: Path) -> None:
+        keystore = make_keystore(target / "keystore") if wanted.encrypted else None
         mutations = write_segments(
             target,
             segment_mib=wanted.segment_mib,
@@ -53,6 +62,7 @@ def written(segment_set: SegmentSet) -> WrittenSegments:
             value_bytes=wanted.value_bytes,
             seed=1,
             compressor=wanted.compressor,
+            keystore=keystore,
         )
         (target / "mutations").write_text(str(mutations))
 

@@ -86,14 +86,18 @@ def write_segments(
     value_bytes: int,
     seed: int,
     compressor: str | None = None,
+    keystore: Path | None = None,
 ) -> int:
     """Fill a new `cdc_raw` through Cassandra's own commit log; gives the number of mutations.
 
     Beside the segments, of which `count` are full, lie their index files and `schema.cql`.
-    `compressor` is a class name such as `LZ4Compressor`.
+    `compressor` is a class name such as `LZ4Compressor`; with `keystore`, as `dump_segments` takes
+    it, the log is encrypted.
     """
     arguments = [str(directory), str(segment_mib), str(count), str(value_bytes), str(seed)]
-    if compressor is not None:
+    if keystore is not None:
+        arguments += ["--keystore", str(keystore)]
+    elif compressor is not None:
         arguments.append(compressor)
     return int(_run("WriteSegments", arguments).stdout)
 
@@ -101,7 +105,8 @@ def write_segments(
 class JavaBench:
     """`with JavaBench(segments, schema, cpu=0) as bench:` keeps one JVM for rounds of reading.
 
-    `cpu` pins the whole JVM, its compiler and its collector too, to one processor.
+    `cpu` pins the whole JVM, its compiler and its collector too, to one processor; `keystore` is
+    as `dump_segments` takes it.
     """
 
     def __init__(
@@ -111,9 +116,11 @@ class JavaBench:
         *,
         cpu: int | None = None,
         jvm_options: Sequence[str] = (),
+        keystore: Path | None = None,
     ) -> None:
         pin = [] if cpu is None else [sys.executable, "-c", _PIN, str(cpu)]
-        java = _command("Bench", [str(schema), *map(str, segments)], jvm_options)
+        keys = [] if keystore is None else ["--keystore", str(keystore)]
+        java = _command("Bench", [*keys, str(schema), *map(str, segments)], jvm_options)
         self._command = [*pin, *java]
         self._process: subprocess.Popen[str] | None = None
 

@@ -18,7 +18,7 @@ import org.apache.cassandra.db.rows.Cell;
 import org.apache.cassandra.db.rows.Row;
 
 /**
- * Times Cassandra's own reader: {@code Bench SCHEMA.CQL SEGMENT…}.
+ * Times Cassandra's own reader: {@code Bench [--keystore FILE] SCHEMA.CQL SEGMENT…}.
  *
  * <p>Each line of standard input is one round over all segments in the one main thread and gives one line of JSON. The
  * line says what is done with a mutation: {@code deserialise} nothing but counting it, {@code visit} adding up every
@@ -39,12 +39,19 @@ public final class Bench implements CommitLogReadHandler
 
     public static void main(String[] words) throws Exception
     {
+        List<String> rest = List.of(words);
+        List<String> settings = List.of();
+        if (rest.get(0).equals("--keystore"))
+        {
+            settings = List.of(Tool.encryption(Path.of(rest.get(1))));
+            rest = rest.subList(2, rest.size());
+        }
         Path directory = Files.createTempDirectory("bench");
         try
         {
-            Tool.start(directory, List.of());
-            SchemaText.load(Files.readString(Path.of(words[0])));
-            List<Path> segments = Segments.opened(List.of(words).subList(1, words.length), directory);
+            Tool.start(directory, settings);
+            SchemaText.load(Files.readString(Path.of(rest.get(0))));
+            List<Path> segments = Segments.opened(rest.subList(1, rest.size()), directory);
             BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             for (String mode = input.readLine(); mode != null; mode = input.readLine())
                 System.out.println(round(mode, segments));

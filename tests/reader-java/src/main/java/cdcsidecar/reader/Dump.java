@@ -47,7 +47,7 @@ public final class Dump implements CommitLogReadHandler
         List<String> settings = new ArrayList<>();
         boolean tolerateTruncation = rest.remove("--tolerate-truncation");
         if (rest.get(0).equals("--keystore"))
-            settings.add(encryption(Path.of(rest.get(1)).toAbsolutePath()));
+            settings.add(Tool.encryption(Path.of(rest.get(1))));
         rest = rest.subList(settings.isEmpty() ? 0 : 2, rest.size());
 
         Path directory = Files.createTempDirectory("dump");
@@ -67,14 +67,6 @@ public final class Dump implements CommitLogReadHandler
         }
         // Cassandra leaves threads behind.
         System.exit(0);
-    }
-
-    private static String encryption(Path keystore)
-    {
-        return "transparent_data_encryption_options: {enabled: true, chunk_length_kb: 64, cipher: AES/CBC/PKCS5Padding, "
-               + "key_alias: 'testing:1', key_provider: [{class_name: org.apache.cassandra.security.JKSKeyProvider, "
-               + "parameters: [{keystore: '" + keystore + "', keystore_password: cassandra, store_type: JCEKS, "
-               + "key_password: cassandra}]}]}";
     }
 
     private void read(Path file, boolean tolerateTruncation) throws IOException

@@ -49,6 +49,15 @@ final class Tool
         DatabaseDescriptor.toolInitialization();
     }
 
+    /** The line of cassandra.yaml for a JCEKS keystore with the key {@code testing:1} and passwords {@code cassandra}. */
+    static String encryption(Path keystore)
+    {
+        return "transparent_data_encryption_options: {enabled: true, chunk_length_kb: 64, cipher: AES/CBC/PKCS5Padding, "
+               + "key_alias: 'testing:1', key_provider: [{class_name: org.apache.cassandra.security.JKSKeyProvider, "
+               + "parameters: [{keystore: '" + keystore.toAbsolutePath() + "', keystore_password: cassandra, store_type: JCEKS, "
+               + "key_password: cassandra}]}]}";
+    }
+
     static void delete(Path directory) throws IOException
     {
         Files.walkFileTree(directory, new SimpleFileVisitor<>()

@@ -16,7 +16,7 @@ import org.apache.cassandra.schema.TableMetadata;
 
 /**
  * Fills a {@code cdc_raw} through Cassandra's own commit log, without a node:
- * {@code WriteSegments DIRECTORY SEGMENT_MIB COUNT VALUE_BYTES SEED [COMPRESSOR]}.
+ * {@code WriteSegments DIRECTORY SEGMENT_MIB COUNT VALUE_BYTES SEED [COMPRESSOR | --keystore FILE]}.
  *
  * <p>Cassandra itself links the segments and writes their index files. Rows are inserted, one a mutation, over 100,000
  * partitions; the text of each is made of short words, so that it compresses about as prose does. The last, unfinished
@@ -50,7 +50,9 @@ public final class WriteSegments
                                                         "commitlog_segment_size: " + segmentMib + "MiB",
                                                         "commitlog_total_space: 64GiB",
                                                         "commitlog_sync_period: 1s"));
-        if (words.length > 5)
+        if (words.length > 6)
+            settings.add(Tool.encryption(Path.of(words[6])));
+        else if (words.length > 5)
             settings.add("commitlog_compression: [{class_name: " + words[5] + "}]");
         Tool.start(work, settings);
         SchemaText.load(SCHEMA);

@@ -33,17 +33,20 @@ impl TimeText {
     #[inline]
     pub fn write_us(&mut self, out: &mut Vec<u8>, us: i64) {
         let text = self.text(us);
-        match <&[u8; USUAL_DIGITS]>::try_from(text) {
-            Ok(text) => out.extend_from_slice(text),
-            Err(_) => out.extend_from_slice(text),
+        match usual(text) {
+            Some(text) => out.extend_from_slice(text),
+            None => out.extend_from_slice(text),
         }
     }
 
     /// Appends a time in milliseconds, rounded down.
+    #[inline]
     pub fn write_ms(&mut self, out: &mut Vec<u8>, us: i64) {
-        match self.text(us) {
-            // The digits of a positive time need only be cut.
-            [ms @ .., _, _, _] if us >= 1000 => out.extend_from_slice(ms),
+        let text = self.text(us);
+        // The digits of a positive time need only be cut.
+        match (usual(text), text) {
+            (Some([ms @ .., _, _, _]), _) if us > 0 => out.extend_from_slice(ms),
+            (_, [ms @ .., _, _, _]) if us >= 1000 => out.extend_from_slice(ms),
             _ => write_number(out, us.div_euclid(1000)),
         }
     }
@@ -53,7 +56,7 @@ impl TimeText {
         match us.checked_mul(1000) {
             Some(0) => out.push(b'0'),
             Some(_) => {
-                out.extend_from_slice(self.text(us));
+                self.write_us(out, us);
                 out.extend_from_slice(b"000");
             }
             None => out.extend_from_slice(b"null"),
@@ -88,6 +91,11 @@ impl TimeText {
         self.us = us;
         self.length = text.len();
     }
+}
+
+#[inline]
+fn usual(text: &[u8]) -> Option<&[u8; USUAL_DIGITS]> {
+    text.try_into().ok()
 }
 
 /// Writes a number of eight digits, with zeros in front.

@@ -8,7 +8,7 @@ from tests.harness.cache import REPOSITORY
 
 FOLDER = REPOSITORY / "commitlog" / "fuzz" / "corpus"
 FOUND = FOLDER.with_name("found")
-KEPT_BYTES = 96 << 10
+KEPT_BYTES = 128 << 10
 """Most that is kept of a target, packed."""
 
 

@@ -47,6 +47,16 @@ impl<S: Source> SegmentReader<S> {
                 Ok(Opened::End)
             };
         }
+        let is_inside = self.position > at + MARKER_LENGTH && self.position < marker.end;
+        if is_good
+            && is_inside
+            && self.is_plain()
+            && !self.is_marker(marker.end)?
+            && self.find_marker(self.position, length)?.is_some()
+        {
+            // Records tell of a wrong end where it should be, which may have been passed by now.
+            return self.open_at_position(length);
+        }
         let leads_on =
             marker.is_plausible(at, length) && self.is_marker_or_end(marker.end, length)?;
         if !is_good && self.is_plain() && self.is_record(at, length)? {

@@ -352,13 +352,6 @@ impl<S: Source> SegmentReader<S> {
             }
             Found::Zero => {
                 if section.claimed_end.is_none() && self.rest_is_zero(section)? {
-                    // An end that leads into zeros behind it may be a wrong one.
-                    if complete
-                        && !self.is_marker(section.end)?
-                        && let Some(gap) = self.find_section_end(section)?
-                    {
-                        return Ok(Step::Gap(gap));
-                    }
                     self.position = section.end;
                     self.section = None;
                     return Ok(Step::SectionEnd { unwritten: left });

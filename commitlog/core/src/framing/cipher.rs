@@ -23,6 +23,9 @@ pub trait ChunkCipher: Send {
 
     /// Decrypts the first block of a chunk in place.
     fn decrypt_first(&self, block: &mut Block);
+
+    /// How many bytes so many are encrypted to.
+    fn encrypted_length(&self, plain: usize) -> usize;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +114,11 @@ where
         decryptor.decrypt_block(&mut decrypted);
         *block = decrypted.0;
     }
+
+    fn encrypted_length(&self, plain: usize) -> usize {
+        // Padding has 1 to 16 bytes.
+        (plain / BLOCK_LENGTH + 1) * BLOCK_LENGTH
+    }
 }
 
 struct Ctr<C> {
@@ -140,5 +148,9 @@ where
 
     fn decrypt_first(&self, block: &mut Block) {
         self.apply(block);
+    }
+
+    fn encrypted_length(&self, plain: usize) -> usize {
+        plain
     }
 }

@@ -17,6 +17,7 @@ use crate::error::SegmentError;
 /// Bytes of a chunk in front of its cipher text.
 pub const CHUNK_HEADER_LENGTH: usize = 8;
 const LENGTH_BYTES: usize = 4;
+const CHUNK_LENGTH: &str = "the length of an encrypted chunk is damaged";
 
 pub struct Encrypted {
     cipher: Box<dyn ChunkCipher>,
@@ -78,8 +79,17 @@ impl Encrypted {
         Some(split_length(&block)?.0)
     }
 
+    /// Whether a chunk's two lengths agree. If one was damaged, the chunk could seem to end where a
+    /// later one does, and hide those between.
+    fn is_as_long_as_it_says(&self, chunk: &Chunk<'_>) -> bool {
+        self.cipher.encrypted_length(chunk.plain_length) == chunk.cipher_text.len()
+    }
+
     /// Unpacks one chunk to the start of `records`; gives its length.
     fn decode_chunk(&mut self, chunk: &Chunk<'_>, records: &mut [u8]) -> Result<usize, String> {
+        if !self.is_as_long_as_it_says(chunk) {
+            return Err(CHUNK_LENGTH.to_owned());
+        }
         self.plain.clear();
         self.plain.extend_from_slice(chunk.cipher_text);
         let plain = self
@@ -125,7 +135,10 @@ impl BlockDecoder for Encrypted {
     fn decoded_length(&mut self, block: &[u8]) -> Option<usize> {
         let mut length = 0_usize;
         for chunk in Chunks(block) {
-            length = length.checked_add(self.unpacked_length(chunk.ok()?.cipher_text)?)?;
+            let chunk = chunk
+                .ok()
+                .filter(|chunk| self.is_as_long_as_it_says(chunk))?;
+            length = length.checked_add(self.unpacked_length(chunk.cipher_text)?)?;
         }
         Some(length)
     }
@@ -181,7 +194,7 @@ impl<'b> Iterator for Chunks<'b> {
         };
         let Some((chunk, rest)) = chunk() else {
             self.0 = &[];
-            return Some(Err("the length of an encrypted chunk is damaged".to_owned()));
+            return Some(Err(CHUNK_LENGTH.to_owned()));
         };
         self.0 = rest;
         Some(Ok(chunk))

@@ -33,11 +33,11 @@ impl<'p> Cursor<'p> {
     }
 
     #[inline(always)]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    fn array<const N: usize>(&mut self) -> Result<&'p [u8; N]> {
         match self.rest.split_first_chunk::<N>() {
             Some((array, rest)) => {
                 self.rest = rest;
-                Ok(*array)
+                Ok(array)
             }
             None => truncated(self.rest.len(), N),
         }
@@ -45,11 +45,11 @@ impl<'p> Cursor<'p> {
 
     #[inline(always)]
     pub fn u16(&mut self) -> Result<u16> {
-        self.array().map(u16::from_be_bytes)
+        self.array().map(|bytes| u16::from_be_bytes(*bytes))
     }
 
     #[inline(always)]
-    pub fn uuid(&mut self) -> Result<[u8; 16]> {
+    pub fn uuid(&mut self) -> Result<&'p [u8; 16]> {
         self.array()
     }
 

@@ -65,7 +65,7 @@ impl Head {
             ));
         }
         let updates_at = cursor;
-        let first_table = TableId(cursor.uuid()?);
+        let first_table = TableId(*cursor.uuid()?);
         let head = Self {
             updates,
             first_table,

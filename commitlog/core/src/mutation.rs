@@ -244,7 +244,7 @@ impl<'p> MutationReader<'_, 'p> {
 
         // A copy stays in registers.
         let mut cursor = self.cursor;
-        let table_id = TableId(cursor.uuid()?);
+        let table_id = TableId(*cursor.uuid()?);
         self.place = self.decoder.place(table_id)?;
         let Some(plan) = self.decoder.plans.get_mut(self.place) else {
             return Err(Box::new(DecodeError::UnknownTable(table_id)));

@@ -146,7 +146,7 @@ impl Known<'_> {
                     continue;
                 };
                 let mut cursor = Cursor::new(bytes.get(before..place).unwrap_or_default());
-                let Ok(id) = cursor.uuid().map(TableId) else {
+                let Ok(id) = cursor.uuid().map(|id| TableId(*id)) else {
                     continue;
                 };
                 let has_epoch = epoch == 0 || cursor.uvint().is_ok() && cursor.rest().is_empty();

@@ -54,7 +54,7 @@ impl UpdateHead<'_> {
 /// Reads the head at the start of `bytes`, which go on behind it.
 pub fn read_update_head(bytes: &[u8], version: Version) -> Result<UpdateHead<'_>> {
     let mut cursor = Cursor::new(bytes);
-    let table_id = TableId(cursor.uuid()?);
+    let table_id = TableId(*cursor.uuid()?);
     let epoch = if version.has_table_epochs() {
         Some(cursor.uvint()?)
     } else {

@@ -93,7 +93,11 @@ impl Publisher {
     }
 
     /// `None` for a table that the schema does not have.
-    #[inline]
+    #[allow(
+        clippy::inline_always,
+        reason = "an id that is passed on is compared more slowly"
+    )]
+    #[inline(always)]
     pub fn disposition(&mut self, id: TableId) -> Option<&mut Disposition> {
         let last = self.dispositions.get(self.last);
         if last.is_none_or(|(of, _)| *of != id) {

@@ -106,10 +106,11 @@ impl Specimen {
         self.segment.data.len() * 8
     }
 
-    /// The bits of all markers.
+    /// The bits of all markers, and of the four bytes behind them: the length of a block.
     pub fn marker_bits(&self) -> impl Iterator<Item = usize> {
         let markers = self.segment.markers.iter();
-        markers.flat_map(|marker| marker * 8..(marker + 8) * 8)
+        let bits = markers.flat_map(|marker| marker * 8..(marker + 12) * 8);
+        bits.filter(|bit| *bit < self.bits())
     }
 
     /// Flips one bit and reads. The error says what is wrong.

@@ -46,6 +46,9 @@ impl BlockDecoder for Deflate {
     }
 
     fn decode(&mut self, block: &[u8], records: &mut [u8]) -> Result<(), String> {
+        if block.is_empty() && records.is_empty() {
+            return Ok(());
+        }
         self.0.reset(ZLIB_HEADER);
         let status = self
             .0

@@ -15,6 +15,7 @@ MAY_KNOW = {
     "commitlog": {"commitlog"},
     "sidecar": {"sidecar"},
     "agent": {"agent", "commitlog", "sidecar"},
+    "spark_jobs": {"commitlog", "sidecar", "spark_jobs"},
 }
 CRATES_MAY_KNOW = {
     "core": set[str](),
@@ -104,7 +105,7 @@ def test_everything_exported_is_there() -> None:
 
 
 def source_files() -> list[Path]:
-    folders = ("agent", "sidecar", "commitlog", "tests", "benches", "examples", "scripts")
+    folders = (*MAY_KNOW, "tests", "benches", "examples", "scripts")
     return sorted(
         file
         for folder in folders

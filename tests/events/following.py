@@ -96,7 +96,8 @@ class Table:
             for news in shown["shards"]:
                 self.deltas += counter.add(news, cell["ts"])
 
-    def _values(self, row: Row, column: str) -> set[int | None]:
+    def values(self, row: Row, column: str) -> set[int | None]:
+        """What SELECT may give for it."""
         counter = self.counters.get((row, column))
         if counter is None:
             return {None}
@@ -114,7 +115,7 @@ class Table:
         rows = {(page, day): values for page, day, *values in answer}
         for row in sorted(rows.keys() | self.places.keys()):
             seen, kept, visits = rows.get(row, (None, None, None))
-            assert seen in self._values(row, "seen"), row
-            assert kept in self._values(row, "kept"), row
+            assert seen in self.values(row, "seen"), row
+            assert kept in self.values(row, "kept"), row
             if row in rows:
-                assert visits in self._values((row[0], None), "visits"), row
+                assert visits in self.values((row[0], None), "visits"), row

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import orjson
 
+from spark_jobs.win.tables import Tables
 from tests.harness.kafka import KafkaRecord
-from tests.merge.tables import Tables
 
 
 class Source(NamedTuple):

@@ -1,5 +1,5 @@
-"""A plain port of Cassandra's merge rules: the `cells` of all events give the table.
+"""The algebra of `spark_jobs.win` held against a second opinion, recordings and real nodes.
 
-`table` merges events into raw rows (docs/event-format.md, "cells"), `typed` reads their bytes as
-the driver does, `comparison` holds them against `SELECT *`.
+`oracle` is a plain port of Cassandra's own questions, `typed` reads raw rows as the driver does,
+`comparison` holds them against `SELECT *`.
 """

@@ -8,9 +8,9 @@ from typing import Any
 from cassandra.cluster import EXEC_PROFILE_DEFAULT
 from cassandra.query import dict_factory
 
+from spark_jobs.win.table import Table
+from spark_jobs.win.tables import Tables
 from tests.merge.plain import plain
-from tests.merge.table import Table
-from tests.merge.tables import Tables
 from tests.merge.typed import Columns, columns_of, typed_rows
 
 _MAX_SHOWN = 5

@@ -1,15 +1,16 @@
 """The slow second opinion: keeps every event as it came and asks Cassandra's questions of all.
 
-Nothing is shared with `table` but the form of its answer. A pair of cells is decided question by
-question, as `Cells#resolveRegular` does, and deletions take cells away before any two are compared.
+Nothing is shared with `spark_jobs.win` but the form of its answer. A pair of cells is decided
+question by question, as `Cells#resolveRegular` does, and deletions take cells away before any two
+are compared.
 """
 
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
-from tests.merge.table import Row, RowKey, Value
+from spark_jobs.win.table import Row, RowKey, Value
 
 Member = Mapping[str, Any]
 
@@ -40,6 +41,22 @@ def supersedes(left: Member, right: Member) -> bool:
     if ("ttl" in left) == ("ttl" in right):
         return bool(left.get("ldt", 0) > right.get("ldt", 0))
     return "ttl" in left
+
+
+def without(
+    events: Iterable[Member], truncated_to_us: int, dropped: Mapping[str, int]
+) -> Iterator[Member]:
+    """The events of a table that was truncated and whose columns were dropped, at these times."""
+    for event in events:
+        cells = dict(event["cells"])
+        if cells.get("live", {"ts": truncated_to_us})["ts"] <= truncated_to_us:
+            cells.pop("live", None)
+        cells["cell"] = [
+            cell
+            for cell in cells.get("cell", ())
+            if cell["ts"] > max(truncated_to_us, dropped.get(cell["col"], truncated_to_us))
+        ]
+        yield {"cells": cells}
 
 
 def rows(events: Iterable[Member], now_s: int) -> dict[RowKey, Row]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from cassandra.cqltypes import Int32Type, UTF8Type
 
+from spark_jobs.win.table import Table
 from tests.merge.comparison import Selected, differences, summary
-from tests.merge.table import Table
 from tests.merge.typed import Column, Columns
 
 COLUMNS = Columns((Column("p", Int32Type),), (Column("c", Int32Type),), (Column("v", UTF8Type),))

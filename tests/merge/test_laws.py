@@ -6,9 +6,9 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_jobs.win.table import Table
 from tests.merge import oracle
-from tests.merge.event_strategies import EventValue, event_values, one_cell_events
-from tests.merge.table import Table
+from tests.merge.event_strategies import TIMES_US, EventValue, event_values, one_cell_events
 
 EVENTS = st.lists(event_values(), max_size=14)
 NOWS_S = range(9, 15)
@@ -65,6 +65,26 @@ def test_merging_twice_changes_nothing(events: list[EventValue]) -> None:
     for event in events:
         table.apply(event)
     assert shown(table) == once
+
+
+@given(EVENTS, TIMES_US, st.dictionaries(st.sampled_from("abms"), TIMES_US))
+def test_truncation_and_drops_agree_with_the_second_opinion(
+    events: list[EventValue], truncated_to_us: int, dropped: dict[str, int]
+) -> None:
+    """Whether they are told before the events or after them, and once or twice."""
+    left = list(oracle.without(events, truncated_to_us, dropped))
+    for tells in ((True, False), (False, True), (True, True)):
+        table = Table()
+        for tell, batch in zip(tells, (events, ()), strict=True):
+            if tell:
+                table.truncate(truncated_to_us - 1)
+                table.truncate(truncated_to_us)
+                for column, ts_us in dropped.items():
+                    table.drop(column, ts_us)
+            for event in batch:
+                table.apply(event)
+        for now_s in NOWS_S:
+            assert table.rows(now_s) == oracle.rows(left, now_s)
 
 
 @given(EVENTS, st.integers(0, 14))

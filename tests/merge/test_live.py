@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import commitlog
+from spark_jobs.win.tables import Tables
 from tests.harness.cassandra import CassandraNode
 from tests.harness.cassandra_settings import NodeSettings, release
 from tests.harness.processes import wait_until
 from tests.merge.cdc_raw import CdcRawReader
 from tests.merge.comparison import Comparison, compare, summary
-from tests.merge.tables import Tables
 from tests.merge.writes import SHORT_TTL_S, random_writes, run
 from tests.workloads import SCENARIOS, random_tables, scenario, schema_statements
 

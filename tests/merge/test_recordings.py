@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.merge.tables import Tables
+from spark_jobs.win.tables import Tables
 from tests.parser.reading import Event, events, schema_of, unpacked
 from tests.reference.recordings import SHARED, Scenario, scenarios
 

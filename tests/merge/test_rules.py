@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.merge.table import Table
+from spark_jobs.win import Table, is_purgeable
 
 NOW_S = 100
 PK = b"k"
@@ -105,6 +105,16 @@ def test_static_data_outlives_rows_and_stands_in_each() -> None:
     everything = event("range", lo="", hi=text(b"\xff"), **{"del": {"ts": 9, "ldt": 50}})
     assert rows(static, insert, everything) == {None: {"s": b"s"}}
     assert rows(static, event("partition", **{"del": {"ts": 9, "ldt": 50}})) == {}
+
+
+def test_what_has_said_all_may_be_forgotten() -> None:
+    """A deletion of second 100, kept for 10 seconds of grace and 5 of lag."""
+    kept = [
+        now_s
+        for now_s in range(110, 120)
+        if not is_purgeable(100, now_s=now_s, gc_grace_s=10, lag_s=5)
+    ]
+    assert kept == [*range(110, 116)]
 
 
 def test_a_complex_deletion_takes_the_elements_of_its_column() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from cassandra.cqltypes import ListType, MapType, SetType, UserType
 
-from tests.merge.table import Elements, Row, RowKey, Table
+from spark_jobs.win.table import Elements, Row, RowKey, Table
 
 PROTOCOL_VERSION = 5
 

@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live test test-fast check lint fmt types cargo-test \
+.PHONY: help setup build demo demo-live test test-fast test-spark check lint fmt types cargo-test \
 	bench fuzz soak soak-parser peer fixtures docs lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -36,8 +36,11 @@ demo-live: prerequisites-test setup ## Run a real Cassandra, a real Kafka and th
 test: prerequisites-test check cargo-test ## Everything: lint, types, Rust tests, Python tests with real servers
 	@$(PY) -m pytest $(ARGS)
 
-test-fast: setup ## The Python tests without servers and without slow ones
-	@$(PY) -m pytest -m "not servers and not slow" $(ARGS)
+test-fast: setup ## The Python tests without servers, Spark and slow ones
+	@$(PY) -m pytest -m "not servers and not spark and not slow" $(ARGS)
+
+test-spark: prerequisites-test setup ## The tests of the Spark jobs
+	@$(PY) -m pytest tests/spark $(ARGS)
 
 cargo-test: $(DEPENDENCIES) ## The Rust tests
 	cargo test --quiet --locked --workspace
@@ -93,7 +96,10 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
 	    pyproject.toml -o requirements/runtime.lock
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/runtime.lock \
-	    pyproject.toml --group pyproject.toml:dev -o requirements/dev.lock
+	    pyproject.toml --extra spark -o requirements/spark.lock
+	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/spark.lock \
+	    pyproject.toml --extra spark --group pyproject.toml:dev -o requirements/dev.lock
 
 clean: ## Remove what was built; downloaded servers in .cache/ stay
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,6 +17,10 @@ MAY_KNOW = {
     "agent": {"agent", "commitlog", "sidecar"},
     "spark_jobs": {"commitlog", "sidecar", "spark_jobs"},
 }
+# The parts of the sidecar that have nothing to do with a process that serves.
+OF_THE_SIDECAR = {
+    "spark_jobs": {"sidecar.errors", "sidecar.logs", "sidecar.properties", "sidecar.settings"},
+}
 CRATES_MAY_KNOW = {
     "core": set[str](),
     "events": {"commitlog-core"},
@@ -69,6 +73,17 @@ def test_rooms_know_only_what_they_may(room: str) -> None:
         if module.split(".")[0] in {*ROOMS, "tests", "benches", "examples"} - MAY_KNOW[room]
     }
     assert strangers == set()
+
+
+@pytest.mark.parametrize("room", OF_THE_SIDECAR)
+def test_a_job_knows_only_parts_of_the_sidecar(room: str) -> None:
+    used = {
+        module
+        for file in python_files(room)
+        for module in imported_modules(file)
+        if module.split(".")[0] == "sidecar"
+    }
+    assert used <= OF_THE_SIDECAR[room]
 
 
 @pytest.mark.parametrize("crate", CRATES_MAY_KNOW)
@@ -143,7 +158,9 @@ def test_both_halves_have_one_version() -> None:
 def test_every_dependency_says_why_it_is_here() -> None:
     pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
     cargo = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())
-    requirements = pyproject["project"]["dependencies"] + pyproject["dependency-groups"]["dev"]
+    project = pyproject["project"]
+    requirements = project["dependencies"] + pyproject["dependency-groups"]["dev"]
+    requirements += project["optional-dependencies"]["spark"]
     python = {requirement.split(">")[0].split("=")[0] for requirement in requirements}
     crates = {
         name

@@ -1,0 +1,39 @@
+"""What Spark raises, as an error for people where its cause is known."""
+
+import re
+
+from sidecar.errors import SidecarError
+from spark_jobs.errors import InputError, SetupError
+
+MARK = "cdc: "
+"""In front of each message that an expression of ours raises inside Spark."""
+
+_RAISED = re.compile(re.escape(MARK) + r"(?P<message>[^\n]*)")
+_NO_SOURCE = "Failed to find data source: kafka"
+_NO_TOPIC = re.compile(
+    r"UnknownTopicOrPartitionException|does not host this topic|PartitionDoesNotExist"
+)
+
+
+def known_fault(error: BaseException) -> BaseException:
+    """The error for people behind an exception, else the exception itself."""
+    if isinstance(error, SidecarError):
+        return error
+    text = str(error)
+    raised = _RAISED.search(text)
+    if raised is not None:
+        return InputError(_without_sql_state(raised["message"]))
+    if _NO_SOURCE in text or "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
+        return SetupError(
+            "Spark finds no jar of the Kafka source: fetch the jars by "
+            "`python -m spark_jobs.jars DIR` and name the folder by `jars.dir=DIR`."
+        )
+    if _NO_TOPIC.search(text):
+        return InputError(
+            "A topic that `topics` names does not exist: create it, or correct the name."
+        )
+    return error
+
+
+def _without_sql_state(message: str) -> str:
+    return re.sub(r"\s+SQLSTATE: \w+\s*$", "", message).strip()

@@ -1,0 +1,108 @@
+"""Records as events: what the headers say, beside key and value untouched.
+
+    id         binary(16)  the event id, equal on every replica
+    source     string      `node id/segment id/position/index`
+    ts_us      bigint      largest write time, microseconds
+    kind       string      `row`, `static`, `partition` or `range`
+    key, value binary
+    headers    array<struct<key: string, value: binary>>
+    topic      string
+    partition  int
+    offset     bigint
+
+Only the headers are looked at, so this costs the same for large and small events.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.faults import MARK
+
+EVENT_COLUMNS = (
+    "id",
+    "source",
+    "ts_us",
+    "kind",
+    "key",
+    "value",
+    "headers",
+    "topic",
+    "partition",
+    "offset",
+)
+KINDS = ("row", "static", "partition", "range")
+ID_BYTES = 16
+
+# Where an agent puts them; a header elsewhere is searched for, which takes longer.
+_USUAL_PLACES = {"cdc.id": 0, "cdc.source": 1, "cdc.ts_us": 2, "cdc.kind": 3}
+
+
+def events(records: DataFrame, *, keep_strangers: bool = False) -> DataFrame:
+    """Records of the Kafka source as events, `EVENT_COLUMNS`.
+
+    A record whose headers are not those of an event fails the query as an `InputError` that names
+    its place (the check is part of `id`). With `keep_strangers` it stays, its `id` and `kind` null.
+    """
+    kind = _text("cdc.kind")
+    identity = _header("cdc.id")
+    fault = _fault(identity, kind)
+    if keep_strangers:
+        checked = F.when(fault.isNull(), identity)
+        kind = F.when(fault.isNull(), kind)
+    else:
+        checked = F.when(fault.isNull(), identity).otherwise(F.raise_error(fault).cast("binary"))
+    return records.select(
+        checked.alias("id"),
+        _text("cdc.source").alias("source"),
+        _text("cdc.ts_us").try_cast("bigint").alias("ts_us"),
+        kind.alias("kind"),
+        *EVENT_COLUMNS[4:],
+    )
+
+
+def _header(name: str) -> Column:
+    usual = F.get("headers", F.lit(_USUAL_PLACES[name]))
+    anywhere = F.get(F.filter("headers", lambda each: each["key"] == F.lit(name)), F.lit(0))
+    return F.when(usual["key"] == F.lit(name), usual["value"]).otherwise(anywhere["value"])
+
+
+def _text(name: str) -> Column:
+    return _header(name).cast("string")
+
+
+def _fault(identity: Column, kind: Column) -> Column:
+    """Why a record is no event, as a sentence; null when it is one."""
+    place = F.concat_ws("/", "topic", "partition", "offset")
+    return (
+        F.when(
+            identity.isNull(),
+            _sentence(
+                place,
+                " has no header `cdc.id`: it was not written by an agent, or by one that stands "
+                "behind something that drops headers.",
+            ),
+        )
+        .when(
+            F.length(identity) != ID_BYTES,
+            _sentence(
+                place,
+                " has a header `cdc.id` of ",
+                F.length(identity).cast("string"),
+                f" bytes instead of {ID_BYTES}: this release does not know its envelope.",
+            ),
+        )
+        .when(
+            kind.isNull() | ~kind.isin(*KINDS),
+            _sentence(
+                place,
+                " has the header `cdc.kind` ",
+                F.coalesce(kind, F.lit("missing")),
+                f" and none of {', '.join(KINDS)}: this release does not know its envelope.",
+            ),
+        )
+    )
+
+
+def _sentence(place: Column, *parts: str | Column) -> Column:
+    columns = [part if isinstance(part, Column) else F.lit(part) for part in parts]
+    return F.concat(F.lit(f"{MARK}The record "), place, *columns)

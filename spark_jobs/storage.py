@@ -1,0 +1,50 @@
+"""Small text files where checkpoints are: any file system that Spark knows, by its URI."""
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class Folder:
+    """A folder on a file system of Hadoop's, for small UTF-8 files."""
+
+    def __init__(self, session: SparkSession, uri: str) -> None:
+        context = session.sparkContext
+        assert context._jvm is not None
+        self._jvm: Any = context._jvm
+        self._path = self._jvm.org.apache.hadoop.fs.Path(uri)
+        self._files = self._path.getFileSystem(context._jsc.hadoopConfiguration())
+
+    def __str__(self) -> str:
+        return str(self._path.toString())
+
+    def exists(self, name: str) -> bool:
+        return bool(self._files.exists(self._child(name)))
+
+    def names(self, name: str) -> list[str]:
+        """Names in a folder of this one; none where it does not exist."""
+        if not self.exists(name):
+            return []
+        return [status.getPath().getName() for status in self._files.listStatus(self._child(name))]
+
+    def read_text(self, name: str) -> str:
+        stream = self._files.open(self._child(name))
+        try:
+            return bytes(stream.readAllBytes()).decode("utf-8")
+        finally:
+            stream.close()
+
+    def write_text(self, name: str, text: str) -> None:
+        """Whole or not at all where the file system renames atomically."""
+        unfinished = self._child(f".{name}.tmp")
+        stream = self._files.create(unfinished, True)
+        try:
+            stream.write(bytearray(text.encode("utf-8")))
+        finally:
+            stream.close()
+        self._files.delete(self._child(name), False)
+        if not self._files.rename(unfinished, self._child(name)):
+            raise OSError(f"{self._child(name).toString()} could not be written")
+
+    def _child(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(self._path, name)

@@ -9,7 +9,7 @@ An agent declares its properties as a `Properties` model, one `prop` each, and `
     loaded.properties.cassandra_port
 """
 
-from sidecar.properties.documentation import documentation_table
+from sidecar.properties.documentation import documentation_table, documentation_text
 from sidecar.properties.loading import Loaded, load
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.show import Row, rows
@@ -38,6 +38,7 @@ __all__ = [
     "UpperCase",
     "command_line_settings",
     "documentation_table",
+    "documentation_text",
     "load",
     "pass_through",
     "prop",

@@ -30,6 +30,18 @@ def documentation_table(model: type[Properties]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def documentation_text(model: type[Properties]) -> str:
+    """The same as plain paragraphs, for a terminal."""
+    paragraphs = []
+    for _, info, declaration in declarations(model):
+        default = _default(info, declaration).strip(" `")
+        title = f"{declaration.name}{'*' if declaration.is_prefix else ''}"
+        if default:
+            title += " (required)" if info.is_required() else f" (default: {default})"
+        paragraphs.append(f"{title}: {' '.join(declaration.doc.replace('`', '').split())}")
+    return "\n\n".join(paragraphs)
+
+
 def _kind(info: FieldInfo, declaration: Declaration) -> str:
     if declaration.is_prefix:
         return "passed on"

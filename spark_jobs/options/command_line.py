@@ -11,9 +11,7 @@ import click
 
 from sidecar import logs
 from sidecar.errors import ConfigError, SidecarError
-from sidecar.properties import Loaded, Properties, command_line_settings, load
-from sidecar.properties.model import declarations
-from sidecar.properties.text import value_text
+from sidecar.properties import Loaded, command_line_settings, documentation_text, load
 from spark_jobs.faults import known_fault
 from spark_jobs.options.session import SessionOptions
 
@@ -34,7 +32,7 @@ def configured(
     @click.command(
         name,
         help=about,
-        epilog=_options_text(model),
+        epilog=f"Options for --config and --set:\n\n{documentation_text(model)}",
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     @click.option(
@@ -96,18 +94,3 @@ def _exit_with(name: str, error: Exception, *, debug: bool) -> NoReturn:
     for sentence in sentences:
         print(f"{name}: {sentence}", file=sys.stderr)
     sys.exit(fault.exit_code if isinstance(fault, SidecarError) else 1)
-
-
-def _options_text(model: type[Properties]) -> str:
-    """Every option with its default and meaning, in the order of the model."""
-    blocks = ["Options for --config and --set:"]
-    for _, info, declaration in declarations(model):
-        if declaration.is_prefix:
-            title = f"{declaration.name}*"
-        elif info.is_required():
-            title = f"{declaration.name} (required)"
-        else:
-            default = value_text(info.default)
-            title = f"{declaration.name} (default: {default})" if default else declaration.name
-        blocks.append(f"{title}: {' '.join(declaration.doc.replace('`', '').split())}")
-    return "\n\n".join(blocks)

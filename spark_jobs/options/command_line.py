@@ -9,8 +9,8 @@ from typing import NoReturn, TypeVar
 
 import click
 
-from sidecar import logs
 from sidecar.errors import ConfigError, SidecarError
+from sidecar.logs import configure
 from sidecar.properties import Loaded, command_line_settings, documentation_text, load
 from spark_jobs.faults import known_fault
 from spark_jobs.options.session import SessionOptions
@@ -74,7 +74,7 @@ def configured(
 
 def _start_log(loaded: Loaded[Options], *, debug: bool) -> None:
     options = loaded.properties
-    logs.configure(options.log_format, "debug" if debug else options.log_level)
+    configure(options.log_format, "debug" if debug else options.log_level)
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     for sentence in loaded.warnings:

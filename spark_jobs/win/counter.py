@@ -7,6 +7,7 @@ of another leader, so write times decide nothing but what a deletion covers.
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import total_ordering
 
 _SHARD = struct.Struct(">16sqq")
 
@@ -18,7 +19,8 @@ class CounterContextError(ValueError):
         super().__init__(f"no counter context with a total for each leader: {context.hex()}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@total_ordering
+@dataclass(frozen=True, slots=True)
 class Shard:
     """What one leader has counted; the larger one is the newer one."""
 
@@ -26,6 +28,13 @@ class Shard:
     count: int
     ts_us: int
     """Write time of the cell that says so."""
+
+    def __lt__(self, other: "Shard") -> bool:
+        return self._rank() < other._rank()
+
+    def _rank(self) -> tuple[int, int, bytes]:
+        # A leader says one count at a clock; the rest makes the order total.
+        return self.clock, self.ts_us, self.count.to_bytes(8, "big", signed=True)
 
 
 @dataclass(slots=True)
@@ -57,19 +66,13 @@ def read_shards(context: bytes, ts_us: int) -> dict[bytes, Shard]:
     Raises CounterContextError for bytes that are none, and for shards of releases before 2.1,
     which are differences and not totals.
     """
-    if len(context) < 2:
-        raise CounterContextError(context)
-    (entries,) = struct.unpack_from(">h", context)
-    start = 2 + 2 * abs(entries)
-    found = context[start:]
-    if start > len(context) or len(found) % _SHARD.size:
-        raise CounterContextError(context)
-    header = struct.unpack_from(f">{abs(entries)}h", context, 2)
-    if {element & 0x7FFF for element in header if element < 0} != set(
-        range(len(found) // _SHARD.size)
-    ):
+    entries = int.from_bytes(context[:2], "big")
+    header, shards = context[2 : 2 + 2 * entries], context[2 + 2 * entries :]
+    # The header has an element for each shard that is a total, with the lowest number added.
+    are_totals = all(high >= 0x80 for high in header[::2])
+    if len(context) != 2 + entries * (2 + _SHARD.size) or not are_totals:
         raise CounterContextError(context)
     return {
         counter_id: Shard(clock, count, ts_us)
-        for counter_id, clock, count in _SHARD.iter_unpack(found)
+        for counter_id, clock, count in _SHARD.iter_unpack(shards)
     }

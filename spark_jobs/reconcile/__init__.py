@@ -1,0 +1,1 @@
+"""Events of all replicas → the table that they come from."""

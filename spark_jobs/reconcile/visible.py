@@ -1,0 +1,207 @@
+"""What `SELECT *` shows at a second: deletions, expiry and row visibility applied to versions.
+
+One exchange by partition, one sort by clustering, and no join of cells with deletions:
+
+* rows are gathered from their cells together with the deletions of their row and collections;
+* the ranges of a partition become steps, from each of which on everything is deleted up to one
+  write time; steps and rows stand in one order, so the last step up to a row covers it;
+* the static row is the first of its partition and hands on its values and the deletion of the
+  partition.
+"""
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.expressions import WIN, count_of, is_live
+from spark_jobs.reconcile.versions import TABLE_BUCKET
+
+PARTITION = ("table", "bucket", "token", "pk")
+CELL = "STRUCT<column: STRING, path: BINARY, ts: BIGINT, ldt: BIGINT, ttl: INT, value: BINARY>"
+ROW = (
+    "table STRING, bucket INT, token BIGINT, pk BINARY, ck BINARY, ckv ARRAY<BINARY>,"
+    f" cells ARRAY<{CELL}>, statics ARRAY<{CELL}>"
+)
+
+
+def visible(
+    versions: DataFrame, now_s: int | Column, dropped: Mapping[str, int] | None = None
+) -> DataFrame:
+    """The rows that are there at a second, with their live cells.
+
+    `versions` has one version of each place (`standing`). `dropped` are the times of drop of
+    columns, in microseconds; cells of them up to then are as if they had never been. The columns
+    are those of `ROW`; `ck` is null in the one row of a partition that has static values alone.
+    `cells` and `statics` are in no order; of a counter `value` is the sum, in eight bytes.
+    """
+    second = F.lit(now_s) if isinstance(now_s, int) else now_s
+    in_partitions = versions.where(F.col("bucket") != TABLE_BUCKET)
+    told = _in_force(in_partitions, second, dropped or {}).unionByName(
+        _steps(in_partitions), allowMissingColumns=True
+    )
+    units = _units(told.repartition(*PARTITION))
+    return _shown(_with_truncation(_covered(units), versions))
+
+
+def _in_force(versions: DataFrame, now_s: Column, dropped: Mapping[str, int]) -> DataFrame:
+    """Without what cannot be seen whatever else there is, and without ranges."""
+    scope, win = F.col("scope"), F.col("win")
+    ends = scope.isin("cell", "live")
+    kept = (scope != "range") & (~ends | is_live(win, now_s))
+    for column, ts_us in dropped.items():
+        kept &= ~(
+            F.col("column").eqNullSafe(column)
+            & scope.isin("cell", "shard")
+            & (_ts(scope, win) <= ts_us)
+        )
+    return versions.where(kept)
+
+
+def _ts(scope: Column, win: Column) -> Column:
+    """Write time; a shard's `ts` is its clock."""
+    return F.when(scope == "shard", win["ldt"]).otherwise(win["ts"])
+
+
+def _units(versions: DataFrame) -> DataFrame:
+    """Rows, the static one included (`ck` is null), as they were written."""
+    scope, win = F.col("scope"), F.col("win")
+
+    def latest_ts(name: str) -> Column:
+        return F.max(F.when(scope == name, win["ts"]))
+
+    cell = F.struct(
+        "column",
+        "path",
+        _ts(scope, win).alias("ts"),
+        F.when(scope == "cell", win["ldt"]).alias("ldt"),
+        (-win["neg_ttl"]).alias("ttl"),
+        win["value"].alias("value"),
+    )
+    return versions.groupBy(*PARTITION, "ck").agg(
+        F.collect_list(F.when(scope.isin("cell", "shard"), cell)).alias("cells"),
+        F.collect_list(F.when(scope == "complex", F.struct("column", win["ts"].alias("ts")))).alias(
+            "complex"
+        ),
+        F.max(F.when(scope == "step", F.struct(win["ts"].alias("ts")))).alias("step"),
+        latest_ts("live").alias("live_ts"),
+        latest_ts("row").alias("row_ts"),
+        latest_ts("partition").alias("partition_ts"),
+        F.max(scope == "shard").alias("has_shards"),
+        F.min("ckv").alias("ckv"),
+    )
+
+
+def _steps(versions: DataFrame) -> DataFrame:
+    """From each end of a range on: up to which write time everything is deleted, if it is."""
+    of_partition = versions.where(F.col("scope") == "range").groupBy(*PARTITION)
+    ranges = F.collect_list(F.struct(F.col("ck").alias("lo"), "hi", F.col("win.ts").alias("ts")))
+
+    def step(end: Column) -> Column:
+        covering = F.filter("ranges", lambda each: (each["lo"] <= end) & (end < each["hi"]))
+        ts = F.array_max(F.transform(covering, lambda each: each["ts"]))
+        return F.struct(end.alias("ck"), ts.alias("ts"))
+
+    ends = F.array_distinct(F.concat("ranges.lo", "ranges.hi"))
+    return (
+        of_partition.agg(ranges.alias("ranges"))
+        .select(*PARTITION, F.explode(F.transform(ends, step)).alias("step"))
+        .select(
+            *PARTITION,
+            F.lit("step").alias("scope"),
+            "step.ck",
+            _win(F.col("step.ts")).alias("win"),
+        )
+    )
+
+
+def _win(ts: Column) -> Column:
+    return F.struct(ts, *(F.lit(None) for _ in range(4))).cast(WIN)
+
+
+def _covered(units: DataFrame) -> DataFrame:
+    """Rows with what covers them from outside, and with the cells of the static row."""
+    in_order = Window.partitionBy(*PARTITION).orderBy(F.col("ck").asc_nulls_first())
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    static = F.when(F.col("ck").isNull(), F.struct("cells", "complex", "has_shards"))
+    return (
+        units.withColumn("range_ts", F.last("step", ignorenulls=True).over(so_far)["ts"])
+        .withColumn("partition_ts", F.max("partition_ts").over(so_far))
+        .withColumn("static", F.first(static, ignorenulls=True).over(so_far))
+    )
+
+
+def _with_truncation(rows: DataFrame, versions: DataFrame) -> DataFrame:
+    markers = (
+        versions.where(F.col("bucket") == TABLE_BUCKET)
+        .groupBy("table")
+        .agg(F.max("win.ts").alias("table_ts"))
+    )
+    return rows.join(F.broadcast(markers), "table", "left")
+
+
+def _shown(rows: DataFrame) -> DataFrame:
+    of_partition = F.greatest("partition_ts", "table_ts")
+    of_row = F.greatest("partition_ts", "table_ts", "range_ts", "row_ts")
+    is_row = F.col("ck").isNotNull()
+    no_cells = F.array().cast(f"array<{CELL}>")
+    static = F.col("static")
+    is_inserted = F.col("live_ts").isNotNull() & ~_covers(of_row, F.col("live_ts"))
+    has_cells = F.size("cells") > 0
+    return (
+        rows.select(
+            *PARTITION,
+            "ck",
+            "ckv",
+            F.when(is_row, _surviving(F.struct("cells", "complex", "has_shards"), of_row))
+            .otherwise(no_cells)
+            .alias("cells"),
+            F.coalesce(_surviving(static, of_partition), no_cells).alias("statics"),
+            is_inserted.alias("is_inserted"),
+        )
+        .withColumn("is_there", is_row & (F.col("is_inserted") | has_cells))
+        .withColumn("has_rows", F.max("is_there").over(Window.partitionBy(*PARTITION)))
+        .where(F.col("is_there") | (~is_row & ~F.col("has_rows") & (F.size("statics") > 0)))
+        .select(*PARTITION, "ck", "ckv", "cells", "statics")
+    )
+
+
+def _covers(deleted_to: Column, ts: Column) -> Column:
+    return F.coalesce(ts <= deleted_to, F.lit(False))
+
+
+def _surviving(row: Column, deleted_to: Column) -> Column:
+    """The cells that no deletion covers, counters summed up."""
+
+    def is_uncovered(cell: Column) -> Column:
+        return ~_covers(deleted_to, cell["ts"]) & ~F.exists(
+            row["complex"],
+            lambda each: (each["column"] == cell["column"]) & (each["ts"] >= cell["ts"]),
+        )
+
+    surviving = F.filter(row["cells"], is_uncovered)
+    return F.when(row["has_shards"], _summed(surviving)).otherwise(surviving)
+
+
+def _summed(shards: Column) -> Column:
+    """One cell for each counter: the sum over its leaders, with the latest write time."""
+
+    def counter(column: Column) -> Column:
+        of_column = F.filter(shards, lambda shard: shard["column"] == column)
+        total = F.aggregate(
+            of_column,
+            F.lit(0).cast("bigint"),
+            lambda so_far, shard: so_far + count_of(shard["value"]),
+        )
+        return F.struct(
+            column.alias("column"),
+            F.lit(None).cast("binary").alias("path"),
+            F.array_max(F.transform(of_column, lambda shard: shard["ts"])).alias("ts"),
+            F.lit(None).cast("bigint").alias("ldt"),
+            F.lit(None).cast("int").alias("ttl"),
+            F.unhex(F.lpad(F.hex(total), 16, "0")).alias("value"),
+        )
+
+    return F.transform(
+        F.array_distinct(F.transform(shards, lambda shard: shard["column"])), counter
+    )

@@ -1,0 +1,1 @@
+"""The table out of the events of all replicas."""

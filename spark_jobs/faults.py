@@ -8,7 +8,7 @@ from spark_jobs.errors import InputError, SetupError
 MARK = "cdc: "
 """In front of each message that an expression of ours raises inside Spark."""
 
-_RAISED = re.compile(re.escape(MARK) + r"(?P<message>[^\n]*)")
+_RAISED = re.compile(rf"\[USER_RAISED_EXCEPTION\] {MARK}(?P<message>[^\n]*)")
 _NO_SOURCE = "Failed to find data source: kafka"
 _NO_TOPIC = re.compile(
     r"UnknownTopicOrPartitionException|does not host this topic|PartitionDoesNotExist"

@@ -43,31 +43,27 @@ def events(records: DataFrame, *, keep_strangers: bool = False) -> DataFrame:
     A record whose headers are not those of an event fails the query as an `InputError` that names
     its place (the check is part of `id`). With `keep_strangers` it stays, its `id` and `kind` null.
     """
-    kind = _text("cdc.kind")
-    identity = _header("cdc.id")
+    found = records.select(
+        _header("cdc.id").alias("id"),
+        _header("cdc.source").cast("string").alias("source"),
+        _header("cdc.ts_us").cast("string").try_cast("bigint").alias("ts_us"),
+        _header("cdc.kind").cast("string").alias("kind"),
+        *EVENT_COLUMNS[4:],
+    )
+    identity, kind = F.col("id"), F.col("kind")
     fault = _fault(identity, kind)
     if keep_strangers:
         checked = F.when(fault.isNull(), identity)
         kind = F.when(fault.isNull(), kind)
     else:
         checked = F.when(fault.isNull(), identity).otherwise(F.raise_error(fault).cast("binary"))
-    return records.select(
-        checked.alias("id"),
-        _text("cdc.source").alias("source"),
-        _text("cdc.ts_us").try_cast("bigint").alias("ts_us"),
-        kind.alias("kind"),
-        *EVENT_COLUMNS[4:],
-    )
+    return found.withColumns({"id": checked, "kind": kind})
 
 
 def _header(name: str) -> Column:
     usual = F.get("headers", F.lit(_USUAL_PLACES[name]))
     anywhere = F.get(F.filter("headers", lambda each: each["key"] == F.lit(name)), F.lit(0))
     return F.when(usual["key"] == F.lit(name), usual["value"]).otherwise(anywhere["value"])
-
-
-def _text(name: str) -> Column:
-    return _header(name).cast("string")
 
 
 def _fault(identity: Column, kind: Column) -> Column:

@@ -4,8 +4,9 @@ VENV := .venv
 PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
+CRATES := $(addprefix commitlog/,capsule core events python rows)
 RUST_SOURCES := Cargo.toml Cargo.lock \
-	$(shell find commitlog/core commitlog/events commitlog/python -name '*.rs' -o -name Cargo.toml)
+	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent sidecar commitlog tests benches examples
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=

@@ -11,6 +11,8 @@ __all__ = [
     "EventFormat",
     "Gap",
     "Lost",
+    "RowBatch",
+    "RowDecoder",
     "Scan",
     "Schema",
     "SchemaChanges",
@@ -373,5 +375,43 @@ class SegmentReader:
     @property
     def skipped(self) -> dict[str, int]:
         """Partition updates without a line so far, by reason (`dump`)."""
+
+@final
+class RowBatch:
+    """Typed rows, for whoever reads Arrow's C data interface (`pyarrow.record_batch`)."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+
+@final
+class RowDecoder:
+    """Raw rows of one table as typed ones (docs/types.md, section 6). Immutable."""
+
+    def __new__(
+        cls,
+        schema: Schema,
+        keyspace: str,
+        table: str,
+        *,
+        table_id: str | None = None,
+        show: Mapping[str, str] = ...,
+        partition_key: str | None = None,
+        clustering: str | None = None,
+        carry: Sequence[str] = ...,
+    ) -> RowDecoder:
+        """`show`: by column `raw`, or `decimal(p,s)` for its decimals and varints. `partition_key`
+        and `clustering` name columns of a batch that hold whole partition keys and lists of
+        clustering values; without them each key column has one of its own. `carry` names columns
+        that are handed on, first. Raises SchemaError when there is not one such table, ValueError
+        for a choice that a column does not allow."""
+    @property
+    def table_schema(self) -> Schema:
+        """The schema of this table alone."""
+    def decode(self, batch: object) -> RowBatch:
+        """A record batch whose columns have the table's names: binary for a column of one cell,
+        `list<struct<path: binary, value: binary>>` for one that is stored cell by cell. A column
+        that is missing is null. Raises ValueError for other columns, MalformedValueError for bytes
+        that do not fit their type. Releases the GIL."""
+    def __arrow_c_schema__(self) -> object:
+        """The typed columns, in the order of `SELECT *`."""
 
 def read_descriptor(path: str, *, name: str | None = None) -> Descriptor: ...

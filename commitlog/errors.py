@@ -4,7 +4,8 @@
     ├── CorruptSegmentError      the header of a segment cannot be read
     ├── UnsupportedFeatureError  a version, compressor or cipher that this reader lacks
     ├── SegmentKeyError          the key of an encrypted segment is missing or another one
-    └── SchemaError              a schema text or schema rows cannot be understood
+    ├── SchemaError              a schema text or schema rows cannot be understood
+    └── MalformedValueError      the bytes of a value do not fit the type of its column
 
 Damage inside a segment is no exception: it is a `Gap` in the batch.
 """
@@ -33,3 +34,8 @@ class SegmentKeyError(CommitLogError):
 
 class SchemaError(CommitLogError):
     """A schema text or schema rows cannot be understood; the message names the line."""
+
+
+class MalformedValueError(CommitLogError):
+    """The bytes of a value do not fit the type of its column; the message names column, row and
+    type. The usual cause is a schema that is older or newer than the write."""

@@ -24,9 +24,11 @@ OF_THE_SIDECAR = {
 CRATES_MAY_KNOW = {
     "core": set[str](),
     "events": {"commitlog-core"},
-    "python": {"commitlog-core", "commitlog-events", "pyo3"},
+    "rows": {"commitlog-core", "commitlog-events"},
+    "capsule": {"pyo3"},
+    "python": {"commitlog-capsule", "commitlog-core", "commitlog-events", "commitlog-rows", "pyo3"},
 }
-OURS_OR_PYTHON = {"commitlog-core", "commitlog-events", "commitlog-python", "pyo3"}
+OURS_OR_PYTHON = {f"commitlog-{crate}" for crate in CRATES_MAY_KNOW} | {"pyo3"}
 # Databases and brokers have one place each, so that a change of a client stays in it.
 ONLY_IN = {
     "cassandra": "agent/schema",

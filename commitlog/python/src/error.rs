@@ -1,10 +1,12 @@
 //! The one place where Rust errors become Python exceptions.
 
 use commitlog_core::error::SegmentError;
-use pyo3::exceptions::PyOSError;
+use commitlog_rows::DecodeError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(commitlog.errors, CorruptSegmentError);
+pyo3::import_exception!(commitlog.errors, MalformedValueError);
 pyo3::import_exception!(commitlog.errors, SchemaError);
 pyo3::import_exception!(commitlog.errors, SegmentKeyError);
 pyo3::import_exception!(commitlog.errors, UnsupportedFeatureError);
@@ -29,4 +31,12 @@ pub fn from_segment_error(error: SegmentError) -> PyErr {
 
 pub fn from_schema_error(error: &commitlog_core::schema::SchemaError) -> PyErr {
     SchemaError::new_err(error.to_string())
+}
+
+pub fn from_decode_error(error: &DecodeError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        DecodeError::Value { .. } => MalformedValueError::new_err(text),
+        DecodeError::Batch { .. } | DecodeError::Choice { .. } => PyValueError::new_err(text),
+    }
 }

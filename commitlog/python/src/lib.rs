@@ -1,7 +1,7 @@
 //! The extension module `commitlog._commitlog`: the parser as Python sees it.
 //!
 //! Thin on purpose: it converts arguments and errors, lets go of the GIL while Rust works, and
-//! knows nothing that the two crates below it could know.
+//! knows nothing that the crates below it could know.
 
 // PyO3 hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
@@ -12,6 +12,7 @@ mod error;
 mod format;
 mod messages;
 mod reader;
+mod rows;
 mod schema;
 mod structure;
 
@@ -29,6 +30,8 @@ mod _commitlog {
     use crate::format::EventFormat;
     #[pymodule_export]
     use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};
+    #[pymodule_export]
+    use crate::rows::{RowBatch, RowDecoder};
     #[pymodule_export]
     use crate::schema::{Schema, SchemaChanges, Table};
     #[pymodule_export]

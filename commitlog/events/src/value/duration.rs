@@ -9,14 +9,14 @@ const DAYS_PER_MONTH: i64 = 30;
 
 /// A `duration`: months, days and nanoseconds, all of one sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Duration {
-    months: i32,
-    days: i32,
-    nanoseconds: i64,
+pub struct Duration {
+    pub months: i32,
+    pub days: i32,
+    pub nanoseconds: i64,
 }
 
 impl Duration {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ValueError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, ValueError> {
         let mut reader = Reader::new(&CqlType::Duration, bytes);
         let months = read_i32(&mut reader)?;
         let days = read_i32(&mut reader)?;
@@ -30,7 +30,7 @@ impl Duration {
     }
 
     /// Everything as nanoseconds, a month as 30 days; wraps around 64 bits beyond 292 years.
-    pub(super) fn total_nanoseconds(self) -> i64 {
+    pub fn total_nanoseconds(self) -> i64 {
         i64::from(self.months)
             .wrapping_mul(DAYS_PER_MONTH)
             .wrapping_add(i64::from(self.days))
@@ -40,7 +40,7 @@ impl Duration {
 
     /// CQL's short form, `1y2mo3d4h5m6s7ms8us9ns` without the parts that are zero; a duration of
     /// zero has no parts and no text (`Duration#toString`).
-    pub(super) fn write_text(self, out: &mut Vec<u8>) {
+    pub fn write_text(self, out: &mut Vec<u8>) {
         if self.months < 0 || self.days < 0 || self.nanoseconds < 0 {
             out.push(b'-');
         }

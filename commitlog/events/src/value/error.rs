@@ -68,7 +68,7 @@ impl ValueError {
     }
 
     #[cold]
-    pub(crate) fn length(ty: &CqlType, expected: &(impl ToString + ?Sized), actual: usize) -> Self {
+    pub fn length(ty: &CqlType, expected: &(impl ToString + ?Sized), actual: usize) -> Self {
         Self(Box::new(Problem::Length {
             cql_type: cql_name(ty),
             expected: expected.to_string(),
@@ -77,7 +77,7 @@ impl ValueError {
     }
 
     #[cold]
-    pub(crate) fn truncated(ty: &CqlType, length: usize, position: usize) -> Self {
+    pub fn truncated(ty: &CqlType, length: usize, position: usize) -> Self {
         Self(Box::new(Problem::Truncated {
             cql_type: cql_name(ty),
             length,
@@ -86,7 +86,7 @@ impl ValueError {
     }
 
     #[cold]
-    pub(crate) fn excess(ty: &CqlType, length: usize, excess: usize) -> Self {
+    pub fn excess(ty: &CqlType, length: usize, excess: usize) -> Self {
         Self(Box::new(Problem::Excess {
             cql_type: cql_name(ty),
             length,
@@ -95,7 +95,7 @@ impl ValueError {
     }
 
     #[cold]
-    pub(crate) fn count(ty: &CqlType, count: i32) -> Self {
+    pub fn count(ty: &CqlType, count: i32) -> Self {
         Self(Box::new(Problem::Count {
             cql_type: cql_name(ty),
             count,
@@ -103,7 +103,7 @@ impl ValueError {
     }
 
     #[cold]
-    pub(crate) fn range(ty: &CqlType, number: i64) -> Self {
+    pub fn range(ty: &CqlType, number: i64) -> Self {
         Self(Box::new(Problem::Range {
             cql_type: cql_name(ty),
             number,
@@ -111,7 +111,7 @@ impl ValueError {
     }
 
     #[cold]
-    pub(crate) fn unknown_field(ty: &CqlType, index: u16, fields: usize) -> Self {
+    pub fn unknown_field(ty: &CqlType, index: u16, fields: usize) -> Self {
         Self(Box::new(Problem::UnknownField {
             cql_type: cql_name(ty),
             index,
@@ -120,7 +120,7 @@ impl ValueError {
     }
 
     #[cold]
-    pub(crate) fn digits(ty: &CqlType, digits: u64) -> Self {
+    pub fn digits(ty: &CqlType, digits: u64) -> Self {
         Self(Box::new(Problem::Digits {
             cql_type: cql_name(ty),
             digits,
@@ -129,7 +129,7 @@ impl ValueError {
     }
 
     #[cold]
-    pub(crate) fn not_multi_cell(ty: &CqlType) -> Self {
+    pub fn not_multi_cell(ty: &CqlType) -> Self {
         Self(Box::new(Problem::NotMultiCell {
             cql_type: cql_name(ty),
         }))

@@ -9,7 +9,7 @@
 mod calendar;
 mod counter;
 mod cql_name;
-pub(crate) mod decimal;
+pub mod decimal;
 mod duration;
 mod error;
 mod hex;
@@ -19,8 +19,11 @@ mod reader;
 mod shortest;
 pub mod text;
 
+pub use counter::counter_total;
+pub use cql_name::cql_name;
+pub use duration::Duration;
 pub use error::{Problem, ValueError};
-pub(crate) use reader::{Reader, fixed};
+pub use reader::{Reader, fixed};
 
 /// How `decimal` is written (`decimal.handling.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

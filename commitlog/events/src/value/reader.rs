@@ -5,14 +5,14 @@ use super::ValueError;
 /// Walks the bytes of a composite value; every read is checked against the end.
 ///
 /// `ty` is only named in errors.
-pub(crate) struct Reader<'t, 'a> {
+pub struct Reader<'t, 'a> {
     ty: &'t CqlType,
     length: usize,
     rest: &'a [u8],
 }
 
 impl<'t, 'a> Reader<'t, 'a> {
-    pub(crate) fn new(ty: &'t CqlType, bytes: &'a [u8]) -> Self {
+    pub fn new(ty: &'t CqlType, bytes: &'a [u8]) -> Self {
         Self {
             ty,
             length: bytes.len(),
@@ -20,11 +20,11 @@ impl<'t, 'a> Reader<'t, 'a> {
         }
     }
 
-    pub(crate) fn is_at_end(&self) -> bool {
+    pub fn is_at_end(&self) -> bool {
         self.rest.is_empty()
     }
 
-    pub(crate) fn read_bytes(&mut self, count: usize) -> Result<&'a [u8], ValueError> {
+    pub fn read_bytes(&mut self, count: usize) -> Result<&'a [u8], ValueError> {
         let Some((bytes, rest)) = self.rest.split_at_checked(count) else {
             return Err(self.truncated());
         };
@@ -32,7 +32,7 @@ impl<'t, 'a> Reader<'t, 'a> {
         Ok(bytes)
     }
 
-    pub(crate) fn read_i32(&mut self) -> Result<i32, ValueError> {
+    pub fn read_i32(&mut self) -> Result<i32, ValueError> {
         let Some((bytes, rest)) = self.rest.split_first_chunk() else {
             return Err(self.truncated());
         };
@@ -41,7 +41,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// The number of elements of a collection.
-    pub(crate) fn read_count(&mut self) -> Result<i32, ValueError> {
+    pub fn read_count(&mut self) -> Result<i32, ValueError> {
         let count = self.read_i32()?;
         if count < 0 {
             return Err(ValueError::count(self.ty, count));
@@ -50,7 +50,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// An element or field with its 32-bit length; `None` is a null (a negative length).
-    pub(crate) fn read_element(&mut self) -> Result<Option<&'a [u8]>, ValueError> {
+    pub fn read_element(&mut self) -> Result<Option<&'a [u8]>, ValueError> {
         match usize::try_from(self.read_i32()?) {
             Ok(length) => self.read_bytes(length).map(Some),
             Err(_) => Ok(None),
@@ -58,7 +58,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// An element of a vector of variable-length elements: an unsigned vint length, then bytes.
-    pub(crate) fn read_vbytes(&mut self) -> Result<&'a [u8], ValueError> {
+    pub fn read_vbytes(&mut self) -> Result<&'a [u8], ValueError> {
         let length = self.read_unsigned_vint()?;
         match usize::try_from(length) {
             Ok(length) => self.read_bytes(length),
@@ -67,7 +67,7 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// Format notes §5.1: the leading ones of the first byte count the bytes that follow it.
-    pub(crate) fn read_unsigned_vint(&mut self) -> Result<u64, ValueError> {
+    pub fn read_unsigned_vint(&mut self) -> Result<u64, ValueError> {
         let Some((&first, rest)) = self.rest.split_first() else {
             return Err(self.truncated());
         };
@@ -83,13 +83,13 @@ impl<'t, 'a> Reader<'t, 'a> {
     }
 
     /// Format notes §5.2: zig-zag over 64 bits.
-    pub(crate) fn read_signed_vint(&mut self) -> Result<i64, ValueError> {
+    pub fn read_signed_vint(&mut self) -> Result<i64, ValueError> {
         let number = self.read_unsigned_vint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
     /// Nothing may be left.
-    pub(crate) fn finish(self) -> Result<(), ValueError> {
+    pub fn finish(self) -> Result<(), ValueError> {
         if self.rest.is_empty() {
             return Ok(());
         }
@@ -107,7 +107,7 @@ impl<'t, 'a> Reader<'t, 'a> {
 }
 
 /// The bytes of a type of constant size.
-pub(crate) fn fixed<const N: usize>(ty: &CqlType, bytes: &[u8]) -> Result<[u8; N], ValueError> {
+pub fn fixed<const N: usize>(ty: &CqlType, bytes: &[u8]) -> Result<[u8; N], ValueError> {
     bytes
         .try_into()
         .map_err(|_| ValueError::length(ty, &N, bytes.len()))

@@ -4,7 +4,7 @@ use super::super::{MAX_DIGITS, ValueError};
 
 /// An integer as shortest big-endian two's complement; at least one byte.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Integer<'a>(&'a [u8]);
+pub struct Integer<'a>(&'a [u8]);
 
 /// What one step of the conversion of a long integer gives: 19 decimal digits. Its top bit is
 /// set, which [`divide`] relies on.
@@ -15,7 +15,7 @@ const CHUNK_RECIPROCAL: u64 = (u128::MAX / CHUNK as u128 - (1 << 64)) as u64;
 
 impl<'a> Integer<'a> {
     /// Drops leading bytes that only repeat the sign; no bytes at all are zero.
-    pub(crate) fn new(mut bytes: &'a [u8]) -> Self {
+    pub fn new(mut bytes: &'a [u8]) -> Self {
         while let [first, second, ..] = bytes {
             let sign = if second & 0x80 == 0 { 0x00 } else { 0xff };
             if *first != sign {
@@ -26,19 +26,19 @@ impl<'a> Integer<'a> {
         Self(if bytes.is_empty() { &[0] } else { bytes })
     }
 
-    pub(crate) fn bytes(self) -> &'a [u8] {
+    pub fn bytes(self) -> &'a [u8] {
         self.0
     }
 
-    pub(crate) fn is_negative(self) -> bool {
+    pub fn is_negative(self) -> bool {
         self.0.first().is_some_and(|first| first & 0x80 != 0)
     }
 
-    pub(crate) fn is_zero(self) -> bool {
+    pub fn is_zero(self) -> bool {
         self.0 == [0]
     }
 
-    pub(crate) fn to_i128(self) -> Option<i128> {
+    pub fn to_i128(self) -> Option<i128> {
         if self.0.len() > 16 {
             return None;
         }
@@ -51,7 +51,7 @@ impl<'a> Integer<'a> {
     }
 
     /// The low 64 bits, sign-extended when there are fewer.
-    pub(crate) fn low_i64(self) -> i64 {
+    pub fn low_i64(self) -> i64 {
         let sign = if self.is_negative() { -1 } else { 0 };
         self.0
             .iter()
@@ -59,7 +59,7 @@ impl<'a> Integer<'a> {
     }
 
     /// Refuses what would take more than [`MAX_DIGITS`] digits to print.
-    pub(crate) fn check_digits(self, ty: &CqlType) -> Result<(), ValueError> {
+    pub fn check_digits(self, ty: &CqlType) -> Result<(), ValueError> {
         // A lower bound, at most 3 below: log10(2) is a little above 30,102/100,000, and the
         // first byte may have one bit only.
         let bits = (self.0.len() as u64).saturating_sub(1).saturating_mul(8);
@@ -71,7 +71,7 @@ impl<'a> Integer<'a> {
     }
 
     /// Big-endian absolute value.
-    pub(crate) fn magnitude(self) -> Vec<u8> {
+    pub fn magnitude(self) -> Vec<u8> {
         let mut bytes = self.0.to_vec();
         if self.is_negative() {
             let mut carry = true;
@@ -83,7 +83,7 @@ impl<'a> Integer<'a> {
     }
 
     /// Sign and digits.
-    pub(crate) fn write_text(self, out: &mut Vec<u8>) {
+    pub fn write_text(self, out: &mut Vec<u8>) {
         if self.is_negative() {
             out.push(b'-');
         }
@@ -91,7 +91,7 @@ impl<'a> Integer<'a> {
     }
 
     /// The digits of the absolute value, without leading zeros.
-    pub(crate) fn write_digits(self, out: &mut Vec<u8>) {
+    pub fn write_digits(self, out: &mut Vec<u8>) {
         if let Some(number) = self.to_i128() {
             let magnitude = number.unsigned_abs();
             // Half the width is several times as fast to print.

@@ -7,7 +7,7 @@ use commitlog_core::cql_type::CqlType;
 
 use super::{MAX_DIGITS, ValueError};
 
-pub(crate) use integer::Integer;
+pub use integer::Integer;
 
 /// Unscaled bytes up to which [`Decimal::to_f64`] converts every digit; about 9,800 digits.
 const EXACT_BYTES: usize = 4096;
@@ -21,13 +21,13 @@ const POWERS_OF_TEN: [f64; EXACT_POWER + 1] = [
 
 /// A `decimal`: `unscaled × 10^-scale`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Decimal<'a> {
-    pub(crate) scale: i32,
-    pub(crate) unscaled: Integer<'a>,
+pub struct Decimal<'a> {
+    pub scale: i32,
+    pub unscaled: Integer<'a>,
 }
 
 impl<'a> Decimal<'a> {
-    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, ValueError> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ValueError> {
         match bytes.split_first_chunk() {
             Some((scale, unscaled)) if !unscaled.is_empty() => Ok(Self {
                 scale: i32::from_be_bytes(*scale),
@@ -46,7 +46,7 @@ impl<'a> Decimal<'a> {
     /// The work is bounded whatever the scale. An unscaled value of more than 4,096 bytes counts
     /// by its first 134 digits: the result can then be off by one unit in the last place, if the
     /// value is closer than that to the middle between two doubles. `scratch` is left as it was.
-    pub(crate) fn to_f64(self, scratch: &mut Vec<u8>) -> f64 {
+    pub fn to_f64(self, scratch: &mut Vec<u8>) -> f64 {
         if let Some(number) = self.unscaled.to_i128() {
             if let Some(double) = exact_quotient(number, self.scale) {
                 return double;
@@ -75,7 +75,7 @@ impl<'a> Decimal<'a> {
     }
 
     /// Digits without an exponent (`BigDecimal#toPlainString`).
-    pub(crate) fn write_plain(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+    pub fn write_plain(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
         let start = out.len();
         let written = self.try_write_plain(out);
         if written.is_err() {
@@ -115,7 +115,7 @@ impl<'a> Decimal<'a> {
 
     /// Plain digits if the scale is not negative and at most six zeros come first, else one
     /// digit, a point, the others and an exponent (`BigDecimal#toString`).
-    pub(crate) fn write_java(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+    pub fn write_java(self, out: &mut Vec<u8>) -> Result<(), ValueError> {
         self.unscaled.check_digits(&CqlType::Decimal)?;
         let start = out.len();
         self.unscaled.write_digits(out);

@@ -1,0 +1,64 @@
+"""Raw rows of a table as typed Arrow batches, the whole work being done in Rust.
+
+The only module here that needs `pyarrow`. A decoder travels to other processes, so in Spark:
+
+    frame.mapInArrow(decoder.decode_all, spark_schema)
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from commitlog import RowDecoder, Schema
+
+__all__ = ["Decoder"]
+
+
+class Decoder:
+    """Decodes batches of one table; arguments as of `RowDecoder`. docs/types.md (section 6) lists
+    the types."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        keyspace: str,
+        table: str,
+        *,
+        table_id: str | None = None,
+        show: Mapping[str, str] | None = None,
+        partition_key: str | None = None,
+        clustering: str | None = None,
+        carry: Sequence[str] = (),
+    ) -> None:
+        self._table = (keyspace, table)
+        self._choices = {
+            "table_id": table_id,
+            "show": dict(show or {}),
+            "partition_key": partition_key,
+            "clustering": clustering,
+            "carry": list(carry),
+        }
+        self._rows = RowDecoder(schema, keyspace, table, **self._choices)  # type: ignore[arg-type]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The typed columns, in the order of `SELECT *`; carried ones stand before them."""
+        return pa.schema(self._rows)
+
+    def decode(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The carried columns, then the typed ones. Raises ValueError for columns that the table
+        lacks or of another form, MalformedValueError for bytes that do not fit their type."""
+        return pa.record_batch(self._rows.decode(batch))
+
+    def decode_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batch by batch, as `DataFrame.mapInArrow` wants it."""
+        return map(self.decode, batches)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        stored = self._rows.table_schema.to_stored()
+        return _from_stored, (stored, *self._table, self._choices)
+
+
+def _from_stored(stored: bytes, keyspace: str, table: str, choices: dict[str, Any]) -> Decoder:
+    return Decoder(Schema.from_stored(stored), keyspace, table, **choices)

@@ -1,0 +1,106 @@
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::{ArrayBuilder, BinaryBuilder, StringBuilder};
+use arrow_schema::ArrowError;
+use commitlog_core::cql_type::CqlType;
+
+use super::{Column, Element, check_room, has_empty, not_multi_cell};
+use crate::Misfit;
+
+/// `ascii` and `text`. The server accepts nothing else than what they say, so it is refused here.
+pub struct Text {
+    cql_type: CqlType,
+    builder: StringBuilder,
+}
+
+impl Text {
+    pub fn new(cql_type: &CqlType) -> Self {
+        Self {
+            cql_type: cql_type.clone(),
+            builder: StringBuilder::new(),
+        }
+    }
+
+    #[cold]
+    fn misfit(&self, length: usize) -> Misfit {
+        let (cql_type, encoding) = match self.cql_type {
+            CqlType::Ascii => ("ascii", "ASCII"),
+            _ => ("text", "UTF-8"),
+        };
+        Misfit::Text {
+            cql_type,
+            encoding,
+            length,
+        }
+    }
+}
+
+impl Column for Text {
+    fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit> {
+        let Some(bytes) = bytes else {
+            self.builder.append_null();
+            return Ok(());
+        };
+        check_room(self.builder.values_slice().len(), bytes.len())?;
+        match std::str::from_utf8(bytes) {
+            Ok(text) if self.cql_type != CqlType::Ascii || text.is_ascii() => {
+                self.builder.append_value(text);
+                Ok(())
+            }
+            _ => Err(self.misfit(bytes.len())),
+        }
+    }
+
+    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
+        Err(not_multi_cell(&self.cql_type))
+    }
+
+    fn rows(&self) -> usize {
+        self.builder.len()
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(self.builder.finish()))
+    }
+}
+
+/// Bytes that stay bytes. Nothing but null is a value of the type without values.
+pub struct Binary {
+    cql_type: CqlType,
+    builder: BinaryBuilder,
+}
+
+impl Binary {
+    pub fn new(cql_type: &CqlType) -> Self {
+        Self {
+            cql_type: cql_type.clone(),
+            builder: BinaryBuilder::new(),
+        }
+    }
+}
+
+impl Column for Binary {
+    fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit> {
+        match bytes {
+            Some(bytes) if !bytes.is_empty() || has_empty(&self.cql_type) => {
+                check_room(self.builder.values_slice().len(), bytes.len())?;
+                self.builder.append_value(bytes);
+            }
+            _ => self.builder.append_null(),
+        }
+        Ok(())
+    }
+
+    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
+        Err(not_multi_cell(&self.cql_type))
+    }
+
+    fn rows(&self) -> usize {
+        self.builder.len()
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(self.builder.finish()))
+    }
+}

@@ -1,0 +1,160 @@
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::{ArrayBuilder, Decimal128Builder};
+use arrow_schema::{ArrowError, DataType};
+use commitlog_core::cql_type::CqlType;
+use commitlog_events::value::decimal::{Decimal, Integer};
+use commitlog_events::value::text;
+
+use super::{Column, Element, not_multi_cell};
+use crate::Misfit;
+
+/// `decimal` and `varint` at one scale; what cannot be said exactly with it is refused.
+pub struct Decimals {
+    cql_type: CqlType,
+    precision: u8,
+    scale: i8,
+    builder: Decimal128Builder,
+}
+
+impl Decimals {
+    pub fn new(cql_type: &CqlType, precision: u8, scale: i8) -> Self {
+        Self {
+            cql_type: cql_type.clone(),
+            precision,
+            scale,
+            builder: Decimal128Builder::new()
+                .with_data_type(DataType::Decimal128(precision, scale)),
+        }
+    }
+
+    fn parse<'a>(&self, bytes: &'a [u8]) -> Result<Decimal<'a>, Misfit> {
+        Ok(match self.cql_type {
+            CqlType::VarInt => Decimal {
+                scale: 0,
+                unscaled: Integer::new(bytes),
+            },
+            _ => Decimal::parse(bytes)?,
+        })
+    }
+
+    #[cold]
+    fn misfit(&self, bytes: &[u8]) -> Misfit {
+        let mut value = Vec::new();
+        if let Err(error) = text::write_text(&mut value, &self.cql_type, bytes) {
+            return error.into();
+        }
+        Misfit::Decimal {
+            value: String::from_utf8_lossy(&value).into_owned(),
+            precision: self.precision,
+            scale: self.scale,
+        }
+    }
+}
+
+impl Column for Decimals {
+    fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit> {
+        match bytes {
+            None | Some([]) => self.builder.append_null(),
+            Some(bytes) => {
+                let decimal = self.parse(bytes)?;
+                let number = rescaled(decimal, self.precision, self.scale);
+                let number = number.ok_or_else(|| self.misfit(bytes))?;
+                self.builder.append_value(number);
+            }
+        }
+        Ok(())
+    }
+
+    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
+        Err(not_multi_cell(&self.cql_type))
+    }
+
+    fn rows(&self) -> usize {
+        self.builder.len()
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(self.builder.finish()))
+    }
+}
+
+/// The unscaled number at another scale, if that is exact and has no more digits than allowed.
+fn rescaled(decimal: Decimal<'_>, precision: u8, scale: i8) -> Option<i128> {
+    let (unscaled, own_scale) = match decimal.unscaled.to_i128() {
+        Some(unscaled) => (unscaled, i64::from(decimal.scale)),
+        None => without_zeros(decimal)?,
+    };
+    if unscaled == 0 {
+        return Some(0);
+    }
+    let shift = i64::from(scale).saturating_sub(own_scale);
+    let power = 10_i128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?)?;
+    let number = if shift >= 0 {
+        unscaled.checked_mul(power)?
+    } else if unscaled % power == 0 {
+        unscaled / power
+    } else {
+        return None;
+    };
+    let limit = 10_i128.checked_pow(u32::from(precision))?;
+    (number.unsigned_abs() < limit.unsigned_abs()).then_some(number)
+}
+
+/// A number of more than 128 bits without the zeros at its end.
+fn without_zeros(decimal: Decimal<'_>) -> Option<(i128, i64)> {
+    decimal.unscaled.check_digits(&CqlType::Decimal).ok()?;
+    let mut digits = Vec::new();
+    decimal.unscaled.write_text(&mut digits);
+    let text = std::str::from_utf8(&digits).ok()?;
+    let significant = text.trim_end_matches('0');
+    let zeros = text.len().saturating_sub(significant.len());
+    let scale = i64::from(decimal.scale).saturating_sub(zeros as i64);
+    Some((significant.parse().ok()?, scale))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn fitted(unscaled: &[u8], own_scale: i32, precision: u8, scale: i8) -> Option<i128> {
+        let unscaled = Integer::new(unscaled);
+        let decimal = Decimal {
+            scale: own_scale,
+            unscaled,
+        };
+        rescaled(decimal, precision, scale)
+    }
+
+    #[test]
+    fn exact_numbers_fit() {
+        assert_eq!(fitted(&[125], 1, 4, 2), Some(1250));
+        assert_eq!(fitted(&[0x83], 1, 4, 2), Some(-1250));
+        assert_eq!(fitted(&[120], 2, 2, 1), Some(12));
+        assert_eq!(fitted(&[0], i32::MIN, 1, 0), Some(0));
+        assert_eq!(fitted(&[1], -37, 38, 0), Some(10_i128.pow(37)));
+    }
+
+    #[test]
+    fn others_do_not() {
+        assert_eq!(fitted(&[125], 3, 38, 2), None);
+        assert_eq!(fitted(&[100], 0, 2, 0), None);
+        for scale in [i32::MIN, -38, 39, i32::MAX] {
+            assert_eq!(fitted(&[1], scale, 38, 0), None);
+        }
+    }
+
+    #[test]
+    fn zeros_behind_a_long_number_do_not_count() {
+        // 10^40, and 10^40 + 1.
+        let mut bytes = [
+            0x1d, 0x63, 0x29, 0xf1, 0xc3, 0x5c, 0xa4, 0xbf, 0xab, 0xb9, 0xf5, 0x61, 0, 0, 0, 0, 0,
+        ];
+        assert_eq!(fitted(&bytes, 40, 1, 0), Some(1));
+        assert_eq!(fitted(&bytes, 2, 38, 0), None);
+        bytes[16] = 1;
+        assert_eq!(fitted(&bytes, 40, 38, 0), None);
+    }
+}

@@ -1,0 +1,101 @@
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StructArray};
+use arrow_buffer::NullBufferBuilder;
+use arrow_schema::{ArrowError, Field};
+use commitlog_core::cql_type::CqlType;
+use commitlog_events::value::{Reader, ValueError, fixed};
+
+use super::{Column, Element, not_multi_cell};
+use crate::arrow_type::named_fields;
+use crate::{Misfit, Rendering, arrow_type};
+
+/// `tuple` and user types. Fields that the bytes end before are null: the value is older than
+/// they are.
+pub struct Fields {
+    cql_type: CqlType,
+    schema: arrow_schema::Fields,
+    columns: Vec<Box<dyn Column>>,
+    nulls: NullBufferBuilder,
+}
+
+impl Fields {
+    pub fn new(cql_type: &CqlType, rendering: Rendering) -> Self {
+        let (schema, columns): (Vec<_>, _) = named_fields(cql_type)
+            .into_iter()
+            .map(|(name, ty)| {
+                let field = Field::new(name, arrow_type(ty, rendering), true);
+                (field, super::column(ty, rendering))
+            })
+            .unzip();
+        Self {
+            cql_type: cql_type.clone(),
+            schema: schema.into(),
+            columns,
+            nulls: NullBufferBuilder::new(0),
+        }
+    }
+
+    fn append_null(&mut self) -> Result<(), Misfit> {
+        self.nulls.append(false);
+        self.columns
+            .iter_mut()
+            .try_for_each(|column| column.append(None))
+    }
+}
+
+impl Column for Fields {
+    fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit> {
+        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
+            return self.append_null();
+        };
+        let mut reader = Reader::new(&self.cql_type, bytes);
+        for column in &mut self.columns {
+            let value = if reader.is_at_end() {
+                None
+            } else {
+                reader.read_element()?
+            };
+            column.append(value)?;
+        }
+        reader.finish()?;
+        self.nulls.append(true);
+        Ok(())
+    }
+
+    fn append_elements(&mut self, elements: &mut [Element<'_>]) -> Result<(), Misfit> {
+        if !matches!(self.cql_type, CqlType::Udt(_)) {
+            return Err(not_multi_cell(&self.cql_type));
+        }
+        if elements.is_empty() {
+            return self.append_null();
+        }
+        let mut values = vec![None; self.columns.len()];
+        for element in elements.iter() {
+            let index = u16::from_be_bytes(fixed(&CqlType::SmallInt, element.path)?);
+            let Some(value) = values.get_mut(usize::from(index)) else {
+                let fields = self.columns.len();
+                return Err(ValueError::unknown_field(&self.cql_type, index, fields).into());
+            };
+            *value = element.value;
+        }
+        for (column, value) in self.columns.iter_mut().zip(values) {
+            column.append(value)?;
+        }
+        self.nulls.append(true);
+        Ok(())
+    }
+
+    fn rows(&self) -> usize {
+        self.nulls.len()
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let schema = self.schema.clone();
+        let arrays: Result<Vec<_>, _> = self.columns.iter_mut().map(|c| c.finish()).collect();
+        let length = self.nulls.len();
+        let nulls = self.nulls.finish();
+        let array = StructArray::try_new_with_length(schema, arrays?, nulls, length)?;
+        Ok(Arc::new(array))
+    }
+}

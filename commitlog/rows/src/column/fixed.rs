@@ -1,0 +1,49 @@
+use std::sync::Arc;
+
+use arrow_array::builder::{ArrayBuilder, PrimitiveBuilder};
+use arrow_array::{ArrayRef, ArrowPrimitiveType};
+use arrow_schema::ArrowError;
+use commitlog_core::cql_type::CqlType;
+
+use super::{Column, Element, not_multi_cell};
+use crate::{Misfit, Rendering, arrow_type};
+
+type Read<T> = fn(&[u8]) -> Result<<T as ArrowPrimitiveType>::Native, Misfit>;
+
+/// Numbers of constant size, and what is stored as one.
+struct Fixed<T: ArrowPrimitiveType> {
+    cql_type: CqlType,
+    read: Read<T>,
+    builder: PrimitiveBuilder<T>,
+}
+
+pub fn boxed<T: ArrowPrimitiveType>(cql_type: &CqlType, read: Read<T>) -> Box<dyn Column> {
+    Box::new(Fixed {
+        cql_type: cql_type.clone(),
+        read,
+        builder: PrimitiveBuilder::<T>::new()
+            .with_data_type(arrow_type(cql_type, Rendering::Typed)),
+    })
+}
+
+impl<T: ArrowPrimitiveType> Column for Fixed<T> {
+    fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit> {
+        match bytes {
+            None | Some([]) => self.builder.append_null(),
+            Some(bytes) => self.builder.append_value((self.read)(bytes)?),
+        }
+        Ok(())
+    }
+
+    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
+        Err(not_multi_cell(&self.cql_type))
+    }
+
+    fn rows(&self) -> usize {
+        self.builder.len()
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(self.builder.finish()))
+    }
+}

@@ -1,0 +1,116 @@
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, ListArray};
+use arrow_buffer::{NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_schema::ArrowError;
+use commitlog_core::cql_type::CqlType;
+use commitlog_events::value::{Reader, ValueError};
+
+use super::{Column, Element, not_multi_cell, offset};
+use crate::arrow_type::element_field;
+use crate::{Misfit, Rendering, arrow_type, order};
+
+/// `list`, `set` and `vector`.
+pub struct List {
+    cql_type: CqlType,
+    element_type: CqlType,
+    rendering: Rendering,
+    elements: Box<dyn Column>,
+    offsets: Vec<i32>,
+    nulls: NullBufferBuilder,
+}
+
+impl List {
+    /// The elements of a type that has none are blobs.
+    pub fn new(cql_type: &CqlType, rendering: Rendering) -> Self {
+        let element_type = match cql_type {
+            CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
+                (**element).clone()
+            }
+            _ => CqlType::Blob,
+        };
+        Self {
+            cql_type: cql_type.clone(),
+            elements: super::column(&element_type, rendering),
+            element_type,
+            rendering,
+            offsets: vec![0],
+            nulls: NullBufferBuilder::new(0),
+        }
+    }
+
+    fn end_row(&mut self, is_there: bool) -> Result<(), Misfit> {
+        self.offsets.push(offset(self.elements.rows())?);
+        self.nulls.append(is_there);
+        Ok(())
+    }
+
+    fn append_vector(&mut self, dimension: u32, bytes: &[u8]) -> Result<(), Misfit> {
+        let length = self.cql_type.fixed_length();
+        if let Some(length) = length.filter(|length| *length != bytes.len()) {
+            return Err(ValueError::length(&self.cql_type, &length, bytes.len()).into());
+        }
+        let element_length = self.element_type.fixed_length();
+        let mut reader = Reader::new(&self.cql_type, bytes);
+        for _ in 0..dimension {
+            let bytes = match element_length {
+                Some(length) => reader.read_bytes(length)?,
+                None => reader.read_vbytes()?,
+            };
+            self.elements.append(Some(bytes))?;
+        }
+        Ok(reader.finish()?)
+    }
+}
+
+impl Column for List {
+    fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit> {
+        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
+            return self.end_row(false);
+        };
+        if let CqlType::Vector(_, dimension) = self.cql_type {
+            self.append_vector(dimension, bytes)?;
+        } else {
+            let mut reader = Reader::new(&self.cql_type, bytes);
+            for _ in 0..reader.read_count()? {
+                self.elements.append(reader.read_element()?)?;
+            }
+            reader.finish()?;
+        }
+        self.end_row(true)
+    }
+
+    fn append_elements(&mut self, elements: &mut [Element<'_>]) -> Result<(), Misfit> {
+        match self.cql_type {
+            CqlType::List(_) => {
+                order::sort(elements, &CqlType::TimeUuid)?;
+                for element in elements.iter() {
+                    self.elements.append(element.value)?;
+                }
+            }
+            CqlType::Set(_) => {
+                order::sort(elements, &self.element_type)?;
+                for element in elements.iter() {
+                    self.elements.append(Some(element.path))?;
+                }
+            }
+            _ => return Err(not_multi_cell(&self.cql_type)),
+        }
+        self.end_row(!elements.is_empty())
+    }
+
+    fn rows(&self) -> usize {
+        self.nulls.len()
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let offsets = std::mem::replace(&mut self.offsets, vec![0]);
+        let array = ListArray::try_new(
+            element_field(arrow_type(&self.element_type, self.rendering)),
+            OffsetBuffer::new(ScalarBuffer::from(offsets)),
+            self.elements.finish()?,
+            self.nulls.finish(),
+        )?;
+        Ok(Arc::new(array))
+    }
+}

@@ -1,0 +1,77 @@
+use std::io::Write as _;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::builder::{ArrayBuilder, StringBuilder};
+use arrow_schema::ArrowError;
+use commitlog_core::cql_type::CqlType;
+use commitlog_events::value::{ValueError, text};
+
+use super::{Column, Element, check_room, not_multi_cell};
+use crate::Misfit;
+
+/// Values that are shown as text.
+pub struct Printed {
+    cql_type: CqlType,
+    builder: StringBuilder,
+    text: Vec<u8>,
+}
+
+impl Printed {
+    pub fn new(cql_type: &CqlType) -> Self {
+        Self {
+            cql_type: cql_type.clone(),
+            builder: StringBuilder::new(),
+            text: Vec::new(),
+        }
+    }
+
+    fn print(&mut self, bytes: &[u8]) -> Result<(), ValueError> {
+        self.text.clear();
+        match self.cql_type {
+            CqlType::Inet => write_inet(&mut self.text, bytes),
+            _ => text::write_text(&mut self.text, &self.cql_type, bytes),
+        }
+    }
+}
+
+impl Column for Printed {
+    fn append(&mut self, bytes: Option<&[u8]>) -> Result<(), Misfit> {
+        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
+            self.builder.append_null();
+            return Ok(());
+        };
+        self.print(bytes)?;
+        check_room(self.builder.values_slice().len(), self.text.len())?;
+        // All of these texts are ASCII.
+        self.builder
+            .append_value(std::str::from_utf8(&self.text).unwrap_or_default());
+        Ok(())
+    }
+
+    fn append_elements(&mut self, _: &mut [Element<'_>]) -> Result<(), Misfit> {
+        Err(not_multi_cell(&self.cql_type))
+    }
+
+    fn rows(&self) -> usize {
+        self.builder.len()
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        Ok(Arc::new(self.builder.finish()))
+    }
+}
+
+/// The short form (RFC 5952), in which an IPv4 address that is mapped into IPv6 stays one.
+fn write_inet(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
+    // Writing into a Vec cannot fail.
+    if let Ok(octets) = <[u8; 4]>::try_from(bytes) {
+        let _ = write!(out, "{}", Ipv4Addr::from(octets));
+    } else if let Ok(octets) = <[u8; 16]>::try_from(bytes) {
+        let _ = write!(out, "{}", Ipv6Addr::from(octets));
+    } else {
+        return Err(ValueError::length(&CqlType::Inet, "4 or 16", bytes.len()));
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+use commitlog_events::value::ValueError;
+
+/// A batch that cannot be decoded. `column` is that of the table, `row` counts from 0 in the batch.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum DecodeError {
+    #[error("{table}, column {column}, row {row} of the batch: {cause}")]
+    Value {
+        table: String,
+        column: String,
+        row: usize,
+        cause: Misfit,
+    },
+    /// The batch has not the columns, or not the types of columns, that the table asks for.
+    #[error("{table}, column {column}: {what}")]
+    Batch {
+        table: String,
+        column: String,
+        what: String,
+    },
+    /// A choice of how a column is shown that it does not allow.
+    #[error("{table}, column {column}: {what}")]
+    Choice {
+        table: String,
+        column: String,
+        what: String,
+    },
+}
+
+/// Why one value cannot be decoded.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Misfit {
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    #[error("{cql_type} value of {length} bytes: no {encoding}")]
+    Text {
+        cql_type: &'static str,
+        encoding: &'static str,
+        length: usize,
+    },
+    #[error("{value} does not fit decimal({precision},{scale}) exactly")]
+    Decimal {
+        value: String,
+        precision: u8,
+        scale: i8,
+    },
+    #[error("timestamp value: {millis} milliseconds are more than 64 bits of microseconds")]
+    Timestamp { millis: i64 },
+    #[error("{cql_type} value: a null key")]
+    NullKey { cql_type: String },
+    #[error("an element without a path")]
+    NoPath,
+    #[error("{values} clustering values for {columns} columns")]
+    Clustering { values: usize, columns: usize },
+    #[error("the values of a batch take more than 2 GiB: give it fewer rows")]
+    Room,
+}

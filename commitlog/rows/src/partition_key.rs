@@ -1,0 +1,56 @@
+//! A partition key taken apart (`CompositeType`, format notes §6.3).
+
+use commitlog_core::cql_type::CqlType;
+use commitlog_events::value::{Reader, ValueError};
+
+/// Appends the values of the columns of a key: the key itself if it has one column, else a 16-bit length,
+/// as many bytes and a zero for each.
+pub fn split<'a>(
+    columns: usize,
+    key: &'a [u8],
+    values: &mut Vec<Option<&'a [u8]>>,
+) -> Result<(), ValueError> {
+    if columns == 1 {
+        values.push(Some(key));
+        return Ok(());
+    }
+    // Errors name a blob: the composite has no type of its own.
+    let mut reader = Reader::new(&CqlType::Blob, key);
+    for _ in 0..columns {
+        let length = reader.read_bytes(2)?;
+        let length = length
+            .iter()
+            .fold(0, |length, byte| length << 8 | usize::from(*byte));
+        values.push(Some(reader.read_bytes(length)?));
+        reader.read_bytes(1)?;
+    }
+    reader.finish()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_a_composite() {
+        let mut values = Vec::new();
+        split(2, &[0, 1, 7, 0, 0, 2, 8, 9, 0], &mut values).unwrap();
+        assert_eq!(values, [Some(&[7][..]), Some(&[8, 9])]);
+        values.clear();
+        split(1, &[0, 1, 7], &mut values).unwrap();
+        assert_eq!(values, [Some(&[0, 1, 7][..])]);
+    }
+
+    #[test]
+    fn refuses_what_is_none() {
+        for key in [
+            &[][..],
+            &[0, 1, 7, 0],
+            &[0, 0, 0, 0, 0, 0, 0],
+            &[0, 9, 7, 0],
+        ] {
+            assert!(split(2, key, &mut Vec::new()).is_err());
+        }
+    }
+}

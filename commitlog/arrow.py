@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from commitlog import RowDecoder, Schema
+from commitlog._commitlog import RowDecoder, Schema
 
 __all__ = ["Decoder"]
 

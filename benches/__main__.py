@@ -1,9 +1,9 @@
-"""`python -m benches [parser|agent|latency|memory] [--quick]`; without a name, all of them."""
+"""`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode; or all."""
 
 import argparse
 from importlib import import_module
 
-NAMES = ("parser", "agent", "latency", "memory")
+NAMES = ("parser", "agent", "latency", "memory", "decode")
 
 
 def main() -> None:

@@ -19,8 +19,9 @@ SCHEMA = Schema.from_cql(
     """
     CREATE TYPE ks.address (street text, numbers frozen<list<smallint>>);
     CREATE TABLE ks.t (
-        k int PRIMARY KEY, price decimal, big varint, day date, at timestamp, clock time, d duration,
-        ip inet, u uuid, flag boolean, f float, tags set<int>, m map<text, frozen<address>>,
+        k int PRIMARY KEY, price decimal, big varint, day date, at timestamp, clock time,
+        d duration, ip inet, u uuid, flag boolean, f float, tags set<int>,
+        m map<text, frozen<address>>,
         deep frozen<map<frozen<tuple<int, text>>, frozen<list<bigint>>>>,
         pairs frozen<map<frozen<map<int, int>>, int>>, v vector<float, 2>, home address
     ) WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c01;

@@ -5,9 +5,17 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.options.source import SourceOptions
 
 
-def read_stream(session: SparkSession, options: SourceOptions) -> DataFrame:
-    """The topics as a stream of records: key, value, topic, partition, offset, headers, …"""
-    return session.readStream.format("kafka").options(**options.reader_options()).load()
+def read_stream(
+    session: SparkSession, options: SourceOptions, *, is_limited: bool = True
+) -> DataFrame:
+    """The topics as a stream of records: key, value, topic, partition, offset, headers, …
+
+    Unless `is_limited`, `max.offsets.per.trigger` does not count.
+    """
+    settings = options.reader_options()
+    if not is_limited:
+        settings.pop("maxOffsetsPerTrigger", None)
+    return session.readStream.format("kafka").options(**settings).load()
 
 
 def read(session: SparkSession, options: SourceOptions) -> DataFrame:

@@ -1,0 +1,119 @@
+"""All options of the job: topics, identity, where events go."""
+
+from typing import Annotated, Literal
+
+from pydantic import model_validator
+
+from sidecar.properties import (
+    CommaList,
+    LowerCase,
+    Milliseconds,
+    PassThrough,
+    Properties,
+    pass_through,
+    prop,
+)
+from spark_jobs.dedupe.options import DedupeOptions
+from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
+
+SINKS = ("delta", "kafka")
+
+
+class SinkOptions(Properties):
+    """Where the events go, and what becomes of records that are none."""
+
+    sinks: CommaList = prop(
+        "sink",
+        default=("delta",),
+        doc="`delta`, `kafka`, or both. Delta has each event exactly once; Kafka at least once: "
+        "after a failure the last micro-batch is sent again.",
+    )
+    delta_path: str | None = prop(
+        "sink.delta.path", default=None, doc="Folder or URI of the Delta table of events."
+    )
+    topic: str | None = prop("sink.topic", default=None, doc="Topic that all events go to.")
+    topic_prefix: str | None = prop(
+        "sink.topic.prefix",
+        default=None,
+        doc="In place of `sink.topic`: an event goes to the topic that it came from, with this in "
+        "front of its name.",
+    )
+    partition_by: Annotated[Literal["source", "key"], LowerCase] = prop(
+        "sink.partition.by",
+        default="source",
+        doc="Partition of an event: `source`, the one that it came from, so that a partition key "
+        "stays in one; `key`, Kafka's choice by the message key.",
+    )
+    sink_kafka: PassThrough = pass_through(
+        "sink.kafka.",
+        doc="Settings of the Kafka producer. Without `sink.kafka.bootstrap.servers` it is the "
+        "cluster of `kafka.*`, with all its settings.",
+    )
+    strangers: Annotated[Literal["fail", "aside"], LowerCase] = prop(
+        "records.without.id",
+        default="fail",
+        doc="Records without the headers of an event: `fail` stops the job with their place, "
+        "before anything of their micro-batch is written; `aside` writes them to `aside.path`.",
+    )
+    aside_path: str | None = prop(
+        "aside.path", default=None, doc="Delta table of such records, as they were read."
+    )
+
+    @model_validator(mode="after")
+    def _sinks_are_complete(self) -> "SinkOptions":
+        if not self.sinks or set(self.sinks) - set(SINKS):
+            raise ValueError("`sink` must be `delta`, `kafka` or `delta,kafka`")
+        if ("delta" in self.sinks) != (self.delta_path is not None):
+            raise ValueError("`sink.delta.path` must be set for the sink `delta`, and only then")
+        is_addressed = (self.topic is None) != (self.topic_prefix is None)
+        if "kafka" in self.sinks and not is_addressed:
+            raise ValueError(
+                "`sink.topic` or `sink.topic.prefix` must be set for the sink `kafka`, and not both"
+            )
+        if (self.strangers == "aside") != (self.aside_path is not None):
+            raise ValueError(
+                "`aside.path` must be set for `records.without.id=aside`, and only then"
+            )
+        return self
+
+
+class ReplicaOptions(Properties):
+    """When a replica counts as silent."""
+
+    silent_after_ms: Milliseconds = prop(
+        "silent.after.ms",
+        default=3_600_000,
+        doc="A node that brought no record for so long is reported as silent.",
+    )
+
+
+# The fields of a pydantic model stand in the order of its bases from the last to the first.
+class DedupeJobOptions(
+    SessionOptions, ReplicaOptions, StreamOptions, SinkOptions, DedupeOptions, SourceOptions
+):
+    """What `python -m spark_jobs.dedupe` takes."""
+
+    @model_validator(mode="after")
+    def _no_loop(self) -> "DedupeJobOptions":
+        if self.topic is not None and self.topic in self.topics and not self.sink_kafka:
+            raise ValueError(f"`sink.topic` is `{self.topic}`, which is read: use another one")
+        return self
+
+    def producer_settings(self) -> dict[str, str]:
+        """Options of Spark's Kafka sink."""
+        given = dict(self.sink_kafka)
+        settings = given if "bootstrap.servers" in given else {**self.kafka, **given}
+        return {f"kafka.{name}": value for name, value in settings.items()}
+
+    def fixed(self) -> dict[str, str]:
+        """What cannot change under a checkpoint."""
+        options = {
+            "identity": self.identity,
+            "sink": ",".join(sorted(self.sinks)),
+            "sink.delta.path": self.delta_path,
+            "sink.topic": self.topic,
+            "sink.topic.prefix": self.topic_prefix,
+            "records.without.id": self.strangers,
+            "state.partitions": self.state_partitions,
+        }
+        return {name: str(value) for name, value in options.items() if value is not None}

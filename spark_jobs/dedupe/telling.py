@@ -1,0 +1,99 @@
+"""What a run tells while it goes on: log lines, a JSON file, a file for Prometheus."""
+
+import json
+import logging
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, write_to_textfile
+
+from sidecar.logs import Repeated, fields
+from spark_jobs.dedupe.figures import Batch, Figures
+from spark_jobs.options import StreamOptions
+
+logger = logging.getLogger(__name__)
+
+PREFIX = "cdc_dedupe_"
+
+
+class Telling:
+    """Called after each micro-batch, and at times without one."""
+
+    def __init__(self, options: StreamOptions, *, silent_after_ms: int) -> None:
+        self._json_file = options.metrics_json_file
+        self._prometheus_file = options.metrics_prometheus_file
+        self._silent_after_ms = silent_after_ms
+        self._silence = Repeated(logger)
+
+    def batch(self, batch: Batch, figures: Figures) -> None:
+        """One line for a micro-batch that read something."""
+        if not batch.records:
+            return
+        logger.info(
+            "micro-batch done",
+            extra=fields(
+                batch=batch.batch_id,
+                records=batch.records,
+                events=batch.events,
+                copies_per_event=_rounded(figures.copies_per_event),
+                state_rows=batch.state_rows,
+                duration_ms=batch.duration_ms,
+            ),
+        )
+
+    def state(self, figures: Figures, now_ms: int) -> None:
+        """Silent replicas to the log, all figures to the files."""
+        for node, silent_ms in figures.silent_ms(now_ms).items():
+            key = f"silent {node}"
+            if silent_ms >= self._silent_after_ms:
+                self._silence.say(key, "replica is silent", node=node, silent_ms=silent_ms)
+            else:
+                self._silence.over(key, "replica is heard again", node=node)
+        if self._json_file is not None:
+            _write_json(self._json_file, figures, now_ms)
+        if self._prometheus_file is not None:
+            write_to_textfile(str(self._prometheus_file), registry_of(figures, now_ms))
+
+
+def registry_of(figures: Figures, now_ms: int) -> CollectorRegistry:
+    """The figures under their names in Prometheus."""
+    registry = CollectorRegistry()
+    counters = {
+        "records": (figures.records, "Records read, copies included."),
+        "events": (figures.events, "Events kept, one copy of each."),
+        "copies_dropped": (figures.copies_dropped, "Further copies."),
+        "records_without_id": (figures.strangers, "Records that are no events."),
+        "batches": (figures.batches, "Micro-batches that read something."),
+    }
+    for name, (value, text) in counters.items():
+        Counter(PREFIX + name, text, registry=registry).inc(value)
+    gauges = {
+        "copies_per_event": (figures.copies_per_event, "Since the start of the run."),
+        "state_rows": (figures.state_rows, "Keys in the state."),
+        "state_bytes": (figures.state_bytes, "Memory of the state."),
+        "newest_write_timestamp_seconds": (
+            None if figures.newest_write_us is None else figures.newest_write_us / 1e6,
+            "Largest write time of an event.",
+        ),
+    }
+    for name, (measured, text) in gauges.items():
+        if measured is not None:
+            Gauge(PREFIX + name, text, registry=registry).set(measured)
+    silent = Gauge(
+        f"{PREFIX}replica_silent_seconds",
+        "Since a node brought its last record.",
+        ["node"],
+        registry=registry,
+    )
+    for node, silent_ms in figures.silent_ms(now_ms).items():
+        silent.labels(node).set(silent_ms / 1000)
+    return registry
+
+
+def _write_json(path: Path, figures: Figures, now_ms: int) -> None:
+    unfinished = path.with_name(f".{path.name}.tmp")
+    unfinished.write_text(json.dumps(figures.as_json(now_ms)) + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

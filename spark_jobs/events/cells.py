@@ -4,6 +4,8 @@ Nothing here runs in Python. Deletions, liveness and cells are read in one form,
 `explode` gives all of them.
 """
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -20,29 +22,35 @@ CELLS = (
 NO_CELLS = "has no `cells`: reconcile needs events of agents with `event.cells=true`"
 NO_EVENT = "is no event of this form"
 """Say why a value is refused."""
+ANY_OTHER = ""
+"""In place of the id of a table."""
 
 
-def read_cells(events: DataFrame) -> DataFrame:
+def read_cells(events: DataFrame, refused: Mapping[str, str] | None = None) -> DataFrame:
     """One row for each event that has a value, with the members of `cells` as columns.
 
     `events` has a column `value`, text or binary. The columns are `kind`, `table` (its id), `pk`,
     `token`, `ck`, `ckv`, `lo`, `hi` (binary) and `live`, `del`, `cdel`, `cell` as in the JSON,
     bytes in base64. Tombstones of Kafka, which have no value, are left out. A value that is no
     JSON, is of another form or has no `cells` is an error of the query: nothing that was written
-    is passed over.
+    is passed over. So is an event of a table in `refused`, which says why by the table's id; the
+    reason under `ANY_OTHER` is for tables that are not in it, and an empty one lets them pass.
     """
     text = F.col("value").cast("string")
     schema = f"cells {CELLS}, {_REST} STRING"
     parsed = F.from_json(text, schema, {"columnNameOfCorruptRecord": _REST})
-    value, rest = F.col("event.cells"), F.col(f"event.{_REST}")
-    place = _place(events, text)
-    cells = F.when(rest.isNotNull(), _refused(NO_EVENT)).otherwise(
-        F.coalesce(value, _refused(NO_CELLS))
+    cells = F.col("event.cells")
+    why = (
+        F.when(F.col(f"event.{_REST}").isNotNull(), NO_EVENT)
+        .when(cells.isNull(), NO_CELLS)
+        .otherwise(_why_not(cells["id"], refused or {}))
     )
+    message = F.concat(F.lit(MARK), F.col("place"), F.lit(" "), why, F.lit("."))
+    taken = F.when(why.isNull(), cells).otherwise(F.raise_error(message).cast(CELLS))
     return (
         events.where(F.col("value").isNotNull())
-        .select(place.alias("place"), parsed.alias("event"))
-        .select(cells.alias("cells"))
+        .select(_place(events, text).alias("place"), parsed.alias("event"))
+        .select(taken.alias("cells"))
         .select(
             F.col("cells.kind").alias("kind"),
             F.col("cells.id").alias("table"),
@@ -71,6 +79,10 @@ def _bytes(name: str) -> Column:
     return F.unbase64(F.col("cells")[name]).alias(name)
 
 
-def _refused(why: str) -> Column:
-    message = F.concat(F.lit(MARK), F.col("place"), F.lit(f" {why}."))
-    return F.raise_error(message).cast(CELLS)
+def _why_not(table: Column, refused: Mapping[str, str]) -> Column:
+    """Why events of a table are refused; null where they are not."""
+    reasons = F.lit(refused.get(ANY_OTHER) or None).cast("string")
+    for table_id, reason in refused.items():
+        if table_id != ANY_OTHER:
+            reasons = F.when(table == table_id, F.lit(reason or None)).otherwise(reasons)
+    return reasons

@@ -31,10 +31,10 @@ from spark_jobs.expressions import (
     win_of_liveness,
 )
 
-PLACE = ("table", "bucket", "token", "pk", "scope", "ck", "hi", "column", "path")
+PLACE = ("table", "bucket", "token", "pk", "ck", "scope", "hi", "column", "path")
 COLUMNS = (*PLACE, "win", "ckv")
 SCHEMA = (
-    "table STRING, bucket INT, token BIGINT, pk BINARY, scope STRING, ck BINARY, hi BINARY,"
+    "table STRING, bucket INT, token BIGINT, pk BINARY, ck BINARY, scope STRING, hi BINARY,"
     f" column STRING, path BINARY, win {WIN}, ckv ARRAY<BINARY>"
 )
 TABLE_BUCKET = -1

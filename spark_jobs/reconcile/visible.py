@@ -9,15 +9,15 @@ One exchange by partition, one sort by clustering, and no join of cells with del
   partition.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.expressions import WIN, count_of, is_live
+from spark_jobs.expressions import count_of, is_live
+from spark_jobs.reconcile.covering import PARTITION, steps, written_ts
 from spark_jobs.reconcile.versions import TABLE_BUCKET
 
-PARTITION = ("table", "bucket", "token", "pk")
 CELL = "STRUCT<column: STRING, path: BINARY, ts: BIGINT, ldt: BIGINT, ttl: INT, value: BINARY>"
 ROW = (
     "table STRING, bucket INT, token BIGINT, pk BINARY, ck BINARY, ckv ARRAY<BINARY>,"
@@ -26,41 +26,47 @@ ROW = (
 
 
 def visible(
-    versions: DataFrame, now_s: int | Column, dropped: Mapping[str, int] | None = None
+    versions: DataFrame,
+    now_s: int | Column,
+    dropped: Mapping[str, int] | None = None,
+    columns: Collection[str] | None = None,
 ) -> DataFrame:
     """The rows that are there at a second, with their live cells.
 
     `versions` has one version of each place (`standing`). `dropped` are the times of drop of
-    columns, in microseconds; cells of them up to then are as if they had never been. The columns
-    are those of `ROW`; `ck` is null in the one row of a partition that has static values alone.
-    `cells` and `statics` are in no order; of a counter `value` is the sum, in eight bytes.
+    columns, in microseconds: cells of them up to then are as if they had never been, and so are
+    those of columns that are not in `columns`, if it is given. The answer has the columns of `ROW`;
+    `ck` is null in the one row of a partition that has static values alone. `cells` and `statics`
+    are in no order; of a counter `value` is the sum, in eight bytes.
     """
     second = F.lit(now_s) if isinstance(now_s, int) else now_s
     in_partitions = versions.where(F.col("bucket") != TABLE_BUCKET)
-    told = _in_force(in_partitions, second, dropped or {}).unionByName(
-        _steps(in_partitions), allowMissingColumns=True
+    told = _in_force(in_partitions, second, dropped or {}, columns).unionByName(
+        steps(in_partitions), allowMissingColumns=True
     )
     units = _units(told.repartition(*PARTITION))
     return _shown(_with_truncation(_covered(units), versions))
 
 
-def _in_force(versions: DataFrame, now_s: Column, dropped: Mapping[str, int]) -> DataFrame:
+def _in_force(
+    versions: DataFrame,
+    now_s: Column,
+    dropped: Mapping[str, int],
+    columns: Collection[str] | None,
+) -> DataFrame:
     """Without what cannot be seen whatever else there is, and without ranges."""
     scope, win = F.col("scope"), F.col("win")
     ends = scope.isin("cell", "live")
     kept = (scope != "range") & (~ends | is_live(win, now_s))
+    if columns is not None:
+        kept &= ~scope.isin("cell", "shard") | F.col("column").isin(*columns)
     for column, ts_us in dropped.items():
         kept &= ~(
             F.col("column").eqNullSafe(column)
             & scope.isin("cell", "shard")
-            & (_ts(scope, win) <= ts_us)
+            & (written_ts(scope, win) <= ts_us)
         )
     return versions.where(kept)
-
-
-def _ts(scope: Column, win: Column) -> Column:
-    """Write time; a shard's `ts` is its clock."""
-    return F.when(scope == "shard", win["ldt"]).otherwise(win["ts"])
 
 
 def _units(versions: DataFrame) -> DataFrame:
@@ -73,7 +79,7 @@ def _units(versions: DataFrame) -> DataFrame:
     cell = F.struct(
         "column",
         "path",
-        _ts(scope, win).alias("ts"),
+        written_ts(scope, win).alias("ts"),
         F.when(scope == "cell", win["ldt"]).alias("ldt"),
         (-win["neg_ttl"]).alias("ttl"),
         win["value"].alias("value"),
@@ -90,33 +96,6 @@ def _units(versions: DataFrame) -> DataFrame:
         F.max(scope == "shard").alias("has_shards"),
         F.min("ckv").alias("ckv"),
     )
-
-
-def _steps(versions: DataFrame) -> DataFrame:
-    """From each end of a range on: up to which write time everything is deleted, if it is."""
-    of_partition = versions.where(F.col("scope") == "range").groupBy(*PARTITION)
-    ranges = F.collect_list(F.struct(F.col("ck").alias("lo"), "hi", F.col("win.ts").alias("ts")))
-
-    def step(end: Column) -> Column:
-        covering = F.filter("ranges", lambda each: (each["lo"] <= end) & (end < each["hi"]))
-        ts = F.array_max(F.transform(covering, lambda each: each["ts"]))
-        return F.struct(end.alias("ck"), ts.alias("ts"))
-
-    ends = F.array_distinct(F.concat("ranges.lo", "ranges.hi"))
-    return (
-        of_partition.agg(ranges.alias("ranges"))
-        .select(*PARTITION, F.explode(F.transform(ends, step)).alias("step"))
-        .select(
-            *PARTITION,
-            F.lit("step").alias("scope"),
-            "step.ck",
-            _win(F.col("step.ts")).alias("win"),
-        )
-    )
-
-
-def _win(ts: Column) -> Column:
-    return F.struct(ts, *(F.lit(None) for _ in range(4))).cast(WIN)
 
 
 def _covered(units: DataFrame) -> DataFrame:

@@ -75,8 +75,7 @@ def test_order_and_copies_do_not_matter(spark: SparkSession, tmp_path: Path) -> 
     random.Random(10).shuffle(thrice)
     once = standing_of(frame(spark, tmp_path / "once", values))
     again = standing_of(frame(spark, tmp_path / "again", thrice))
-    assert once.exceptAll(again).isEmpty()
-    assert again.exceptAll(once).isEmpty()
+    assert sorted(map(repr, once.collect())) == sorted(map(repr, again.collect()))
 
 
 def test_drops_agree(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,55 @@
+"""Versions without what has no more to say (`spark_jobs.win.is_purgeable`)."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.expressions import is_past
+from spark_jobs.reconcile.covering import PARTITION, steps, written_ts
+from spark_jobs.reconcile.versions import COLUMNS, TABLE_BUCKET
+
+
+def without_past(versions: DataFrame, before_s: int) -> DataFrame:
+    """One version of each place, without deletions, tombstones and expired cells of before this
+    second and without everything that any deletion covers.
+
+    What a deletion covers goes no later than the deletion itself, or it would be seen again.
+    """
+    covered_to = F.greatest("table_ts", "partition_ts", "range_ts", "row_ts", "complex_ts")
+    is_covered = F.col("scope").isin("cell", "live", "shard") & (
+        written_ts(F.col("scope"), F.col("win")) <= covered_to
+    )
+    is_gone = F.coalesce(is_covered, F.lit(False)) | F.coalesce(
+        is_past(F.col("win"), F.lit(before_s)), F.lit(False)
+    )
+    return _with_deletions(versions).where(~is_gone).select(*COLUMNS)
+
+
+def _with_deletions(versions: DataFrame) -> DataFrame:
+    """Each version beside the latest deletion of each kind that covers its place."""
+    told = versions.unionByName(steps(versions), allowMissingColumns=True).repartition(*PARTITION)
+    partition = Window.partitionBy(*PARTITION)
+    row = Window.partitionBy(*PARTITION, "ck")
+    column = Window.partitionBy(*PARTITION, "ck", "column")
+    is_step = F.col("scope") == "step"
+    up_to = partition.orderBy(F.col("ck").asc_nulls_first(), (~is_step).cast("int")).rowsBetween(
+        Window.unboundedPreceding, Window.currentRow
+    )
+    step = F.last(F.when(is_step, F.struct("win.ts")), ignorenulls=True).over(up_to)["ts"]
+    is_in_row = F.col("ck").isNotNull()
+    markers = (
+        versions.where(F.col("bucket") == TABLE_BUCKET)
+        .groupBy("table")
+        .agg(F.max("win.ts").alias("table_ts"))
+    )
+    return (
+        told.withColumn("partition_ts", _latest("partition").over(partition))
+        .withColumn("row_ts", F.when(is_in_row, _latest("row").over(row)))
+        .withColumn("complex_ts", _latest("complex").over(column))
+        .withColumn("range_ts", F.when(is_in_row, step))
+        .where(~is_step)
+        .join(F.broadcast(markers), "table", "left")
+    )
+
+
+def _latest(scope: str) -> Column:
+    return F.max(F.when(F.col("scope") == scope, F.col("win.ts")))

@@ -1,0 +1,100 @@
+"""The tables that events come from, as their schema describes them."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import commitlog
+from commitlog import SchemaError
+from sidecar.errors import ConfigError
+
+_CELL_BY_CELL = tuple(
+    f"org.apache.cassandra.db.marshal.{name}("
+    for name in ("ListType", "SetType", "MapType", "UserType")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """One table. `columns` are the regular and static ones that it has now: whether each is stored
+    cell by cell. `dropped` are the times of the last drop of columns, in microseconds."""
+
+    id: str
+    keyspace: str
+    name: str
+    has_counters: bool
+    columns: Mapping[str, bool]
+    dropped: Mapping[str, int]
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.keyspace}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSchema:
+    """All tables of a description."""
+
+    path: Path
+    schema: commitlog.Schema
+    tables: tuple[SourceTable, ...]
+    """By id; of tables with one name the newest is last."""
+
+    def table(self, full_name: str) -> SourceTable:
+        """The table of this name, `keyspace.table`; the newest if it was made anew. Raises
+        ConfigError where there is none."""
+        found = [table for table in self.tables if table.full_name == full_name]
+        if not found:
+            known = ", ".join(sorted({table.full_name for table in self.tables})) or "none"
+            raise ConfigError(f"{self.path} describes no table {full_name}; it has {known}.")
+        return found[-1]
+
+
+def read_schema(path: Path) -> SourceSchema:
+    """A description in one of the forms that an agent reads or keeps, told apart by its content:
+    what `DESCRIBE … WITH INTERNALS` prints, the rows of `system_schema` as JSON, or the agent's
+    `schema_history.json.gz`. Raises ConfigError."""
+    try:
+        content = path.read_bytes()
+        if content.startswith(b"\x1f\x8b"):
+            content = gzip.decompress(content)
+        schema = _parsed(content)
+    except (OSError, EOFError, SchemaError, ValueError) as error:
+        raise ConfigError(f"The schema cannot be read from {path}: {error}") from error
+    stored = json.loads(schema.to_stored())["tables"]
+    in_time = sorted((each for each in stored if not each["is_view"]), key=_seen_us)
+    return SourceSchema(path, schema, tuple(map(_table, in_time)))
+
+
+def _parsed(content: bytes) -> commitlog.Schema:
+    if not content.lstrip().startswith(b"{"):
+        return commitlog.Schema.from_cql(content.decode("utf-8"))
+    described = json.loads(content)
+    if "columns" in described:
+        return commitlog.Schema.from_system_rows(content)
+    return commitlog.Schema.from_stored(json.dumps(described.get("schema", described)).encode())
+
+
+def _seen_us(stored: Mapping[str, Any]) -> tuple[int, str]:
+    return stored["as_of_us"], stored["id"]
+
+
+def _table(stored: Mapping[str, Any]) -> SourceTable:
+    columns = [*stored["static"], *stored["regular"]]
+    return SourceTable(
+        id=stored["id"],
+        keyspace=stored["keyspace"],
+        name=stored["name"],
+        has_counters=stored["counter"],
+        columns={
+            column["name"]: column["class"].startswith(_CELL_BY_CELL)
+            for column in columns
+            if column["dropped_at_us"] is None
+        },
+        dropped={
+            column["name"]: max(column["drops_us"]) for column in columns if column["drops_us"]
+        },
+    )

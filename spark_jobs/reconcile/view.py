@@ -1,0 +1,31 @@
+"""`python -m spark_jobs.reconcile.view`: the source table as a Delta table, as SELECT shows it."""
+
+from spark_jobs.options import configured
+from spark_jobs.reconcile.job import open_layout
+from spark_jobs.reconcile.options import ViewOptions
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.typed import table_at
+from spark_jobs.session import create_session
+
+
+def _run(options: ViewOptions) -> None:
+    schema = read_schema(options.schema_file)
+    table = schema.table(options.table)
+    session = create_session(
+        "cdc-view", settings=options.spark_settings(), jars=options.jars_directory
+    )
+    now_s = options.second()
+    view = table_at(open_layout(session, options), schema, table, now_s)
+    writer = view.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+    writer.save(options.view_output)
+    rows = session.read.format("delta").load(options.view_output).count()
+    print(f"{table.full_name} at {now_s}: {rows} rows in {options.view_output}")
+
+
+_ABOUT = (
+    "Write the source table as SELECT shows it at a second, in its own columns and types, "
+    "into a Delta table. Readers see the old one until the new one is whole."
+)
+
+if __name__ == "__main__":
+    configured("spark_jobs.reconcile.view", ViewOptions, _run, about=_ABOUT)(None)

@@ -1,0 +1,56 @@
+"""The commands without Spark: help, mistakes, and schemas in all their forms."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import commitlog
+from sidecar.errors import ConfigError
+from spark_jobs.reconcile.source_table import read_schema
+
+TABLE = """CREATE TABLE shop.orders (id int PRIMARY KEY, l list<int>, f frozen<list<int>>, n text)
+    WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18 AND cdc = true;
+    ALTER TABLE shop.orders DROP n USING TIMESTAMP 7;"""
+
+
+@pytest.mark.parametrize(
+    ("module", "option"),
+    [
+        ("spark_jobs.reconcile", "counter.tables"),
+        ("spark_jobs.reconcile.view", "view.output"),
+        ("spark_jobs.reconcile.truncate", "at.us"),
+        ("spark_jobs.reconcile.purge", "gc.grace.seconds"),
+    ],
+)
+def test_help_names_the_options(module: str, option: str) -> None:
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-m", module, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert option in done.stdout
+    assert "schema.file" in done.stdout
+
+
+def test_schemas_are_read_in_every_form(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text(TABLE)
+    stored = commitlog.Schema.from_cql(TABLE).to_stored()
+    (tmp_path / "stored").write_bytes(stored)
+    history = json.dumps({"node_id": "n", "schema": json.loads(stored)}).encode()
+    (tmp_path / "history.json.gz").write_bytes(gzip.compress(history))
+    for name in ("text", "stored", "history.json.gz"):
+        table = read_schema(tmp_path / name).table("shop.orders")
+        assert table.columns == {"l": True, "f": False}
+        assert table.dropped == {"n": 7}
+        assert not table.has_counters
+
+
+@pytest.mark.parametrize("content", [b"CREATE TABLE", b"{", b"\x1f\x8b", b"\xff"])
+def test_what_is_no_schema_is_an_error_for_people(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "schema"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=f"The schema cannot be read from {path}: "):
+        read_schema(path)
+    with pytest.raises(ConfigError, match="The schema cannot be read from "):
+        read_schema(tmp_path / "missing")

@@ -1,0 +1,120 @@
+"""Whatever way versions lie in storage, the same ones come out."""
+
+import random
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.errors import JobError
+from spark_jobs.events import read_cells
+from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
+from spark_jobs.reconcile.versions import PLACE, standing, versions_of
+from spark_jobs.reconcile.visible import visible
+from tests.merge.event_strategies import event_values
+from tests.spark.reconcile.forms import EventValue, expected, frame, shown
+from tests.spark.reconcile.test_algebra import examples, merged
+
+BUCKETS = 3
+BATCHES = 3
+MakeLayout = Callable[[SparkSession, Path], Layout]
+
+
+def append_layout(session: SparkSession, path: Path) -> Layout:
+    return AppendLayout(session, str(path), buckets=BUCKETS, max_loose_files=1)
+
+
+def merge_layout(session: SparkSession, path: Path) -> Layout:
+    return MergeLayout(session, str(path), buckets=BUCKETS, max_loose_files=1)
+
+
+LAYOUTS = [append_layout, merge_layout]
+
+
+@pytest.fixture(scope="module")
+def values() -> list[EventValue]:
+    """Random events of two tables, whose partitions are those of many random ones."""
+    return [_moved(value) for value in examples(st.lists(event_values(), max_size=14), 60)]
+
+
+def _moved(value: EventValue) -> EventValue:
+    """The event in the table `t` or `u`, its partition named after the table that it was in."""
+    cells = value["cells"]
+    number = int(cells["id"])
+    key = number.to_bytes(4, "big") + b64decode(cells["pk"])
+    moved = {"id": "tu"[number % 2], "pk": b64encode(key).decode(), "token": number}
+    return {"cells": cells | moved}
+
+
+def versions(spark: SparkSession, folder: Path, values: list[EventValue]) -> DataFrame:
+    return versions_of(read_cells(frame(spark, folder, values)), BUCKETS)
+
+
+def held(versions: DataFrame) -> list[str]:
+    """In an order of their own. But for the raw clusterings, of which any one that compares equal
+    may stand."""
+    return sorted(map(repr, versions.select(*PLACE, "win").collect()))
+
+
+@pytest.mark.parametrize("make", LAYOUTS)
+def test_order_batches_copies_and_compaction_do_not_matter(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], make: MakeLayout
+) -> None:
+    thrice = values * 3
+    random.Random(4).shuffle(thrice)
+    layout = make(spark, tmp_path / "table")
+    compacted = 0
+    for number in range(BATCHES):
+        batch = versions(spark, tmp_path / str(number), thrice[number::BATCHES])
+        layout.append(batch, Batch("a", number))
+        compacted += layout.compact()
+    once = held(standing(versions(spark, tmp_path / "once", values)))
+    assert held(layout.versions()) == once
+    assert compacted
+    assert held(layout.versions(["t"])) == [each for each in once if "table='t'" in each]
+
+
+@pytest.mark.parametrize("make", LAYOUTS)
+def test_a_batch_that_is_in_is_passed_over(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], make: MakeLayout
+) -> None:
+    layout = make(spark, tmp_path / "table")
+    first, other = (versions(spark, tmp_path / str(at), values[at::2]) for at in (0, 1))
+    layout.append(first, Batch("a", 0))
+    before = spark.read.format("delta").load(str(tmp_path / "table")).count()
+    # Other versions under a known number show that nothing is written, not that it is the same.
+    layout.append(other, Batch("a", 0))
+    assert spark.read.format("delta").load(str(tmp_path / "table")).count() == before
+    layout.append(other, Batch("b", 0))
+    assert layout.versions().count() > standing(first).count()
+
+
+@pytest.mark.parametrize("make", LAYOUTS)
+def test_purging_changes_nothing_that_is_seen(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], make: MakeLayout
+) -> None:
+    before_s, now_s = 12, 13
+    layout = make(spark, tmp_path / "table")
+    layout.append(versions(spark, tmp_path / "events", values))
+    layout.purge("t", before_s)
+    kept = layout.versions().cache()
+    assert shown(visible(kept, now_s)) == expected(merged(values), now_s)
+    is_past = (F.col("win.rank") > 0) & (F.col("win.ldt") < before_s)
+    assert kept.where(is_past).select("table").distinct().collect() == [("u",)]
+    of_table = kept.where(F.col("table") == "t")
+    assert not of_table.where(F.col("win.rank") == 2).isEmpty()
+    # Once again: what is covered has gone with what covered it.
+    layout.purge("t", before_s)
+    assert held(layout.versions()) == held(kept)
+
+
+def test_the_count_of_buckets_stays(spark: SparkSession, tmp_path: Path) -> None:
+    append_layout(spark, tmp_path)
+    with pytest.raises(JobError, match="was made with `buckets` 3, not 4"):
+        AppendLayout(spark, str(tmp_path), buckets=4)
+    with pytest.raises(JobError, match="was made with `layout` append, not merge"):
+        MergeLayout(spark, str(tmp_path), buckets=3)

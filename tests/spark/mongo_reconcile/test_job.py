@@ -1,0 +1,100 @@
+"""The job: a stream with a checkpoint, and a real broker."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from sidecar.properties import command_line_settings, load
+from spark_jobs.errors import CheckpointError, InputError
+from spark_jobs.mongo_reconcile import Documents, query
+from spark_jobs.mongo_reconcile.job import run, summary
+from spark_jobs.mongo_reconcile.job_options import MongoJobOptions
+from spark_jobs.progress import follow
+from tests.harness.kafka import KafkaBroker
+from tests.spark.mongo_reconcile.topic import TOPIC, Collection, envelope, record
+from tests.spark.records import Record, RecordStream
+
+
+def job_options(folder: Path, **settings: str) -> MongoJobOptions:
+    """Options by name, with `_` for the dots."""
+    given = {name.replace("_", "."): value for name, value in settings.items()}
+    base = {
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "topics": TOPIC,
+        "checkpoint": str(folder / "checkpoint"),
+        "table.path": str(folder / "table"),
+    }
+    assignments = [f"{name}={value}" for name, value in {**base, **given}.items()]
+    return load(MongoJobOptions, [], overrides=command_line_settings(assignments)).properties
+
+
+def shop() -> Collection:
+    collection = Collection()
+    for number in range(4):
+        collection.tick(is_new_second=True)
+        collection.write(str(number), f'{{"n": {number}}}')
+    collection.tick(is_new_second=True)
+    collection.delete("0", has_tombstone=True)
+    collection.write("1", '{"n": "new"}')
+    return collection
+
+
+def test_a_batch_that_was_not_committed_comes_again(spark: SparkSession, tmp_path: Path) -> None:
+    collection = shop()
+    options = job_options(tmp_path)
+    documents = Documents(spark, options.table_path)
+    stream = RecordStream(spark, tmp_path / "records")
+    stream.add(collection.records[:5])
+    follow(query.start(stream.read(), documents, options), lambda _: None)
+    stream.add(collection.records[5:])
+    follow(query.start(stream.read(), documents, options), lambda _: None)
+    before = documents.rows().orderBy("id").collect()
+    commits = Path(options.checkpoint) / "commits"
+    last = max(int(file.name) for file in commits.iterdir() if file.name.isdigit())
+    for file in (commits / str(last), commits / f".{last}.crc"):
+        file.unlink(missing_ok=True)
+    ran: list[Mapping[str, Any]] = []
+    follow(query.start(stream.read(), documents, options), ran.append)
+    assert sum(progress["numInputRows"] for progress in ran) > 0
+    assert documents.rows().orderBy("id").collect() == before
+    assert summary(documents) == "shop.cust: 3 documents, 1 deletes remembered"
+
+
+def publish(broker: KafkaBroker, records: list[Record]) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
+    for each in records:
+        producer.produce(TOPIC, value=each.value, key=each.key)
+    assert producer.flush(300) == 0
+
+
+@pytest.mark.servers
+def test_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
+    """Two runs, one after the other, then a record that is no change."""
+    collection = shop()
+    with KafkaBroker(tmp_path / "kafka") as broker:
+        broker.create_topic(TOPIC, 2)
+        options = job_options(tmp_path, kafka_bootstrap_servers=broker.bootstrap)
+        publish(broker, collection.records[:5])
+        assert run(spark, options) == 5
+        publish(broker, collection.records[5:])
+        assert run(spark, options) == len(collection.records) - 5
+        documents = Documents(spark, options.table_path)
+        shown = documents.current("shop.cust").collect()
+        assert {key: document for key, document, _ in shown} == collection.documents
+        publish(broker, [record(0, "9", envelope("t", None, 5))])
+        with pytest.raises(InputError, match=rf"{TOPIC}/\d/\d+ is no change of a document"):
+            run(spark, options)
+        shutil.copytree(options.checkpoint, tmp_path / "other")
+        other = job_options(
+            tmp_path,
+            kafka_bootstrap_servers=broker.bootstrap,
+            checkpoint=str(tmp_path / "other"),
+            order_by="topic",
+        )
+        with pytest.raises(CheckpointError, match="order"):
+            run(spark, other)

@@ -120,8 +120,10 @@ impl<S: Source> SegmentReader<S> {
         {
             return Ok(Some(decoded));
         }
-        // The block is damaged; nothing says that its length is too.
-        Ok(Some(header.length).filter(|length| (1..=header.max_length).contains(length)))
+        // The block is damaged; nothing says that its length is too. A short one that gives nothing
+        // is one of nothing.
+        let least = usize::from(header.stored > MAX_EMPTY_BLOCK);
+        Ok(Some(header.length).filter(|length| (least..=header.max_length).contains(length)))
     }
 
     fn block_header(&self, physical: u64, end: u64) -> Result<Option<BlockHeader>, SegmentError> {

@@ -41,42 +41,8 @@ pub(crate) fn size(header: &[u8]) -> Option<u32> {
     let [size @ .., c0, c1, c2, c3] = header.first_chunk::<HEADER>()?;
     let number = u32::from_be_bytes(*size);
     let is_sound = number as usize >= MIN_PAYLOAD
-        && crc_of_size(*size) == u32::from_be_bytes([*c0, *c1, *c2, *c3]);
+        && crc32fast::hash(size) == u32::from_be_bytes([*c0, *c1, *c2, *c3]);
     is_sound.then_some(number)
-}
-
-/// CRC-32 of four bytes: so few that the library's ways for many take longer.
-#[inline]
-fn crc_of_size([a, b, c, d]: [u8; 4]) -> u32 {
-    let [of_last, of_third, of_second, of_first] = &CRC_TABLES;
-    let of = |table: &[u32; 256], byte: u8| table.get(usize::from(byte)).copied().unwrap_or(0);
-    // The bytes come inverted, as the CRC's start has all bits set.
-    !(of(of_first, !a) ^ of(of_second, !b) ^ of(of_third, !c) ^ of(of_last, !d))
-}
-
-/// What a byte adds to the CRC when none, one, two and three bytes are behind it.
-static CRC_TABLES: [[u32; 256]; 4] = crc_tables();
-
-#[allow(clippy::indexing_slicing, reason = "the compiler runs it")]
-const fn crc_tables() -> [[u32; 256]; 4] {
-    const POLYNOMIAL: u32 = 0xedb8_8320;
-    let mut tables = [[0; 256]; 4];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut crc = byte as u32;
-        let mut behind = 0;
-        while behind < 4 {
-            let mut bit = 0;
-            while bit < 8 {
-                crc = (crc >> 1) ^ if crc & 1 == 1 { POLYNOMIAL } else { 0 };
-                bit += 1;
-            }
-            tables[behind][byte] = crc;
-            behind += 1;
-        }
-        byte += 1;
-    }
-    tables
 }
 
 /// Looks at the start of `bytes`, of a section that has `left` more bytes in all.
@@ -98,7 +64,9 @@ pub fn inspect(bytes: &[u8], left: u64) -> Found<'_> {
         return Found::Zero;
     }
     let size_crc = u32::from_be_bytes([c0, c1, c2, c3]);
-    if crc_of_size(size_bytes) != size_crc {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&size_bytes);
+    if crc.clone().finalize() != size_crc {
         return Found::BadSizeCrc(size);
     }
     let length = size as usize;
@@ -111,7 +79,6 @@ pub fn inspect(bytes: &[u8], left: u64) -> Found<'_> {
     let Some((stored, _)) = rest.split_first_chunk::<4>() else {
         return Found::NeedsBytes(length + OVERHEAD);
     };
-    let mut crc = crc32fast::Hasher::new_with_initial(size_crc);
     crc.update(payload);
     if crc.finalize() == u32::from_be_bytes(*stored) {
         Found::Record(payload)
@@ -179,17 +146,5 @@ impl<'b> Iterator for Records<'b> {
             end: self.position,
             payload,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn crc_of_four_bytes(bytes: [u8; 4]) {
-            prop_assert_eq!(super::crc_of_size(bytes), crc32fast::hash(&bytes));
-        }
     }
 }

@@ -7,6 +7,8 @@ use crate::event::{Kind, Op};
 
 /// Ranges of records that are passed over which one batch tells apart.
 const MOST_LOST: usize = 64;
+/// Room that most events find enough, in bytes.
+pub(crate) const USUAL_ROOM: usize = 2048;
 
 /// One event's place in the buffer and its headers.
 #[derive(Debug, Clone)]
@@ -109,7 +111,10 @@ pub struct EventBatch {
     pub skipped: Vec<(&'static str, u64)>,
     pub topics: Vec<Topic>,
     pub entries: Vec<EventEntry>,
+    /// The bytes of all events, and room for more.
     bytes: Vec<u8>,
+    /// Where the room begins.
+    end: usize,
 }
 
 /// Facts of an event besides its bytes.
@@ -139,23 +144,39 @@ impl EventBatch {
             skipped: Vec::new(),
             topics: Vec::new(),
             entries: Vec::with_capacity(events),
-            bytes: Vec::with_capacity(size_bytes),
+            bytes: Vec::with_capacity(size_bytes + USUAL_ROOM),
+            end: 0,
         }
     }
 
     /// Where the bytes of the next event go: the key first, then the value.
-    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
+    #[inline]
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(self.end..).unwrap_or_default()
     }
 
-    /// Makes an event of what was appended to [`Self::buffer`] since `key_start`; its id comes by
-    /// [`Self::set_id`].
-    pub(crate) fn push(&mut self, key_start: usize, value_start: usize, facts: &EventFacts) {
+    /// Makes room for so many bytes.
+    #[inline]
+    pub(crate) fn make_room(&mut self, bytes: usize) {
+        let needed = self.end.saturating_add(bytes);
+        if self.bytes.len() < needed {
+            self.bytes.resize(needed, 0);
+        }
+    }
+
+    /// Makes an event of what was written to [`Self::room`]: a key and a value of these lengths.
+    /// Its id comes by [`Self::set_id`].
+    #[inline]
+    pub(crate) fn push(&mut self, key: usize, value: usize, facts: &EventFacts) {
+        let key_start = self.end;
+        let value_start = key_start + key;
+        let value_end = value_start + value;
+        self.end = value_end;
         self.entries.push(EventEntry {
             topic: facts.topic,
             key_start,
             value_start,
-            value_end: self.bytes.len(),
+            value_end,
             id: [0; 16],
             kind: facts.kind,
             op: facts.op,
@@ -172,11 +193,10 @@ impl EventBatch {
         }
     }
 
-    /// Takes back the events from the `events`th on, and whatever bytes were appended.
+    /// Takes back the events from the `events`th on.
     pub(crate) fn truncate(&mut self, events: usize) {
         self.entries.truncate(events);
-        let length = self.entries.last().map_or(0, |entry| entry.value_end);
-        self.bytes.truncate(length);
+        self.end = self.entries.last().map_or(0, |entry| entry.value_end);
     }
 
     pub(crate) fn add_topic(&mut self, topic: Topic) -> u32 {
@@ -242,7 +262,7 @@ impl EventBatch {
 
     /// Bytes of all keys and values.
     pub fn size_bytes(&self) -> usize {
-        self.bytes.len()
+        self.end
     }
 
     pub fn key(&self, entry: &EventEntry) -> &[u8] {

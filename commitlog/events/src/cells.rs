@@ -6,201 +6,203 @@ use commitlog_core::row::{BoundKind, Cell, CellState, Deletion, Expiry, LocalDel
 
 use crate::byte_comparable::{Component, write_bound, write_clustering};
 use crate::event::{Bound, Content};
+use crate::event_text::EventText;
 use crate::hash::token;
 use crate::plan::TablePlan;
 use crate::time_text::TimeText;
 use crate::value::ValueError;
-use crate::value::json::write_base64;
 
 /// Writes `,"cells":{…}`. `key` is the raw partition key.
 pub struct CellsWriter<'w> {
-    pub out: &'w mut Vec<u8>,
     /// Scratch space for byte-comparable clusterings.
     pub comparable: &'w mut Vec<u8>,
-    pub time: &'w mut TimeText,
+    /// The time that was written last.
+    pub time: TimeText,
     pub plan: &'w TablePlan,
     pub version: Version,
 }
 
+type Written<'b> = Result<EventText<'b>, ValueError>;
+
 impl CellsWriter<'_> {
-    pub fn write(&mut self, key: &[u8], content: &Content<'_, '_>) -> Result<(), ValueError> {
-        self.literal(b",\"cells\":{\"kind\":\"");
-        self.raw(content.kind().name().as_bytes());
-        self.raw(&self.plan.cells_table);
-        self.base64(key);
-        self.literal(b",\"token\":");
-        self.number(token(key));
+    #[inline]
+    pub fn write<'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        key: &[u8],
+        content: &Content<'_, '_>,
+    ) -> Written<'b> {
+        text.literal(b",\"cells\":{\"kind\":\"");
+        text.slice(content.kind().name().as_bytes());
+        text.slice(&self.plan.cells_table);
+        text.base64(key);
+        text.literal(b",\"token\":");
+        text.number(token(key));
         match content {
-            Content::PartitionDeletion(deletion) => self.deletion(*deletion),
+            Content::PartitionDeletion(deletion) => text = self.deletion(text, *deletion),
             Content::RowDeletion {
                 clustering,
                 deletion,
             } => {
-                self.clustering(clustering)?;
-                self.deletion(*deletion);
+                text = self.clustering(text, clustering)?;
+                text = self.deletion(text, *deletion);
             }
             Content::Write(row) => {
                 if !row.is_static {
-                    self.clustering(&row.clustering)?;
+                    text = self.clustering(text, &row.clustering)?;
                 }
-                self.written(row);
+                text = self.written(text, row);
             }
             Content::RangeDeletion {
                 start,
                 end,
                 deletion,
             } => {
-                self.bound(b",\"lo\":", start)?;
-                self.bound(b",\"hi\":", end)?;
-                self.deletion(*deletion);
+                text.literal(b",\"lo\":");
+                text = self.bound(text, start)?;
+                text.literal(b",\"hi\":");
+                text = self.bound(text, end)?;
+                text = self.deletion(text, *deletion);
             }
         }
-        self.literal(b"}");
-        Ok(())
+        text.literal(b"}");
+        Ok(text)
     }
 
-    fn raw(&mut self, bytes: &[u8]) {
-        self.out.extend_from_slice(bytes);
-    }
-
-    /// Bytes whose number the compiler knows, which it can copy without a call.
     #[inline]
-    fn literal<const N: usize>(&mut self, bytes: &[u8; N]) {
-        self.out.extend_from_slice(bytes);
+    fn time<'b>(&mut self, mut text: EventText<'b>, us: i64) -> EventText<'b> {
+        if us != self.time.us() {
+            self.time = TimeText::of(us);
+        }
+        text.time_us(&self.time);
+        text
     }
 
-    fn time(&mut self, us: i64) {
-        self.time.write_us(self.out, us);
-    }
-
-    fn number(&mut self, number: impl itoa::Integer) {
-        let mut buffer = itoa::Buffer::new();
-        self.out.extend_from_slice(buffer.format(number).as_bytes());
-    }
-
-    fn base64(&mut self, bytes: &[u8]) {
-        write_base64(self.out, bytes);
-    }
-
-    fn clustering(&mut self, values: &[Option<&[u8]>]) -> Result<(), ValueError> {
-        self.literal(b",\"ck\":");
-        let mut comparable = std::mem::take(self.comparable);
-        comparable.clear();
-        let written = write_clustering(&mut comparable, components(self.plan, values));
-        self.base64(&comparable);
-        *self.comparable = comparable;
-        written?;
-        self.literal(b",\"ckv\":[");
+    #[inline]
+    fn clustering<'b>(&mut self, mut text: EventText<'b>, values: &[Option<&[u8]>]) -> Written<'b> {
+        text.literal(b",\"ck\":");
+        self.comparable.clear();
+        write_clustering(self.comparable, components(self.plan, values))?;
+        text.base64(self.comparable);
+        text.literal(b",\"ckv\":[");
         for (index, value) in values.iter().enumerate() {
             if index > 0 {
-                self.literal(b",");
+                text.literal(b",");
             }
             match value {
-                Some(value) => self.base64(value),
-                None => self.literal(b"null"),
+                Some(value) => text.base64(value),
+                None => text.literal(b"null"),
             }
         }
-        self.literal(b"]");
-        Ok(())
+        text.literal(b"]");
+        Ok(text)
     }
 
-    fn bound(&mut self, member: &[u8], bound: &Bound<'_, '_>) -> Result<(), ValueError> {
+    fn bound<'b>(&mut self, mut text: EventText<'b>, bound: &Bound<'_, '_>) -> Written<'b> {
         // Both ends of a half-open range stand before or after everything with their prefix.
         let is_after = matches!(
             bound.kind,
             BoundKind::ExclusiveStart | BoundKind::InclusiveEnd
         );
-        self.raw(member);
-        let mut comparable = std::mem::take(self.comparable);
-        comparable.clear();
-        let written = write_bound(
-            &mut comparable,
-            components(self.plan, bound.clustering),
-            is_after,
-        );
-        self.base64(&comparable);
-        *self.comparable = comparable;
-        written
+        self.comparable.clear();
+        let components = components(self.plan, bound.clustering);
+        write_bound(self.comparable, components, is_after)?;
+        text.base64(self.comparable);
+        Ok(text)
     }
 
-    fn deletion(&mut self, deletion: Deletion) {
-        self.literal(b",\"del\":{\"ts\":");
-        self.time(deletion.timestamp_us);
-        self.local_deletion_time(deletion.local_deletion_time);
-        self.literal(b"}");
+    fn deletion<'b>(&mut self, mut text: EventText<'b>, deletion: Deletion) -> EventText<'b> {
+        text.literal(b",\"del\":{\"ts\":");
+        text = self.time(text, deletion.timestamp_us);
+        text = self.local_deletion_time(text, deletion.local_deletion_time);
+        text.literal(b"}");
+        text
     }
 
-    fn local_deletion_time(&mut self, time: LocalDeletionTime) {
+    #[inline]
+    fn local_deletion_time<'b>(
+        &self,
+        mut text: EventText<'b>,
+        time: LocalDeletionTime,
+    ) -> EventText<'b> {
         if !time.is_none(self.version) {
-            self.literal(b",\"ldt\":");
-            self.number(time.0);
+            text.literal(b",\"ldt\":");
+            text.number(time.0);
         }
+        text
     }
 
-    fn expiry(&mut self, expiry: Expiry) {
-        self.literal(b",\"ttl\":");
-        self.number(expiry.ttl_s);
-        self.local_deletion_time(expiry.local_deletion_time);
+    #[inline]
+    fn expiry<'b>(&self, mut text: EventText<'b>, expiry: Expiry) -> EventText<'b> {
+        text.literal(b",\"ttl\":");
+        text.number(i64::from(expiry.ttl_s));
+        self.local_deletion_time(text, expiry.local_deletion_time)
     }
 
-    fn written(&mut self, row: &Row<'_>) {
+    #[inline]
+    fn written<'b>(&mut self, mut text: EventText<'b>, row: &Row<'_>) -> EventText<'b> {
         if let Some(liveness) = row.liveness {
-            self.literal(b",\"live\":{\"ts\":");
-            self.time(liveness.timestamp_us);
+            text.literal(b",\"live\":{\"ts\":");
+            text = self.time(text, liveness.timestamp_us);
             if let Some(expiry) = liveness.expiry {
-                self.expiry(expiry);
+                text = self.expiry(text, expiry);
             }
-            self.literal(b"}");
+            text.literal(b"}");
         }
         if !row.complex_deletions.is_empty() {
-            self.literal(b",\"cdel\":[");
+            text.literal(b",\"cdel\":[");
             for (index, (column, deletion)) in row.complex_deletions.iter().enumerate() {
-                self.column(index, *column);
-                self.time(deletion.timestamp_us);
-                self.local_deletion_time(deletion.local_deletion_time);
-                self.literal(b"}");
+                text = self.column(text, index, *column);
+                text = self.time(text, deletion.timestamp_us);
+                text = self.local_deletion_time(text, deletion.local_deletion_time);
+                text.literal(b"}");
             }
-            self.literal(b"]");
+            text.literal(b"]");
         }
         if !row.cells.is_empty() {
-            self.literal(b",\"cell\":[");
+            text.literal(b",\"cell\":[");
             for (index, cell) in row.cells.iter().enumerate() {
-                self.column(index, cell.column);
-                self.cell(cell);
+                text = self.column(text, index, cell.column);
+                text = self.cell(text, cell);
             }
-            self.literal(b"]");
+            text.literal(b"]");
         }
+        text
     }
 
     /// The start of an object about a column, the `index`th one in its array, up to the time.
-    fn column(&mut self, index: usize, column: u32) {
+    #[inline]
+    fn column<'b>(&self, mut text: EventText<'b>, index: usize, column: u32) -> EventText<'b> {
         if index > 0 {
-            self.out.push(b',');
+            text.literal(b",");
         }
         if let Some(member) = self.plan.column_members.get(column as usize) {
-            member.cell.write(self.out);
+            text.fixed(&member.cell);
         }
+        text
     }
 
     /// The rest of a cell.
-    fn cell(&mut self, cell: &Cell<'_>) {
-        self.time(cell.timestamp_us);
+    #[inline]
+    fn cell<'b>(&mut self, mut text: EventText<'b>, cell: &Cell<'_>) -> EventText<'b> {
+        text = self.time(text, cell.timestamp_us);
         if let Some(path) = cell.path {
-            self.literal(b",\"path\":");
-            self.base64(path);
+            text.literal(b",\"path\":");
+            text.base64(path);
         }
         match cell.state {
             CellState::Live => {}
-            CellState::Expiring(expiry) => self.expiry(expiry),
+            CellState::Expiring(expiry) => text = self.expiry(text, expiry),
             CellState::Tombstone(time) => {
-                self.local_deletion_time(time);
-                self.literal(b",\"val\":null}");
-                return;
+                text = self.local_deletion_time(text, time);
+                text.literal(b",\"val\":null}");
+                return text;
             }
         }
-        self.literal(b",\"val\":");
-        self.base64(cell.value);
-        self.literal(b"}");
+        text.literal(b",\"val\":");
+        text.base64(cell.value);
+        text.literal(b"}");
+        text
     }
 }
 

@@ -2,115 +2,39 @@
 //!
 //! The envelope is Debezium's: `ts_ms`, `op`, `source`, `after`, and with `cells` one member more.
 
-use std::sync::Arc;
-
 use commitlog_core::cql_type::CqlType;
-use commitlog_core::descriptor::Version;
 use commitlog_core::row::{Cell, CellState, Row};
-use commitlog_core::schema::{Column, ColumnKind, Table};
+use commitlog_core::schema::{Column, ColumnKind};
 
 use crate::cells::CellsWriter;
 use crate::counters::{ShardNews, write_shards};
-use crate::event::{Bound, Content, Op};
+use crate::event::Content;
+use crate::event_context::EventContext;
+use crate::event_text::EventText;
 use crate::fixed_text::FixedText;
-use crate::format::EventFormat;
+use crate::partition::Partition;
 use crate::plan::{Member, TablePlan};
+use crate::range_bound::write_bound;
 use crate::time_text::TimeText;
 use crate::value::ValueError;
-use crate::value::json::{ElementCell, write_json, write_multi_cell, write_removed, write_string};
-use crate::value::text::write_json_text;
-
-/// What all events of one read have in common.
-pub struct EventContext {
-    pub format: Arc<EventFormat>,
-    pub version: Version,
-    /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
-    starts: [Vec<u8>; Op::ALL.len()],
-    /// File name of the segment as a JSON string.
-    file: Vec<u8>,
-}
-
-impl EventContext {
-    pub fn new(format: &Arc<EventFormat>, version: Version, segment: &str, now_ms: i64) -> Self {
-        let starts = Op::ALL.map(|op| {
-            let letter = op.letter(format.op_style);
-            let mut start = format!("{{\"ts_ms\":{now_ms},\"op\":\"{letter}\"").into_bytes();
-            start.extend_from_slice(b",\"source\":{\"version\":");
-            write_string(&mut start, format.connector_version.as_bytes());
-            start.extend_from_slice(b",\"connector\":\"cassandra\",\"name\":");
-            write_string(&mut start, format.topic_prefix.as_bytes());
-            start.extend_from_slice(b",\"ts_ms\":");
-            start
-        });
-        let mut file = Vec::new();
-        write_string(&mut file, segment.as_bytes());
-        Self {
-            format: Arc::clone(format),
-            version,
-            starts,
-            file,
-        }
-    }
-
-    /// The part of `source` between the event's time and its position.
-    pub fn source_middle(&self, plan: &TablePlan) -> Vec<u8> {
-        [&plan.source_cluster, &self.file[..], b",\"pos\":"].concat()
-    }
-}
-
-/// The partition that events belong to.
-pub struct Partition<'p> {
-    /// As on the wire.
-    pub key: &'p [u8],
-    /// The values of several columns; of one column the key is the value.
-    composite: Vec<&'p [u8]>,
-}
-
-impl<'p> Partition<'p> {
-    /// Takes a key apart: one column is the key itself, several are each behind a length and in
-    /// front of a zero byte (`CompositeType`, §6.3). `None` when it does not fit the table.
-    pub fn of(table: &Table, key: &'p [u8]) -> Option<Self> {
-        let mut composite = Vec::new();
-        if table.partition_key.len() == 1 {
-            return Some(Self { key, composite });
-        }
-        let mut rest = key;
-        for _ in &table.partition_key {
-            let (length, behind) = rest.split_first_chunk::<2>()?;
-            let (value, behind) =
-                behind.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
-            composite.push(value);
-            rest = behind.strip_prefix(&[0])?;
-        }
-        rest.is_empty().then_some(Self { key, composite })
-    }
-
-    /// One for each partition key column.
-    pub fn values(&self) -> &[&'p [u8]] {
-        if self.composite.is_empty() {
-            std::slice::from_ref(&self.key)
-        } else {
-            &self.composite
-        }
-    }
-}
+use crate::value::json::{ElementCell, is_plain_text, write_json, write_multi_cell, write_removed};
 
 /// Scratch space, reused from event to event.
 #[derive(Default)]
 pub struct Scratch {
     comparable: Vec<u8>,
+    /// A value that is not written into the event at once.
+    value: Vec<u8>,
     /// For each column of the table, where its cells lie in the row; none of a column that is not
     /// among the located ones.
     cells: Vec<(u32, u32)>,
     located: Vec<u32>,
     /// Where the values of the key columns stand in the message key.
     key_values: Vec<(usize, usize)>,
-    time: TimeText,
 }
 
 /// Writes one event's bytes.
 pub struct EventWriter<'w> {
-    pub out: &'w mut Vec<u8>,
     pub scratch: &'w mut Scratch,
     pub context: &'w EventContext,
     pub plan: &'w TablePlan,
@@ -120,145 +44,144 @@ pub struct EventWriter<'w> {
     pub shards: &'w [(u32, Vec<ShardNews>)],
 }
 
+type Written<'b> = Result<EventText<'b>, ValueError>;
+
 impl EventWriter<'_> {
-    fn raw(&mut self, bytes: &[u8]) {
-        self.out.extend_from_slice(bytes);
-    }
-
-    /// Bytes whose number the compiler knows, which it can copy without a call.
-    #[inline]
-    fn literal<const N: usize>(&mut self, bytes: &[u8; N]) {
-        self.out.extend_from_slice(bytes);
-    }
-
-    fn number(&mut self, number: impl itoa::Integer) {
-        let mut buffer = itoa::Buffer::new();
-        self.out.extend_from_slice(buffer.format(number).as_bytes());
-    }
-
-    fn position(&mut self, position: u64) {
-        // Segments are smaller than that, and short numbers are faster.
-        match u32::try_from(position) {
-            Ok(position) => self.number(position),
-            Err(_) => self.number(position),
-        }
-    }
-
-    fn json(&mut self, cql_type: &CqlType, bytes: &[u8]) -> Result<(), ValueError> {
-        let modes = &self.context.format.value_modes;
-        write_json(self.out, cql_type, bytes, modes)
-    }
-
     /// The message key: every primary-key column, clustering columns null where the event has
     /// none.
-    pub fn key(
+    #[inline]
+    pub fn key<'b>(
         &mut self,
+        mut text: EventText<'b>,
         partition: &Partition<'_>,
         content: &Content<'_, '_>,
-    ) -> Result<(), ValueError> {
+    ) -> Written<'b> {
         let plan = self.plan;
         self.scratch.key_values.clear();
-        let mut open = b'{';
+        let mut open = *b"{";
         let columns = plan.table.partition_key.iter().zip(partition.values());
         for (member, (column, value)) in plan.partition_key_members.iter().zip(columns) {
-            self.out.push(open);
-            open = b',';
-            self.key_value(&member.name, column, Some(value))?;
+            text.literal(&open);
+            open = *b",";
+            text = self.key_value(text, &member.name, column, Some(value))?;
         }
         let clustering = clustering_of(content);
         let columns = plan.table.clustering.iter().enumerate();
         for (member, (index, column)) in plan.clustering_members.iter().zip(columns) {
-            self.out.push(open);
-            open = b',';
+            text.literal(&open);
+            open = *b",";
             let value = clustering.get(index).copied().flatten();
-            self.key_value(&member.name, column, value)?;
+            text = self.key_value(text, &member.name, column, value)?;
         }
-        self.out.push(b'}');
-        Ok(())
+        text.literal(b"}");
+        Ok(text)
     }
 
-    fn key_value(
+    #[inline]
+    fn key_value<'b>(
         &mut self,
+        mut text: EventText<'b>,
         name: &FixedText,
         column: &Column,
         value: Option<&[u8]>,
-    ) -> Result<(), ValueError> {
-        name.write(self.out);
-        let start = self.out.len();
+    ) -> Written<'b> {
+        text.fixed(name);
+        let start = text.length();
         match value {
-            Some(value) => self.json(&column.cql_type, value)?,
-            None => self.literal(b"null"),
+            Some(value) => text = self.json(text, &column.cql_type, value)?,
+            None => text.literal(b"null"),
         }
-        self.scratch.key_values.push((start, self.out.len()));
-        Ok(())
+        self.scratch.key_values.push((start, text.length()));
+        Ok(text)
     }
 
-    /// The message value. [`Self::key`] comes right before. `position` is the logical end of the
+    /// The message value, behind the message key that [`Self::key`] made. `position` is the logical end of the
     /// mutation.
-    pub fn value(
+    #[inline]
+    pub fn value<'b>(
         &mut self,
+        mut text: EventText<'b>,
+        key: &[u8],
         partition: &Partition<'_>,
         content: &Content<'_, '_>,
         timestamp_us: i64,
         position: u64,
-    ) -> Result<(), ValueError> {
+    ) -> Written<'b> {
         let plan = self.plan;
         let context = self.context;
-        if let Some(start) = context.starts.get(content.op().index()) {
-            self.raw(start);
-        }
-        let time = &mut self.scratch.time;
-        time.write_ms(self.out, timestamp_us);
-        self.out.extend_from_slice(
-            b",\"snapshot\":\"false\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":",
-        );
-        time.write_us(self.out, timestamp_us);
-        self.out.extend_from_slice(b",\"ts_ns\":");
-        time.write_ns(self.out, timestamp_us);
-        self.raw(self.source_middle);
-        self.position(position);
-        self.raw(&plan.source_table);
-        self.after(content)?;
-        self.literal(b"}");
+        let time = TimeText::of(timestamp_us);
+        text.slice(context.start(content.op()));
+        text.time_ms(&time);
+        text.literal(b",\"snapshot\":\"false\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
+        text.time_us(&time);
+        text.literal(b",\"ts_ns\":");
+        text.time_ns(&time);
+        text.slice(self.source_middle);
+        text.number(position as i64);
+        text.slice(&plan.source_table);
+        text = self.after(text, key, content)?;
+        text.literal(b"}");
         if context.format.cells {
-            CellsWriter {
-                out: self.out,
+            let mut cells = CellsWriter {
                 comparable: &mut self.scratch.comparable,
-                time: &mut self.scratch.time,
+                time,
                 plan,
                 version: context.version,
-            }
-            .write(partition.key, content)?;
+            };
+            text = cells.write(text, partition.key, content)?;
         }
-        self.literal(b"}");
-        Ok(())
+        text.literal(b"}");
+        Ok(text)
     }
 
-    fn after(&mut self, content: &Content<'_, '_>) -> Result<(), ValueError> {
+    #[inline]
+    fn after<'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        key: &[u8],
+        content: &Content<'_, '_>,
+    ) -> Written<'b> {
         let plan = self.plan;
-        let table = &plan.table;
         for (index, member) in plan.partition_key_members.iter().enumerate() {
-            member.value.write(self.out);
-            self.same_as_in_key(index);
+            text.fixed(&member.value);
+            text = self.same_as_in_key(text, key, index);
         }
         let clustering = clustering_of(content);
         for (index, member) in plan.clustering_members.iter().enumerate() {
             match (clustering.get(index), content) {
                 (Some(Some(_)), _) => {
-                    member.value.write(self.out);
-                    self.same_as_in_key(index + plan.partition_key_members.len());
+                    text.fixed(&member.value);
+                    text = self.same_as_in_key(text, key, index + plan.partition_key_members.len());
                 }
                 (_, Content::PartitionDeletion(deletion)) => {
-                    self.deleted_column(&member.name, deletion.timestamp_us);
+                    text = deleted_column(text, &member.name, deletion.timestamp_us);
                 }
-                _ => member.null.write(self.out),
+                _ => text.fixed(&member.null),
             }
         }
+        text = self.columns(text, content)?;
+        if let Content::RangeDeletion { start, end, .. } = content {
+            let value = &mut self.scratch.value;
+            value.clear();
+            value.extend_from_slice(b"\"_range_start\":");
+            write_bound(value, &plan.table, start)?;
+            value.extend_from_slice(b",\"_range_end\":");
+            write_bound(value, &plan.table, end)?;
+            text.slice(value);
+        } else {
+            text.literal(b"\"_range_start\":null,\"_range_end\":null");
+        }
+        Ok(text)
+    }
+
+    #[inline]
+    fn columns<'b>(&mut self, mut text: EventText<'b>, content: &Content<'_, '_>) -> Written<'b> {
+        let plan = self.plan;
         if let Content::Write(row) = content {
             self.locate_cells(row);
         }
-        for (index, (member, column)) in plan.column_members.iter().zip(&table.columns).enumerate()
-        {
+        let columns = plan.column_members.iter().zip(&plan.table.columns);
+        for (index, (member, column)) in columns.enumerate() {
             let is_written = match content {
                 Content::Write(row) => self.has_cells(index, row),
                 _ => false,
@@ -271,51 +194,71 @@ impl EventWriter<'_> {
             }
             match content {
                 Content::Write(row) if is_written => {
-                    self.written_column(index, member, column, row)?;
+                    text = self.written_column(text, index, member, column, row)?;
                 }
                 Content::PartitionDeletion(deletion) => {
-                    self.deleted_column(&member.name, deletion.timestamp_us);
+                    text = deleted_column(text, &member.name, deletion.timestamp_us);
                 }
                 // A row deletion leaves the static row alone.
                 Content::RowDeletion { deletion, .. } if column.kind == ColumnKind::Regular => {
-                    self.deleted_column(&member.name, deletion.timestamp_us);
+                    text = deleted_column(text, &member.name, deletion.timestamp_us);
                 }
-                _ => member.null.write(self.out),
+                _ => text.fixed(&member.null),
             }
         }
-        if let Content::RangeDeletion { start, end, .. } = content {
-            self.literal(b"\"_range_start\":");
-            self.bound(start)?;
-            self.literal(b",\"_range_end\":");
-            self.bound(end)?;
+        Ok(text)
+    }
+
+    #[allow(
+        clippy::inline_always,
+        reason = "handing the text on and back costs as much as a number"
+    )]
+    #[inline(always)]
+    fn json<'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        cql_type: &CqlType,
+        bytes: &[u8],
+    ) -> Written<'b> {
+        let number = match cql_type {
+            CqlType::Int => bytes.try_into().ok().map(i32::from_be_bytes).map(i64::from),
+            CqlType::BigInt | CqlType::Timestamp | CqlType::Time => {
+                bytes.try_into().ok().map(i64::from_be_bytes)
+            }
+            _ => None,
+        };
+        if let Some(number) = number {
+            text.number(number);
+        } else if matches!(cql_type, CqlType::Ascii | CqlType::Text) && is_plain_text(bytes) {
+            text.literal(b"\"");
+            text.slice(bytes);
+            text.literal(b"\"");
         } else {
-            self.literal(b"\"_range_start\":null,\"_range_end\":null");
+            let value = &mut self.scratch.value;
+            value.clear();
+            write_json(value, cql_type, bytes, &self.context.format.value_modes)?;
+            text.slice(value);
         }
-        Ok(())
+        Ok(text)
     }
 
     /// The rest of a member whose value stands in the key already.
-    fn same_as_in_key(&mut self, index: usize) {
-        if let Some((start, end)) = self.scratch.key_values.get(index) {
-            self.out.extend_from_within(*start..*end);
-        }
-        self.end_live();
-    }
-
-    /// What follows a live value.
     #[inline]
-    fn end_live(&mut self) {
-        self.literal(b",\"deletion_ts\":null,\"set\":true},");
-    }
-
-    fn deleted_column(&mut self, name: &FixedText, timestamp_us: i64) {
-        name.write(self.out);
-        self.literal(b"{\"value\":null,\"deletion_ts\":");
-        self.scratch.time.write_us(self.out, timestamp_us);
-        self.literal(b",\"set\":true},");
+    fn same_as_in_key<'b>(
+        &self,
+        mut text: EventText<'b>,
+        key: &[u8],
+        index: usize,
+    ) -> EventText<'b> {
+        if let Some((start, end)) = self.scratch.key_values.get(index) {
+            text.slice(key.get(*start..*end).unwrap_or_default());
+        }
+        text.literal(END_LIVE);
+        text
     }
 
     /// Notes where the cells of each column lie; cells of a column are neighbours.
+    #[inline]
     fn locate_cells(&mut self, row: &Row<'_>) {
         let places = &mut self.scratch.cells;
         // One by one: what many at once have cleared is slow to read right after.
@@ -338,6 +281,7 @@ impl EventWriter<'_> {
         }
     }
 
+    #[inline]
     fn cells_of<'r, 'p>(&self, column: usize, row: &'r Row<'p>) -> &'r [Cell<'p>] {
         let (start, end) = self.scratch.cells.get(column).copied().unwrap_or((0, 0));
         row.cells
@@ -356,63 +300,72 @@ impl EventWriter<'_> {
         versions.any(|(index, _)| self.has_cells(index, row))
     }
 
+    #[inline]
     fn has_cells(&self, column: usize, row: &Row<'_>) -> bool {
         !self.cells_of(column, row).is_empty() || is_overwritten(column, row)
     }
 
-    fn written_column(
+    #[inline]
+    fn written_column<'b>(
         &mut self,
+        mut text: EventText<'b>,
         index: usize,
         member: &Member,
         column: &Column,
         row: &Row<'_>,
-    ) -> Result<(), ValueError> {
+    ) -> Written<'b> {
         let cells = self.cells_of(index, row);
         if column.multi_cell {
-            member.value.write(self.out);
-            return self.written_elements(&column.cql_type, cells);
+            text.fixed(&member.value);
+            return self.written_elements(text, &column.cql_type, cells);
         }
         let Some(cell) = cells.first() else {
-            member.null.write(self.out);
-            return Ok(());
+            text.fixed(&member.null);
+            return Ok(text);
         };
         match cell.state {
             CellState::Live if column.cql_type == CqlType::Counter => {
-                member.name.write(self.out);
                 let places = self.shards.iter();
                 let shards = places.filter(|(column, _)| *column == cell.column);
                 let shards = shards.map(|(_, shards)| shards.as_slice()).next();
-                write_shards(self.out, shards.unwrap_or_default());
-                self.literal(b",");
+                let value = &mut self.scratch.value;
+                value.clear();
+                write_shards(value, shards.unwrap_or_default());
+                text.fixed(&member.name);
+                text.slice(value);
+                text.literal(b",");
             }
             CellState::Live => {
-                member.value.write(self.out);
-                self.json(&column.cql_type, cell.value)?;
-                self.end_live();
+                text.fixed(&member.value);
+                text = self.json(text, &column.cql_type, cell.value)?;
+                text.literal(END_LIVE);
             }
             CellState::Expiring(expiry) => {
-                member.value.write(self.out);
-                self.json(&column.cql_type, cell.value)?;
-                self.literal(b",\"deletion_ts\":");
-                self.number(i128::from(expiry.local_deletion_time.0) * 1_000_000);
-                self.literal(b",\"set\":true},");
+                text.fixed(&member.value);
+                text = self.json(text, &column.cql_type, cell.value)?;
+                text.literal(b",\"deletion_ts\":");
+                let us = i128::from(expiry.local_deletion_time.0) * 1_000_000;
+                text.slice(itoa::Buffer::new().format(us).as_bytes());
+                text.literal(b",\"set\":true},");
             }
             CellState::Tombstone(_) => {
-                member.value.write(self.out);
-                self.literal(b"null");
-                self.end_live();
+                text.fixed(&member.value);
+                text.literal(b"null");
+                text.literal(END_LIVE);
             }
         }
-        Ok(())
+        Ok(text)
     }
 
     /// The elements that were written, not the whole collection; what was removed from a list or
     /// set stands in `removed`.
-    fn written_elements(
+    #[inline(never)]
+    fn written_elements<'b>(
         &mut self,
+        mut text: EventText<'b>,
         cql_type: &CqlType,
         cells: &[Cell<'_>],
-    ) -> Result<(), ValueError> {
+    ) -> Written<'b> {
         let modes = &self.context.format.value_modes;
         let elements = || {
             cells.iter().map(|cell| ElementCell {
@@ -421,51 +374,43 @@ impl EventWriter<'_> {
                 tombstone: matches!(cell.state, CellState::Tombstone(_)),
             })
         };
+        let value = &mut self.scratch.value;
+        value.clear();
         // A user type that is deleted whole has no fields left to show.
         let removed = if cells.is_empty() && matches!(cql_type, CqlType::Udt(_)) {
-            self.literal(b"null");
+            value.extend_from_slice(b"null");
             0
         } else {
-            write_multi_cell(self.out, cql_type, elements(), modes)?
+            write_multi_cell(value, cql_type, elements(), modes)?
         };
-        self.literal(b",\"deletion_ts\":null,\"set\":true");
+        value.extend_from_slice(b",\"deletion_ts\":null,\"set\":true");
         if removed > 0 {
-            self.literal(b",\"removed\":");
-            write_removed(self.out, cql_type, elements(), modes)?;
+            value.extend_from_slice(b",\"removed\":");
+            write_removed(value, cql_type, elements(), modes)?;
         }
-        self.literal(b"},");
-        Ok(())
-    }
-
-    fn bound(&mut self, bound: &Bound<'_, '_>) -> Result<(), ValueError> {
-        self.raw(b"{\"method\":\"");
-        self.raw(bound.kind.name().as_bytes());
-        self.raw(b"\",\"values\":[");
-        let plan = self.plan;
-        let mut separator: &[u8] = b"{\"name\":";
-        for (column, value) in plan.table.clustering.iter().zip(bound.clustering) {
-            self.raw(separator);
-            separator = b",{\"name\":";
-            write_string(self.out, cql_identifier(&column.name).as_bytes());
-            self.raw(b",\"value\":");
-            match value {
-                Some(value) => write_json_text(self.out, &column.cql_type, value)?,
-                None => self.raw(b"null"),
-            }
-            self.raw(b",\"type\":");
-            let class = commitlog_core::schema::marshal_name(
-                &column.cql_type,
-                column.multi_cell,
-                column.reversed,
-            );
-            write_string(self.out, class.as_bytes());
-            self.raw(b"}");
-        }
-        self.raw(b"]}");
-        Ok(())
+        value.extend_from_slice(b"},");
+        text.slice(value);
+        Ok(text)
     }
 }
 
+/// What follows a live value.
+const END_LIVE: &[u8; 32] = b",\"deletion_ts\":null,\"set\":true},";
+
+#[inline(never)]
+fn deleted_column<'b>(
+    mut text: EventText<'b>,
+    name: &FixedText,
+    timestamp_us: i64,
+) -> EventText<'b> {
+    text.fixed(name);
+    text.literal(b"{\"value\":null,\"deletion_ts\":");
+    text.number(timestamp_us);
+    text.literal(b",\"set\":true},");
+    text
+}
+
+#[inline]
 fn is_overwritten(column: usize, row: &Row<'_>) -> bool {
     row.complex_deletions
         .iter()
@@ -474,22 +419,11 @@ fn is_overwritten(column: usize, row: &Row<'_>) -> bool {
 
 /// The clustering of the row that an event is about; none for a whole partition, a range and the
 /// static row.
+#[inline]
 fn clustering_of<'a, 'p>(content: &Content<'a, 'p>) -> &'a [Option<&'p [u8]>] {
     match content {
         Content::RowDeletion { clustering, .. } => clustering,
         Content::Write(row) => &row.clustering,
         Content::PartitionDeletion(_) | Content::RangeDeletion { .. } => &[],
-    }
-}
-
-/// A name as CQL writes it: quoted unless it is plain lower case (`ColumnIdentifier#toCQLString`).
-fn cql_identifier(name: &str) -> std::borrow::Cow<'_, str> {
-    let mut characters = name.chars();
-    let is_plain = characters.next().is_some_and(|c| c.is_ascii_lowercase())
-        && characters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if is_plain {
-        name.into()
-    } else {
-        format!("\"{}\"", name.replace('"', "\"\"")).into()
     }
 }

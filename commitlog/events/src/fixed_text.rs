@@ -1,7 +1,7 @@
 //! Text that is prepared once and written into every event.
 
 /// Longest text that is copied whole with its padding: without a call, as its length is known.
-const PADDED: usize = 32;
+pub const PADDED: usize = 32;
 
 /// A text and its padding.
 #[derive(Clone)]
@@ -11,20 +11,15 @@ pub struct FixedText {
 }
 
 impl FixedText {
-    /// Appends it.
-    #[allow(
-        clippy::inline_always,
-        reason = "a call would cost what the padding saves"
-    )]
-    #[inline(always)]
-    pub fn write(&self, out: &mut Vec<u8>) {
-        if self.text.len() <= PADDED {
-            let end = out.len() + self.text.len();
-            out.extend_from_slice(&self.padded);
-            out.truncate(end);
-        } else {
-            out.extend_from_slice(&self.text);
-        }
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The text with what fills it up, if it is short, and its length.
+    #[inline]
+    pub fn padded(&self) -> Option<(&[u8; PADDED], usize)> {
+        let length = self.text.len();
+        (length <= PADDED).then_some((&self.padded, length))
     }
 }
 
@@ -37,22 +32,6 @@ impl From<Vec<u8>> for FixedText {
         Self {
             padded,
             text: text.into(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn appends_the_text(before: Vec<u8>, text in proptest::collection::vec(any::<u8>(), 0..70)) {
-            let mut out = before.clone();
-            FixedText::from(text.clone()).write(&mut out);
-            prop_assert_eq!(out, [before, text].concat());
         }
     }
 }

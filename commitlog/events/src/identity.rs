@@ -4,13 +4,19 @@
 //! whole blocks (`docs/event-format.md`, "Event id"). No node, segment, position or clock goes in, and no
 //! local deletion time, of which every attempt of a statement has its own.
 
+#![allow(
+    clippy::inline_always,
+    reason = "a call would put the text into memory"
+)]
+
 use commitlog_core::row::{Cell, CellState, Expiry, Row};
 use commitlog_core::schema::Table;
 
 use blake3::BLOCK_LEN;
 
 use crate::batch::EventBatch;
-use crate::event::{Bound, Content, Kind};
+use crate::event::{Content, Kind};
+use crate::event_text::EventText;
 use crate::plan::TablePlan;
 use crate::short_hashes::ShortHashes;
 
@@ -41,6 +47,7 @@ pub struct Identity {
 
 impl Identity {
     /// Gives the `event`th event of `batch`, one of the partition `key`, its id at once or later.
+    #[inline]
     pub fn give(
         &mut self,
         batch: &mut EventBatch,
@@ -49,40 +56,17 @@ impl Identity {
         key: &[u8],
         content: &Content<'_, '_>,
     ) {
-        self.canonical.clear();
-        plan.canonical_start.write(&mut self.canonical);
-        self.bytes(key);
-        self.canonical.push(match content.kind() {
-            Kind::Row => 0,
-            Kind::Static => 1,
-            Kind::Partition => 2,
-            Kind::Range => 3,
-        });
-        match content {
-            Content::PartitionDeletion(deletion) => self.time(deletion.timestamp_us),
-            Content::RowDeletion {
-                clustering,
-                deletion,
-            } => {
-                self.clustering(clustering);
-                self.canonical.push(flag::HAS_DELETION);
-                self.time(deletion.timestamp_us);
+        let length = loop {
+            let form = EventText::new(&mut self.canonical);
+            let form = write_event(form, plan, key, content, &mut self.order);
+            match form.needed() {
+                Some(bytes) => self.canonical.resize(bytes, 0),
+                None => break form.length(),
             }
-            Content::Write(row) => self.write(plan, row),
-            Content::RangeDeletion {
-                start,
-                end,
-                deletion,
-            } => {
-                self.bound(start);
-                self.bound(end);
-                self.time(deletion.timestamp_us);
-            }
-        }
-        let length = self.canonical.len().next_multiple_of(BLOCK_LEN);
-        self.canonical.resize(length, 0);
+        };
+        let message = self.canonical.get(..length).unwrap_or_default();
         self.hashes
-            .add(&self.canonical, event, |event, id| batch.set_id(event, id));
+            .add(message, event, |event, id| batch.set_id(event, id));
     }
 
     /// Forgets events that wait, of a batch that was never finished.
@@ -94,143 +78,194 @@ impl Identity {
     pub fn settle(&mut self, batch: &mut EventBatch) {
         self.hashes.finish(|event, id| batch.set_id(event, id));
     }
+}
 
-    #[inline]
-    fn count(&mut self, count: usize) {
-        write_count(&mut self.canonical, count);
-    }
-
-    #[inline]
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.count(bytes.len());
-        self.canonical.extend_from_slice(bytes);
-    }
-
-    #[inline]
-    fn time(&mut self, timestamp_us: i64) {
-        self.canonical
-            .extend_from_slice(&timestamp_us.to_be_bytes());
-    }
-
-    #[inline]
-    fn column_name(&mut self, plan: &TablePlan, column: u32) {
-        if let Some(name) = plan.canonical_name(column) {
-            name.write(&mut self.canonical);
+/// The canonical form, padded to whole blocks.
+#[inline]
+fn write_event<'b>(
+    mut form: EventText<'b>,
+    plan: &TablePlan,
+    key: &[u8],
+    content: &Content<'_, '_>,
+    order: &mut Vec<u32>,
+) -> EventText<'b> {
+    form.fixed(&plan.canonical_start);
+    write_bytes(&mut form, key);
+    form.literal(&[match content.kind() {
+        Kind::Row => 0,
+        Kind::Static => 1,
+        Kind::Partition => 2,
+        Kind::Range => 3,
+    }]);
+    match content {
+        Content::PartitionDeletion(deletion) => write_time(&mut form, deletion.timestamp_us),
+        Content::RowDeletion {
+            clustering,
+            deletion,
+        } => {
+            write_clustering(&mut form, clustering);
+            form.literal(&[flag::HAS_DELETION]);
+            write_time(&mut form, deletion.timestamp_us);
         }
-    }
-
-    /// No TTL and a TTL of zero are one thing.
-    fn ttl(&mut self, ttl_s: i32) {
-        self.canonical.extend_from_slice(&ttl_s.to_be_bytes());
-    }
-
-    /// A null counts as 0 and a value as one more than its length.
-    fn clustering(&mut self, values: &[Option<&[u8]>]) {
-        self.count(values.len());
-        for value in values {
-            match value {
-                Some(value) => {
-                    self.count(value.len() + 1);
-                    self.canonical.extend_from_slice(value);
-                }
-                None => self.count(0),
+        Content::Write(row) => {
+            form = write_row(form, plan, row, order);
+        }
+        Content::RangeDeletion {
+            start,
+            end,
+            deletion,
+        } => {
+            for bound in [start, end] {
+                write_bytes(&mut form, bound.kind.name().as_bytes());
+                write_clustering(&mut form, bound.clustering);
             }
+            write_time(&mut form, deletion.timestamp_us);
         }
     }
+    let padding = form
+        .length()
+        .next_multiple_of(BLOCK_LEN)
+        .wrapping_sub(form.length());
+    form.padded(&[0; BLOCK_LEN], padding);
+    form
+}
 
-    fn bound(&mut self, bound: &Bound<'_, '_>) {
-        self.bytes(bound.kind.name().as_bytes());
-        self.clustering(bound.clustering);
+#[inline]
+fn write_row<'b>(
+    mut form: EventText<'b>,
+    plan: &TablePlan,
+    row: &Row<'_>,
+    order: &mut Vec<u32>,
+) -> EventText<'b> {
+    write_clustering(&mut form, &row.clustering);
+    let ttl_s = row.liveness.and_then(|liveness| ttl_of(liveness.expiry));
+    let mut flags = 0;
+    if row.liveness.is_some() {
+        flags |= flag::HAS_LIVENESS;
     }
+    if ttl_s.is_some() {
+        flags |= flag::HAS_TTL;
+    }
+    if !row.complex_deletions.is_empty() {
+        flags |= flag::HAS_COMPLEX_DELETIONS;
+    }
+    form.literal(&[flags]);
+    if let Some(liveness) = row.liveness {
+        write_time(&mut form, liveness.timestamp_us);
+    }
+    if let Some(ttl_s) = ttl_s {
+        form.literal(&ttl_s.to_be_bytes());
+    }
+    if !row.complex_deletions.is_empty() {
+        write_count(&mut form, row.complex_deletions.len());
+        // Storage keeps complex columns in the order of their names already.
+        for (column, deletion) in &row.complex_deletions {
+            write_column_name(&mut form, plan, *column);
+            write_time(&mut form, deletion.timestamp_us);
+        }
+    }
+    write_cells(form, plan, row, order)
+}
 
-    fn write(&mut self, plan: &TablePlan, row: &Row<'_>) {
-        self.clustering(&row.clustering);
-        let ttl_s = row.liveness.and_then(|liveness| ttl_of(liveness.expiry));
-        let mut flags = 0;
-        if row.liveness.is_some() {
-            flags |= flag::HAS_LIVENESS;
+/// Cells in the order of column name and path, both as unsigned bytes.
+#[inline]
+fn write_cells<'b>(
+    mut form: EventText<'b>,
+    plan: &TablePlan,
+    row: &Row<'_>,
+    order: &mut Vec<u32>,
+) -> EventText<'b> {
+    let cells = row.cells.as_slice();
+    write_count(&mut form, cells.len());
+    let mut last_us = row.liveness.map(|liveness| liveness.timestamp_us);
+    if cells.is_sorted_by(|a, b| place_of(plan, a) <= place_of(plan, b)) {
+        for cell in cells {
+            write_cell(&mut form, plan, cell, &mut last_us);
         }
-        if ttl_s.is_some() {
-            flags |= flag::HAS_TTL;
-        }
-        if !row.complex_deletions.is_empty() {
-            flags |= flag::HAS_COMPLEX_DELETIONS;
-        }
-        self.canonical.push(flags);
-        if let Some(liveness) = row.liveness {
-            self.time(liveness.timestamp_us);
-        }
-        if let Some(ttl_s) = ttl_s {
-            self.ttl(ttl_s);
-        }
-        if !row.complex_deletions.is_empty() {
-            self.count(row.complex_deletions.len());
-            // Storage keeps complex columns in the order of their names already.
-            for (column, deletion) in &row.complex_deletions {
-                self.column_name(plan, *column);
-                self.time(deletion.timestamp_us);
+        return form;
+    }
+    order.clear();
+    order.extend(0..cells.len() as u32);
+    order.sort_unstable_by_key(|place| cells.get(*place as usize).map(|c| place_of(plan, c)));
+    for cell in order.iter().filter_map(|place| cells.get(*place as usize)) {
+        write_cell(&mut form, plan, cell, &mut last_us);
+    }
+    form
+}
+
+#[inline(always)]
+fn write_cell(
+    form: &mut EventText<'_>,
+    plan: &TablePlan,
+    cell: &Cell<'_>,
+    last_us: &mut Option<i64>,
+) {
+    write_column_name(form, plan, cell.column);
+    // Most cells are live, short and of the time of the one before.
+    if cell.state == CellState::Live
+        && cell.path.is_none()
+        && *last_us == Some(cell.timestamp_us)
+        && cell.value.len() < 0x80
+    {
+        form.literal(&[flag::SAME_TIME, cell.value.len() as u8]);
+        form.slice(cell.value);
+        return;
+    }
+    let (mut flags, ttl_s) = match cell.state {
+        CellState::Live => (0, None),
+        CellState::Expiring(expiry) => (flag::IS_EXPIRING, Some(expiry.ttl_s)),
+        CellState::Tombstone(_) => (flag::IS_TOMBSTONE, None),
+    };
+    if cell.path.is_some() {
+        flags |= flag::HAS_PATH;
+    }
+    if *last_us == Some(cell.timestamp_us) {
+        flags |= flag::SAME_TIME;
+    }
+    form.literal(&[flags]);
+    if let Some(path) = cell.path {
+        write_bytes(form, path);
+    }
+    if *last_us != Some(cell.timestamp_us) {
+        write_time(form, cell.timestamp_us);
+        *last_us = Some(cell.timestamp_us);
+    }
+    if let Some(ttl_s) = ttl_s {
+        form.literal(&ttl_s.to_be_bytes());
+    }
+    write_bytes(form, cell.value);
+}
+
+/// A null counts as 0 and a value as one more than its length.
+#[inline(always)]
+fn write_clustering(form: &mut EventText<'_>, values: &[Option<&[u8]>]) {
+    write_count(form, values.len());
+    for value in values {
+        match value {
+            Some(value) => {
+                write_count(form, value.len() + 1);
+                form.slice(value);
             }
+            None => form.literal(&[0]),
         }
-        self.cells(plan, row);
     }
+}
 
-    /// Cells in the order of column name and path, both as unsigned bytes.
-    fn cells(&mut self, plan: &TablePlan, row: &Row<'_>) {
-        let cells = row.cells.as_slice();
-        self.count(cells.len());
-        let mut last_us = row.liveness.map(|liveness| liveness.timestamp_us);
-        if cells.is_sorted_by(|a, b| order(plan, a) <= order(plan, b)) {
-            for cell in cells {
-                self.cell(plan, cell, &mut last_us);
-            }
-            return;
-        }
-        let mut places = std::mem::take(&mut self.order);
-        places.clear();
-        places.extend(0..cells.len() as u32);
-        places.sort_unstable_by_key(|place| cells.get(*place as usize).map(|c| order(plan, c)));
-        for cell in places.iter().filter_map(|place| cells.get(*place as usize)) {
-            self.cell(plan, cell, &mut last_us);
-        }
-        self.order = places;
-    }
+#[inline(always)]
+fn write_bytes(form: &mut EventText<'_>, bytes: &[u8]) {
+    write_count(form, bytes.len());
+    form.slice(bytes);
+}
 
-    fn cell(&mut self, plan: &TablePlan, cell: &Cell<'_>, last_us: &mut Option<i64>) {
-        self.column_name(plan, cell.column);
-        // Most cells are live, short and of the time of the one before.
-        if cell.state == CellState::Live
-            && cell.path.is_none()
-            && *last_us == Some(cell.timestamp_us)
-            && cell.value.len() < 0x80
-        {
-            self.canonical
-                .extend_from_slice(&[flag::SAME_TIME, cell.value.len() as u8]);
-            self.canonical.extend_from_slice(cell.value);
-            return;
-        }
-        let (mut flags, ttl_s) = match cell.state {
-            CellState::Live => (0, None),
-            CellState::Expiring(expiry) => (flag::IS_EXPIRING, Some(expiry.ttl_s)),
-            CellState::Tombstone(_) => (flag::IS_TOMBSTONE, None),
-        };
-        if cell.path.is_some() {
-            flags |= flag::HAS_PATH;
-        }
-        if *last_us == Some(cell.timestamp_us) {
-            flags |= flag::SAME_TIME;
-        }
-        self.canonical.push(flags);
-        if let Some(path) = cell.path {
-            self.bytes(path);
-        }
-        if *last_us != Some(cell.timestamp_us) {
-            self.time(cell.timestamp_us);
-            *last_us = Some(cell.timestamp_us);
-        }
-        if let Some(ttl_s) = ttl_s {
-            self.ttl(ttl_s);
-        }
-        self.bytes(cell.value);
+#[inline(always)]
+fn write_time(form: &mut EventText<'_>, timestamp_us: i64) {
+    form.literal(&timestamp_us.to_be_bytes());
+}
+
+#[inline(always)]
+fn write_column_name(form: &mut EventText<'_>, plan: &TablePlan, column: u32) {
+    if let Some(name) = plan.canonical_name(column) {
+        form.fixed(name);
     }
 }
 
@@ -241,20 +276,23 @@ pub(crate) fn canonical_start(table: &Table) -> Vec<u8> {
 
 /// A column's name in the canonical form.
 pub(crate) fn canonical_name(name: &[u8]) -> Vec<u8> {
-    let mut canonical = Vec::new();
-    write_count(&mut canonical, name.len());
-    canonical.extend_from_slice(name);
+    const MOST_COUNT: usize = 10;
+    let mut canonical = vec![0; name.len() + MOST_COUNT];
+    let mut form = EventText::new(&mut canonical);
+    write_bytes(&mut form, name);
+    let length = form.length();
+    canonical.truncate(length);
     canonical
 }
 
 /// Seven bits a byte, the lowest first, the high bit set in all but the last (LEB128).
-#[inline]
-fn write_count(out: &mut Vec<u8>, mut count: usize) {
+#[inline(always)]
+fn write_count(form: &mut EventText<'_>, mut count: usize) {
     while count >= 0x80 {
-        out.push(count as u8 | 0x80);
+        form.literal(&[count as u8 | 0x80]);
         count >>= 7;
     }
-    out.push(count as u8);
+    form.literal(&[count as u8]);
 }
 
 fn ttl_of(expiry: Option<Expiry>) -> Option<i32> {
@@ -263,6 +301,6 @@ fn ttl_of(expiry: Option<Expiry>) -> Option<i32> {
         .filter(|ttl_s| *ttl_s != 0)
 }
 
-fn order<'c>(plan: &TablePlan, cell: &Cell<'c>) -> (u32, Option<&'c [u8]>) {
+fn place_of<'c>(plan: &TablePlan, cell: &Cell<'c>) -> (u32, Option<&'c [u8]>) {
     (plan.name_rank(cell.column), cell.path)
 }

@@ -7,15 +7,19 @@ use commitlog_core::row::{Marker, Row, Unfiltered};
 use commitlog_core::schema::{Schema, Table, TableId, TableKind};
 use rustc_hash::FxHashMap;
 
-use crate::batch::{EventBatch, EventFacts, Topic};
+use crate::batch::{EventBatch, EventFacts, Topic, USUAL_ROOM};
 use crate::counters::{self, CounterHistory, ShardNews};
-use crate::encoder::{EventContext, EventWriter, Partition, Scratch};
+use crate::encoder::{EventWriter, Scratch};
 use crate::event::{Bound, Content};
+use crate::event_context::EventContext;
+use crate::event_text::EventText;
 use crate::format::{CounterEvents, EventFormat, PartitionBy};
 use crate::hash::kafka_partition_hash;
 use crate::identity::Identity;
+use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::refusal::Refusal;
+use crate::value::ValueError;
 
 /// What becomes of a table's updates.
 pub(crate) enum Disposition {
@@ -283,21 +287,16 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             counters::follow(history, self.plan, self.partition.key, content, self.shards)?;
         }
         let timestamp_us = content.timestamp_us();
-        let key_start = self.batch.buffer().len();
-        let mut writer = EventWriter {
-            out: self.batch.buffer(),
-            scratch: self.scratch,
-            context: self.context,
-            plan: self.plan,
-            source_middle: self.source_middle,
-            shards: self.shards,
+        self.batch.make_room(USUAL_ROOM);
+        let (key, value) = loop {
+            match self.write(content, timestamp_us)? {
+                Fit::Whole { key, value } => break (key, value),
+                Fit::Needs(bytes) => self.batch.make_room(bytes),
+            }
         };
-        writer.key(self.partition, content)?;
-        let value_start = writer.out.len();
-        writer.value(self.partition, content, timestamp_us, self.place.position)?;
         let partition_hash = self.partition_hash.unwrap_or_else(|| {
-            let bytes = self.batch.buffer();
-            kafka_partition_hash(bytes.get(key_start..value_start).unwrap_or_default())
+            let key = self.batch.room().get(..key);
+            kafka_partition_hash(key.unwrap_or_default())
         });
         let facts = EventFacts {
             topic: self.topic,
@@ -309,10 +308,53 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             partition_hash,
         };
         let event = self.batch.len();
-        self.batch.push(key_start, value_start, &facts);
+        self.batch.push(key, value, &facts);
         self.identity
             .give(self.batch, event, self.plan, self.partition.key, content);
         self.place.events += 1;
         Ok(())
     }
+
+    /// Writes key and value into the room of the batch.
+    #[inline]
+    fn write(&mut self, content: &Content<'_, 'p>, timestamp_us: i64) -> Result<Fit, ValueError> {
+        let mut writer = EventWriter {
+            scratch: self.scratch,
+            context: self.context,
+            plan: self.plan,
+            source_middle: self.source_middle,
+            shards: self.shards,
+        };
+        let room = self.batch.room();
+        let key = writer.key(EventText::new(room), self.partition, content)?;
+        if let Some(bytes) = key.needed() {
+            return Ok(Fit::Needs(bytes));
+        }
+        let length = key.length();
+        let (key, room) = room.split_at_mut(length);
+        let position = self.place.position;
+        let value = writer.value(
+            EventText::new(room),
+            key,
+            self.partition,
+            content,
+            timestamp_us,
+            position,
+        )?;
+        Ok(match value.needed() {
+            Some(bytes) => Fit::Needs(length + bytes),
+            None => Fit::Whole {
+                key: length,
+                value: value.length(),
+            },
+        })
+    }
+}
+
+/// Whether an event had room.
+enum Fit {
+    /// Bytes of both.
+    Whole { key: usize, value: usize },
+    /// So many bytes are enough.
+    Needs(usize),
 }

@@ -13,7 +13,7 @@ use commitlog_core::segment::{Fill, SegmentReader, Source};
 
 use crate::batch::{Blocked, EventBatch, Missing, Stop};
 use crate::counters::CounterHistory;
-use crate::encoder::EventContext;
+use crate::event_context::EventContext;
 use crate::format::EventFormat;
 use crate::publisher::{Disposition, Place, Publisher};
 use crate::refusal::Refusal;

@@ -106,10 +106,11 @@ impl Specimen {
         self.segment.data.len() * 8
     }
 
-    /// The bits of all markers, and of the four bytes behind them: the length of a block.
+    /// The bits of all markers, of the four bytes behind them, which are the length of a block, and
+    /// of the first four of the block.
     pub fn marker_bits(&self) -> impl Iterator<Item = usize> {
         let markers = self.segment.markers.iter();
-        let bits = markers.flat_map(|marker| marker * 8..(marker + 12) * 8);
+        let bits = markers.flat_map(|marker| marker * 8..(marker + 16) * 8);
         bits.filter(|bit| *bit < self.bits())
     }
 

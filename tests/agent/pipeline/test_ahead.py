@@ -22,6 +22,7 @@ from tests.agent.pipeline.test_real_segments import (
     FORMAT,
     _packed,
     _readable_folders,
+    known_events,
     put,
     source,
 )
@@ -252,25 +253,8 @@ def read_alone(rig: Rig, folder: Path, schema: Schema) -> dict[str, dict[str, An
         assert name is not None
         log = put(rig.raw.directory, name, gzip.decompress(packed.read_bytes()))
         rig.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
-        reader = open_with(FORMAT)(log, name, 0)
-        given_up: list[tuple[str, str | None]] = []
-        while True:
-            batch = reader.read(
-                schema,
-                limit=None,
-                complete=True,
-                max_events=1 << 20,
-                max_bytes=1 << 30,
-                given_up=given_up,
-            )
-            for message in batch.messages(0, len(batch)):
-                expected[source(message)] = facts(message)
-            if batch.blocked is not None:
-                given_up.append((batch.blocked.table_id, batch.blocked.column))
-            elif batch.schema_changes is not None:
-                schema = schema.with_changes(batch.schema_changes)
-            elif batch.stop == "end":
-                break
+        events, schema = known_events(log, name, schema)
+        expected |= {source(message): facts(message) for message in events}
     return expected
 
 

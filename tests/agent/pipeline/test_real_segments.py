@@ -42,11 +42,11 @@ def arrived(rig: Rig) -> list[str]:
     return [source(message) for _, message in rig.sink.messages]
 
 
-def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[str], Schema]:
+def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[Message], Schema]:
     """Events of the tables that the schema and the segment itself know, as the reader alone gives
-    them; and the schema with what the segment says."""
+    them, each with the schema at its place; and the schema with what the segment says."""
     reader = open_with(FORMAT)(path, name, 0)
-    found: list[str] = []
+    found: list[Message] = []
     given_up: list[tuple[str, str | None]] = []
     while True:
         batch = reader.read(
@@ -57,7 +57,7 @@ def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[st
             max_bytes=1 << 30,
             given_up=given_up,
         )
-        found += [source(message) for message in batch.messages(0, len(batch))]
+        found += batch.messages(0, len(batch))
         if batch.blocked is not None:
             given_up.append((batch.blocked.table_id, batch.blocked.column))
         elif batch.schema_changes is not None:
@@ -203,7 +203,7 @@ def test_recorded_segments_with_a_kill_after_every_few_turns(
         log = put(rig.raw.directory, name, gzip.decompress(path.read_bytes()))
         rig.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
         events, schema = known_events(log, name, schema)
-        expected.update(events)
+        expected.update(map(source, events))
     delivered: set[str] = set()
     for life in range(1000):
         for _ in range(life % 7 + 3):
@@ -284,7 +284,8 @@ def test_a_recorded_node_that_writes(make_rig: MakeRig, folder: Path) -> None:
     name = parse_log_name(final.name.removesuffix(".gz"))
     assert name is not None
     whole = put(rig.relocation, name, gzip.decompress(final.read_bytes()))
-    assert arrived(rig) == known_events(whole, name, schema)[0]
+    events, _ = known_events(whole, name, schema)
+    assert arrived(rig) == [source(message) for message in events]
     assert seen > 0
     assert not [left for left in rig.raw.names() if left.endswith(".idx")]
 
@@ -314,7 +315,7 @@ def test_a_recorded_node_that_is_killed_started_and_stopped(
                     gzip.decompress((state.folder / f"{name.log}.gz").read_bytes()),
                 )
                 events, schema = known_events(log, name, schema)
-                expected.update(events)
+                expected.update(map(source, events))
     delivered = arrived(rig)
     assert set(delivered) == expected
     assert len(delivered) == len(expected), "nothing is repeated without a kill of the agent"

@@ -16,7 +16,7 @@ use commitlog_core::update_head::{UpdateHead, read_row_estimate, read_update_hea
 use serde_json::{Map, Value, json};
 
 use crate::counters::shards_json;
-use crate::encoder::Partition;
+use crate::partition::Partition;
 use crate::value::json::write_json;
 use crate::value::{DecimalMode, ValueModes, VarintMode};
 

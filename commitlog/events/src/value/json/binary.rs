@@ -2,26 +2,36 @@ use super::super::inet::write_host_address;
 use super::ValueError;
 
 /// Up to this many bytes a table is faster than the library.
-const SHORT: usize = 24;
-const SHORT_TEXT: usize = SHORT / 3 * 4 + 2;
+pub const SHORT_BASE64: usize = 24;
+/// Longest text of so many.
+pub const SHORT_BASE64_TEXT: usize = SHORT_BASE64 / 3 * 4 + 2;
 
 /// A string of padded base64 in the standard alphabet.
 pub fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
-    if bytes.len() > SHORT {
+    if bytes.len() > SHORT_BASE64 {
         out.push(b'"');
         base64_simd::STANDARD.encode_append(bytes, out);
         out.push(b'"');
         return;
     }
-    let mut text = [b'"'; SHORT_TEXT];
-    let (triples, rest) = bytes.as_chunks::<3>();
-    let (_, quads) = text.split_at_mut(1);
-    let (quads, _) = quads.as_chunks_mut::<4>();
+    let mut text = [0; SHORT_BASE64_TEXT];
+    let length = place_short_base64(&mut text, bytes);
+    out.extend_from_slice(text.get(..length).unwrap_or_default());
+}
+
+/// The same of at most [`SHORT_BASE64`] bytes, at the start of a place; gives its length. What is
+/// behind it is written over.
+#[inline]
+pub fn place_short_base64(text: &mut [u8; SHORT_BASE64_TEXT], bytes: &[u8]) -> usize {
+    let [open, rest @ ..] = text;
+    *open = b'"';
+    let (triples, tail) = bytes.as_chunks::<3>();
+    let (quads, _) = rest.as_chunks_mut::<4>();
     for (quad, [a, b, c]) in quads.iter_mut().zip(triples) {
         *quad = of_triple(*a, *b, *c);
     }
     if let Some(quad) = quads.get_mut(triples.len()) {
-        match rest {
+        match tail {
             [a] => {
                 let [first, second, ..] = of_triple(*a, 0, 0);
                 *quad = [first, second, b'=', b'='];
@@ -33,8 +43,11 @@ pub fn write_base64(out: &mut Vec<u8>, bytes: &[u8]) {
             _ => {}
         }
     }
-    let length = bytes.len().div_ceil(3) * 4 + 2;
-    out.extend_from_slice(text.get(..length).unwrap_or_default());
+    let length = bytes.len().div_ceil(3).wrapping_mul(4);
+    if let Some(close) = rest.get_mut(length) {
+        *close = b'"';
+    }
+    length.wrapping_add(2)
 }
 
 #[inline]

@@ -13,9 +13,9 @@ use commitlog_core::cql_type::CqlType;
 use super::hex::write_uuid;
 use super::{ValueError, ValueModes, fixed};
 
-pub use binary::write_base64;
+pub use binary::{SHORT_BASE64, SHORT_BASE64_TEXT, place_short_base64, write_base64};
 pub use multi_cell::{ElementCell, write_multi_cell, write_removed};
-pub use string::write_string;
+pub use string::{is_plain as is_plain_text, write_string};
 
 /// Appends the JSON of a value given by its bytes (format notes §6.2, without a length).
 ///

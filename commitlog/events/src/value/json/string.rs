@@ -37,7 +37,7 @@ fn write_escaped(out: &mut Vec<u8>, mut run: &[u8]) {
 
 /// Whether this is ASCII that needs no escape, as most text is. Some bytes are looked at twice,
 /// which is cheaper than one at a time.
-fn is_plain(bytes: &[u8]) -> bool {
+pub fn is_plain(bytes: &[u8]) -> bool {
     if let Some(last) = bytes.last_chunk::<PLAIN_BLOCK>() {
         let (blocks, _) = bytes.as_chunks::<PLAIN_BLOCK>();
         is_plain_block(last) && blocks.iter().all(is_plain_block)

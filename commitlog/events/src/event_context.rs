@@ -1,0 +1,54 @@
+//! What all events of one read have in common.
+
+use std::sync::Arc;
+
+use commitlog_core::descriptor::Version;
+
+use crate::event::Op;
+use crate::format::EventFormat;
+use crate::plan::TablePlan;
+use crate::value::json::write_string;
+
+/// What all events of one read have in common.
+pub struct EventContext {
+    pub format: Arc<EventFormat>,
+    pub version: Version,
+    /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
+    starts: [Vec<u8>; Op::ALL.len()],
+    /// File name of the segment as a JSON string.
+    file: Vec<u8>,
+}
+
+impl EventContext {
+    pub fn new(format: &Arc<EventFormat>, version: Version, segment: &str, now_ms: i64) -> Self {
+        let starts = Op::ALL.map(|op| {
+            let letter = op.letter(format.op_style);
+            let mut start = format!("{{\"ts_ms\":{now_ms},\"op\":\"{letter}\"").into_bytes();
+            start.extend_from_slice(b",\"source\":{\"version\":");
+            write_string(&mut start, format.connector_version.as_bytes());
+            start.extend_from_slice(b",\"connector\":\"cassandra\",\"name\":");
+            write_string(&mut start, format.topic_prefix.as_bytes());
+            start.extend_from_slice(b",\"ts_ms\":");
+            start
+        });
+        let mut file = Vec::new();
+        write_string(&mut file, segment.as_bytes());
+        Self {
+            format: Arc::clone(format),
+            version,
+            starts,
+            file,
+        }
+    }
+
+    /// The start of a value, up to in front of the event's time in `source`.
+    #[inline]
+    pub fn start(&self, op: Op) -> &[u8] {
+        self.starts.get(op.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The part of `source` between the event's time and its position.
+    pub fn source_middle(&self, plan: &TablePlan) -> Vec<u8> {
+        [&plan.source_cluster, &self.file[..], b",\"pos\":"].concat()
+    }
+}

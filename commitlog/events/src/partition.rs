@@ -1,0 +1,40 @@
+//! A partition key, taken apart.
+
+use commitlog_core::schema::Table;
+
+/// The partition that events belong to.
+pub struct Partition<'p> {
+    /// As on the wire.
+    pub key: &'p [u8],
+    /// The values of several columns; of one column the key is the value.
+    composite: Vec<&'p [u8]>,
+}
+
+impl<'p> Partition<'p> {
+    /// Takes a key apart: one column is the key itself, several are each behind a length and in
+    /// front of a zero byte (`CompositeType`, §6.3). `None` when it does not fit the table.
+    pub fn of(table: &Table, key: &'p [u8]) -> Option<Self> {
+        let mut composite = Vec::new();
+        if table.partition_key.len() == 1 {
+            return Some(Self { key, composite });
+        }
+        let mut rest = key;
+        for _ in &table.partition_key {
+            let (length, behind) = rest.split_first_chunk::<2>()?;
+            let (value, behind) =
+                behind.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
+            composite.push(value);
+            rest = behind.strip_prefix(&[0])?;
+        }
+        rest.is_empty().then_some(Self { key, composite })
+    }
+
+    /// One for each partition key column.
+    pub fn values(&self) -> &[&'p [u8]] {
+        if self.composite.is_empty() {
+            std::slice::from_ref(&self.key)
+        } else {
+            &self.composite
+        }
+    }
+}

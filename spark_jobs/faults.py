@@ -3,12 +3,13 @@
 import re
 
 from sidecar.errors import SidecarError
-from spark_jobs.errors import InputError, SetupError
+from spark_jobs.errors import InputError, JobError, SetupError
 
 MARK = "cdc: "
 """In front of each message that an expression of ours raises inside Spark."""
 
 _RAISED = re.compile(rf"\[USER_RAISED_EXCEPTION\] {MARK}(?P<message>[^\n]*)")
+_CONFLICT = "DELTA_CONCURRENT_"
 _NO_SOURCE = "Failed to find data source: kafka"
 _NO_TOPIC = re.compile(
     r"UnknownTopicOrPartitionException|does not host this topic|PartitionDoesNotExist"
@@ -31,6 +32,11 @@ def known_fault(error: BaseException) -> BaseException:
     if _NO_TOPIC.search(text):
         return InputError(
             "A topic that `topics` names does not exist: create it, or correct the name."
+        )
+    if _CONFLICT in text:
+        return JobError(
+            "Another job wrote to the same Delta table at the same moment: run the two one after "
+            "the other. Nothing was changed by this one, and nothing is lost."
         )
     return error
 

@@ -8,7 +8,7 @@ any other: they are never applied on arrival, since an older write may come late
 | column | meaning |
 | --- | --- |
 | `table` | id of the table |
-| `bucket` | of the token; `TABLE_BUCKET` for what is said of a whole table |
+| `bucket` | of the token; `TABLE_BUCKET`, and token 0, for what is said of a whole table |
 | `token`, `pk` | of the partition |
 | `scope` | `cell`, `live`, `shard`; deleted: `row`, `complex`, `partition`, `range`, `table` |
 | `ck` | byte-comparable clustering, null in the static row and of partitions; start of a range |

@@ -10,6 +10,8 @@ import pytest
 
 import commitlog
 from sidecar.errors import ConfigError
+from spark_jobs.errors import JobError
+from spark_jobs.faults import known_fault
 from spark_jobs.reconcile.source_table import read_schema
 
 TABLE = """CREATE TABLE shop.orders (id int PRIMARY KEY, l list<int>, f frozen<list<int>>, n text)
@@ -44,6 +46,12 @@ def test_schemas_are_read_in_every_form(tmp_path: Path) -> None:
         assert table.columns == {"l": True, "f": False}
         assert table.dropped == {"n": 7}
         assert not table.has_counters
+
+
+def test_two_that_write_at_once_are_told_so() -> None:
+    fault = known_fault(RuntimeError("[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] …"))
+    assert isinstance(fault, JobError)
+    assert "run the two one after the other" in str(fault)
 
 
 @pytest.mark.parametrize("content", [b"CREATE TABLE", b"{", b"\x1f\x8b", b"\xff"])

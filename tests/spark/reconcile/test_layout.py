@@ -19,7 +19,7 @@ from tests.merge.event_strategies import event_values
 from tests.spark.reconcile.forms import EventValue, expected, frame, shown
 from tests.spark.reconcile.test_algebra import examples, merged
 
-BUCKETS = 3
+BUCKETS = 2
 BATCHES = 3
 MakeLayout = Callable[[SparkSession, Path], Layout]
 
@@ -114,7 +114,7 @@ def test_purging_changes_nothing_that_is_seen(
 
 def test_the_count_of_buckets_stays(spark: SparkSession, tmp_path: Path) -> None:
     append_layout(spark, tmp_path)
-    with pytest.raises(JobError, match="was made with `buckets` 3, not 4"):
+    with pytest.raises(JobError, match="was made with `buckets` 2, not 4"):
         AppendLayout(spark, str(tmp_path), buckets=4)
     with pytest.raises(JobError, match="was made with `layout` append, not merge"):
-        MergeLayout(spark, str(tmp_path), buckets=3)
+        MergeLayout(spark, str(tmp_path), buckets=2)

@@ -1,0 +1,80 @@
+"""The job between a real broker and Delta Lake."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from sidecar.properties import command_line_settings, load
+from spark_jobs.errors import CheckpointError
+from spark_jobs.reconcile.job import open_layout, run
+from spark_jobs.reconcile.options import ReconcileOptions
+from spark_jobs.reconcile.visible import visible
+from spark_jobs.win import Tables
+from tests.harness.kafka import KafkaBroker
+from tests.reference.recordings import OWN
+from tests.spark.reconcile.forms import expected, shown
+from tests.spark.recorded import three_copies
+
+PARTITIONS = 3
+RECORDING = "5.0/three-nodes"
+LATER_S = 4_000_000_000
+_DEADLINE_S = 300
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    with KafkaBroker(tmp_path_factory.mktemp("kafka")) as started:
+        yield started
+
+
+def options(broker: KafkaBroker, folder: Path, **settings: str) -> ReconcileOptions:
+    given = {
+        "kafka.bootstrap.servers": broker.bootstrap,
+        "topics.pattern": "shop\\..*",
+        "checkpoint": str(folder / "checkpoint"),
+        "output": str(folder / "versions"),
+        "buckets": "2",
+        "schema.file": str(OWN / RECORDING / "node1" / "schema.cql"),
+        **{name.replace("_", "."): value for name, value in settings.items()},
+    }
+    overrides = command_line_settings([f"{name}={value}" for name, value in given.items()])
+    return load(ReconcileOptions, [], overrides=overrides).properties
+
+
+def test_topics_become_tables(spark: SparkSession, tmp_path: Path, broker: KafkaBroker) -> None:
+    """A backfill in several micro-batches, and what comes after it in the next run."""
+    records = three_copies([RECORDING])
+    tables = Tables()
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
+    for topic in {record.topic for record in records}:
+        broker.create_topic(topic, PARTITIONS)
+    early, late = records[: len(records) // 2], records[len(records) // 2 :]
+    chosen = options(broker, tmp_path, max_offsets_per_trigger=str(len(early) // 2 + 1))
+    layout = open_layout(spark, chosen)
+    for part, is_in_one in ((early, False), (late, True)):
+        for record in part:
+            place = sum(record.key or b"") % PARTITIONS
+            producer.produce(
+                record.topic,
+                value=record.value,
+                key=record.key,
+                partition=place,
+                headers=list(record.headers or ()),
+            )
+            assert record.value is not None
+            tables.apply(orjson.loads(record.value))
+        assert producer.flush(_DEADLINE_S) == 0
+        again = options(broker, tmp_path, trigger="once") if is_in_one else chosen
+        figures = run(spark, again)
+        assert figures.records == len(part)
+        assert (figures.micro_batches == 1) is is_in_one
+        assert shown(visible(layout.versions(), LATER_S)) == expected(tables, LATER_S)
+    elsewhere = options(broker, tmp_path, output=str(tmp_path / "elsewhere"))
+    with pytest.raises(CheckpointError, match=f"its `output` is `{tmp_path}/versions`, not "):
+        run(spark, elsewhere)

@@ -14,6 +14,7 @@ from spark_jobs.errors import JobError
 from spark_jobs.faults import known_fault
 from spark_jobs.reconcile.source_table import read_schema
 
+ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 TABLE = """CREATE TABLE shop.orders (id int PRIMARY KEY, l list<int>, f frozen<list<int>>, n text)
     WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18 AND cdc = true;
     ALTER TABLE shop.orders DROP n USING TIMESTAMP 7;"""
@@ -46,6 +47,22 @@ def test_schemas_are_read_in_every_form(tmp_path: Path) -> None:
         assert table.columns == {"l": True, "f": False}
         assert table.dropped == {"n": 7}
         assert not table.has_counters
+
+
+def test_rows_of_a_node_are_read(tmp_path: Path) -> None:
+    place = {"keyspace_name": "shop", "table_name": "hits"}
+    column = {**place, "position": -1, "clustering_order": "none"}
+    rows = {
+        "tables": [{**place, "id": ID, "cdc": True, "flags": ["compound", "counter"]}],
+        "columns": [
+            {**column, "column_name": "k", "type": "text", "kind": "partition_key", "position": 0},
+            {**column, "column_name": "n", "type": "counter", "kind": "regular"},
+        ],
+    }
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps(rows))
+    table = read_schema(path).table("shop.hits")
+    assert (table.id, table.has_counters, dict(table.columns)) == (ID, True, {"n": False})
 
 
 def test_two_that_write_at_once_are_told_so() -> None:

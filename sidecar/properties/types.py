@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 
 _SIZE = re.compile(r"(\d+)\s*(|b|k|kb|kib|m|mb|mib|g|gb|gib)", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -41,6 +41,13 @@ def _milliseconds(value: Any) -> Any:
     return value
 
 
+def _not_negative(value: int) -> int:
+    # As a constraint it would take the place of the one that a property declares.
+    if value < 0:
+        raise ValueError("must be at least 0")
+    return value
+
+
 def _lower(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
@@ -54,10 +61,12 @@ CommaList = Annotated[
 ]
 """`a, b,c` as ("a", "b", "c"); empty parts are dropped."""
 
-ByteSize = Annotated[int, Field(ge=0), BeforeValidator(_byte_size), Unit("bytes")]
+ByteSize = Annotated[int, AfterValidator(_not_negative), BeforeValidator(_byte_size), Unit("bytes")]
 """Bytes: `1048576`, `1024KiB`, `1m`. A kilobyte is 1024 bytes, as in Cassandra's settings."""
 
-Milliseconds = Annotated[int, Field(ge=0), BeforeValidator(_milliseconds), Unit("milliseconds")]
+Milliseconds = Annotated[
+    int, AfterValidator(_not_negative), BeforeValidator(_milliseconds), Unit("milliseconds")
+]
 """A whole number of milliseconds."""
 
 LowerCase = BeforeValidator(_lower)

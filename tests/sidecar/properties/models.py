@@ -32,6 +32,7 @@ class ShopProperties(Properties):
     hosts: CommaList = prop("hosts", default=("localhost",), doc="Contact points.")
     timeout_ms: Milliseconds = prop("timeout.ms", default=10, doc="How long.")
     size_bytes: ByteSize = prop("size.max.bytes", default=1 << 20, doc="How large.")
+    pause_ms: Milliseconds = prop("pause.ms", default=10, doc="At least.", ge=2)
     mode: Annotated[Literal["initial", "never"], LowerCase] = prop(
         "mode", default="never", doc="When.", refused_values={"initial": "there are no snapshots"}
     )

@@ -132,6 +132,7 @@ def test_all_mistakes_at_once(path: Path) -> None:
     [
         ("http.port=65536", "must be at most 65535, not `65536`"),
         ("http.port=-1", "must be at least 0, not `-1`"),
+        ("pause.ms=1", "must be at least 2, not `1`"),
         ("http.port=1.5", "must be a whole number, not `1.5`"),
         ("ratio=x", "must be a number, not `x`"),
         ("hosts=", "must name one host when `enabled` is true"),

@@ -33,6 +33,7 @@ def test_rows_have_values_origins_and_no_secret(tmp_path: Path) -> None:
         "hosts": ("a,b", "FILE:4"),
         "timeout.ms": ("10", "default"),
         "size.max.bytes": ("1048576", "default"),
+        "pause.ms": ("10", "default"),
         "mode": ("never", "default"),
         "level": ("ONE", "default"),
         "folder": ("${env:FOLDER}", "FILE:6"),
@@ -65,6 +66,7 @@ def test_the_table_of_the_manual() -> None:
         "| `hosts` | list, separated by commas | `localhost` | Contact points. |\n"
         "| `timeout.ms` | milliseconds | `10` | How long. |\n"
         "| `size.max.bytes` | bytes | `1048576` | How large. |\n"
+        "| `pause.ms` | milliseconds | `10` | At least. |\n"
         "| `mode` | `initial`, `never` | `never` | When. |\n"
         "| `level` | `ONE`, `ALL` | `ONE` | Level. |\n"
         "| `folder` | path |   | Where. |\n"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs.faults import known_fault
@@ -53,7 +54,7 @@ def follow(
             has_ended = bool(query.awaitTermination(_POLL_S))
             seen.hand_over(query, each)
             turn()
-    except Exception as error:
+    except StreamingQueryException as error:
         seen.hand_over(query, each)
         fault = known_fault(error)
         if fault is error:

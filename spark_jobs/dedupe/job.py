@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sidecar.logs import fields
 from spark_jobs.checkpoint import JobIdentity, claim
 from spark_jobs.dedupe import query
-from spark_jobs.dedupe.figures import Figures, batch_of
+from spark_jobs.dedupe.figures import Batch, Figures, batch_of
 from spark_jobs.dedupe.job_options import DedupeJobOptions
 from spark_jobs.dedupe.telling import Telling
 from spark_jobs.errors import JobError
@@ -81,12 +81,8 @@ class _Follower:
         batch = batch_of(progress)
         self.figures = self.figures.after(batch)
         self._telling.batch(batch, self.figures)
-        if batch.late_rows:
-            raise JobError(
-                f"Micro-batch {batch.batch_id} dropped {batch.late_rows} records, because the "
-                "driver's clock stands more than half of `ttl.ms` behind where it stood before: "
-                "correct the clock, and read the topics again with another checkpoint."
-            )
+        self._telling.state(self.figures, _now_ms())
+        refuse_late_rows(batch)
 
     def turn(self) -> None:
         now_ms = _now_ms()
@@ -104,6 +100,16 @@ class _Follower:
             return {}
         seen: dict[str, int] = json.loads(self._folder.read_text(REPLICAS_FILE))
         return seen
+
+
+def refuse_late_rows(batch: Batch) -> None:
+    """Raises `JobError` for a micro-batch that was read at a time before those it follows."""
+    if batch.late_rows:
+        raise JobError(
+            f"Micro-batch {batch.batch_id} dropped {batch.late_rows} records, because the driver's "
+            "clock stands more than half of `ttl.ms` behind where it stood before: correct the "
+            "clock, and read the topics again with another checkpoint."
+        )
 
 
 def _now_ms() -> int:

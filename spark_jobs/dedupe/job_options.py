@@ -1,5 +1,6 @@
 """All options of the job: topics, identity, where events go."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import model_validator
@@ -95,9 +96,29 @@ class DedupeJobOptions(
 
     @model_validator(mode="after")
     def _no_loop(self) -> "DedupeJobOptions":
-        if self.topic is not None and self.topic in self.topics and not self.sink_kafka:
-            raise ValueError(f"`sink.topic` is `{self.topic}`, which is read: use another one")
+        if "bootstrap.servers" in self.sink_kafka:
+            return self
+        name = "sink.topic" if self.topic is not None else "sink.topic.prefix"
+        for topic in self._written_topics():
+            if self._is_read(topic):
+                raise ValueError(f"`{name}` leads to `{topic}`, which this job reads: use another")
         return self
+
+    def _written_topics(self) -> list[str]:
+        """Names of topics that are written, as far as they are known, else such as may be."""
+        if self.topic is not None:
+            return [self.topic]
+        if self.topic_prefix is None:
+            return []
+        return [self.topic_prefix + topic for topic in self.topics or ("a", "a.b.c")]
+
+    def _is_read(self, topic: str) -> bool:
+        if self.topics_pattern is None:
+            return topic in self.topics
+        try:
+            return re.fullmatch(self.topics_pattern, topic) is not None
+        except re.error:
+            return False
 
     def producer_settings(self) -> dict[str, str]:
         """Options of Spark's Kafka sink."""

@@ -27,7 +27,8 @@ class SourceOptions(Properties):
     topics_pattern: str | None = prop(
         "topics.pattern",
         default=None,
-        doc="In place of `topics`: a Java regular expression; topics that come later are read too.",
+        doc="In place of `topics`: a Java regular expression for whole names; topics that come "
+        "later are read too.",
     )
     starting_offsets: str = prop(
         "starting.offsets",
@@ -59,9 +60,12 @@ class SourceOptions(Properties):
         options["includeHeaders"] = "true"
         options["startingOffsets"] = self.starting_offsets
         options["failOnDataLoss"] = str(self.fail_on_data_loss).lower()
-        options |= {"subscribe": ",".join(self.topics)} if self.topics else {}
+        if self.topics:
+            options["subscribe"] = ",".join(self.topics)
+        else:
+            # Spark takes a name of which a part matches.
+            options["subscribePattern"] = f"^(?:{self.topics_pattern})$"
         optional = {
-            "subscribePattern": self.topics_pattern,
             "maxOffsetsPerTrigger": self.max_offsets_per_trigger,
             "minPartitions": self.min_partitions,
         }

@@ -60,7 +60,7 @@ def test_what_kafka_is_asked_for() -> None:
 
 def test_a_pattern_takes_the_place_of_topics() -> None:
     found = options(**{"topics": "", "topics.pattern": "shop\\..*"})
-    assert found.reader_options()["subscribePattern"] == "shop\\..*"
+    assert found.reader_options()["subscribePattern"] == "^(?:shop\\..*)$"
     assert "subscribe" not in found.reader_options()
     assert found.subscription() == "shop\\..*"
 

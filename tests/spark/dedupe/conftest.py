@@ -1,6 +1,7 @@
 """A dedupe query over a stream of files, with a sink and a checkpoint of its own."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,8 +49,12 @@ class Stream:
     def add(self, *records: Record) -> None:
         self._records.add(records)
 
-    def run(self) -> Figures:
-        """Until everything is worked off."""
+    def run(
+        self,
+        stop: threading.Event | None = None,
+        until: Callable[[Figures], bool] = lambda _: False,
+    ) -> Figures:
+        """Until everything is worked off; `stop` is set when `until` holds."""
         given: dict[str, str] = {
             "sink_delta_path": str(self.table),
             "checkpoint": str(self.checkpoint),
@@ -60,9 +65,11 @@ class Stream:
         def each(progress: Any) -> None:
             nonlocal figures
             figures = figures.after(batch_of(progress))
+            if stop is not None and until(figures):
+                stop.set()
 
         started = query.start(self._records.read(), job_options(**given), Claim("id", is_new=True))
-        follow(started, each)
+        follow(started, each, stop=stop)
         return figures
 
     def rows(self) -> Sequence[Row]:

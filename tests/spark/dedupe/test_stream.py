@@ -1,5 +1,6 @@
 """One copy of each event over micro-batches, restarts and replays."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.dedupe import DedupeOptions, dedupe
-from spark_jobs.errors import InputError
+from spark_jobs.dedupe.figures import batch_of
+from spark_jobs.dedupe.job import refuse_late_rows
+from spark_jobs.errors import InputError, JobError
+from spark_jobs.progress import follow
 from spark_jobs.source import events
 from tests.spark.dedupe.conftest import Stream
 from tests.spark.records import Record, RecordStream, headers_of
@@ -131,6 +135,33 @@ def test_a_stranger_stops_the_query_before_anything_is_written(stream: Stream) -
     for _ in range(2):
         with pytest.raises(InputError, match=r"The record shop\.orders/0/7 has no header"):
             stream.run()
+    assert stream.ids() == [event_id(1)]
+
+
+def test_a_clock_that_falls_back_is_noticed(spark: SparkSession, tmp_path: Path) -> None:
+    """Its rows would count as late. The times are given here."""
+    records = RecordStream(spark, tmp_path / "records")
+    records.add([copy(1)])
+    records.add([copy(2, ts_us=NOW_US + HOUR_US)])
+    records.add([copy(3, ts_us=NOW_US - HOUR_US)])
+    options = DedupeOptions(ttl_ms=3600 * 1000)
+    once = dedupe(events(records.read()), options, seen_at=F.timestamp_micros("ts_us"))
+    query = (
+        once.writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    with pytest.raises(JobError, match="Micro-batch 2 dropped 1 records, because the driver's"):
+        follow(query, lambda progress: refuse_late_rows(batch_of(progress)))
+
+
+def test_a_continuous_run_ends_when_it_is_asked_to(stream: Stream) -> None:
+    stream.settings = {"trigger": "processing-time", "trigger_interval_ms": "0"}
+    stream.add(copy(1), copy(1, "n2"))
+    stop = threading.Event()
+    figures = stream.run(stop, until=lambda found: found.records == 2)
+    assert (figures.records, figures.events) == (2, 1)
     assert stream.ids() == [event_id(1)]
 
 

@@ -1,0 +1,180 @@
+"""The job between a real broker and real sinks, over recorded events of real nodes."""
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from spark_jobs.dedupe.job import REPLICAS_FILE, run
+from spark_jobs.errors import CheckpointError, InputError
+from tests.harness.java import java_home
+from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import ServerProcess, wait_until
+from tests.spark.dedupe.conftest import job_options
+from tests.spark.recorded import NODES, identity, three_copies
+from tests.spark.records import Record
+
+PARTITIONS = 3
+RECORDINGS = ("5.0/three-nodes", "5.0/random", "5.0/deletions")
+_KILLS_AFTER = (0, 2)
+_DEADLINE_S = 300
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    with KafkaBroker(tmp_path_factory.mktemp("kafka")) as started:
+        yield started
+
+
+def publish(broker: KafkaBroker, records: Iterable[Record]) -> None:
+    """Send the records as they are; the partition follows from the key."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
+    for record in records:
+        if record.topic not in broker.topics():
+            broker.create_topic(record.topic, PARTITIONS)
+        producer.produce(
+            record.topic,
+            value=record.value,
+            key=record.key,
+            partition=sum(record.key or b"") % PARTITIONS,
+            headers=list(record.headers or ()),
+        )
+    assert producer.flush(_DEADLINE_S) == 0
+
+
+class Job:
+    """`python -m spark_jobs.dedupe` as a process."""
+
+    def __init__(
+        self, folder: Path, jars: Path, java_options: str, settings: Sequence[str]
+    ) -> None:
+        command = [sys.executable, "-m", "spark_jobs.dedupe"]
+        for setting in (
+            f"jars.dir={jars}",
+            f"checkpoint={folder / 'checkpoint'}",
+            f"sink.delta.path={folder / 'table'}",
+            "spark.master=local[2]",
+            "spark.driver.memory=1g",
+            f"spark.driver.extraJavaOptions={java_options}",
+            "state.partitions=2",
+            *settings,
+        ):
+            command += ["--set", setting]
+        environment = {"JAVA_HOME": str(java_home(17))}
+        self.log = folder / "job.log"
+        self.process = ServerProcess("dedupe", command, self.log, environment=environment)
+        self._commits = folder / "checkpoint" / "commits"
+
+    def start(self) -> None:
+        self.process.start()
+
+    def kill_after_batch(self, number: int) -> None:
+        """SIGKILL for Python and JVM together, once this micro-batch is committed."""
+        wait_until(
+            (self._commits / str(number)).exists,
+            f"micro-batch {number}",
+            deadline_s=_DEADLINE_S,
+            process=self.process,
+        )
+        assert self.process.pid is not None
+        os.killpg(self.process.pid, signal.SIGKILL)
+        assert self.process.wait() == -signal.SIGKILL
+
+
+def test_every_event_once_over_two_kills(
+    broker: KafkaBroker,
+    spark: SparkSession,
+    jars_directory: Path,
+    java_options: str,
+    tmp_path: Path,
+) -> None:
+    sent = three_copies(RECORDINGS, "killed")
+    expected = Counter(set(map(identity, sent)))
+    publish(broker, sent)
+    settings = [
+        f"kafka.bootstrap.servers={broker.bootstrap}",
+        "topics=killed",
+        f"max.offsets.per.trigger={len(sent) // 4}",
+        f"metrics.json.file={tmp_path / 'figures.json'}",
+    ]
+    job = Job(tmp_path, jars_directory, java_options, settings)
+    for number in _KILLS_AFTER:
+        job.start()
+        job.kill_after_batch(number)
+    job.start()
+    assert job.process.wait(_DEADLINE_S) == 0, job.process.log_tail()
+    rows = spark.read.format("delta").load(str(tmp_path / "table")).collect()
+    assert len(sent) > 2 * len(expected)
+    assert Counter((bytes(row.id), row.value is None) for row in rows) == expected
+    # Copies differ in who said it and when, so a row is one of them.
+    sent_values = {(identity(record)[0], record.value) for record in sent}
+    assert {(bytes(row.id), row.value) for row in rows} <= sent_values
+    assert "copies per event" in job.log.read_text()
+    assert (tmp_path / "figures.json").exists()
+    assert all(node in (tmp_path / "checkpoint" / REPLICAS_FILE).read_text() for node in NODES)
+
+
+def test_messages_pass_through_untouched(
+    broker: KafkaBroker, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Several topics by a pattern, by cells, to Kafka and Delta at once."""
+    copies = three_copies(["5.0/three-nodes"])
+    deletes = [record for record in copies if b'"op":"d"' in (record.value or b"")]
+    tombstones = [Record(each.headers, None, each.key, each.topic) for each in deletes]
+    sent = copies + tombstones
+    assert tombstones
+    publish(broker, sent)
+    topics = sorted({record.topic for record in sent})
+    for topic in topics:
+        broker.create_topic(f"once.{topic}", PARTITIONS)
+    settings = {
+        "kafka_bootstrap_servers": broker.bootstrap,
+        "topics": "",
+        "topics_pattern": "shop\\..*",
+        "identity": "cell",
+        "sink": "delta,kafka",
+        "sink_topic_prefix": "once.",
+        "sink_delta_path": str(tmp_path / "table"),
+        "checkpoint": str(tmp_path / "checkpoint"),
+        "trigger": "once",
+    }
+    figures = run(spark, job_options(**settings))
+    assert figures.records == len(sent)
+    assert set(figures.node_seen_ms) == set(NODES)
+
+    got = broker.consume_all(*(f"once.{topic}" for topic in topics))
+    possible = {
+        (f"once.{record.topic}", record.key, record.value, record.headers) for record in sent
+    }
+    assert {(each.topic, each.key, each.value, each.headers) for each in got} <= possible
+    assert all(each.partition == sum(each.key or b"") % PARTITIONS for each in got)
+    expected = Counter(set(map(identity, sent)))
+    assert Counter((dict(each.headers)["cdc.id"], each.value is None) for each in got) == expected
+    rows = spark.read.format("delta").load(str(tmp_path / "table")).collect()
+    assert Counter((bytes(row.id), row.value is None) for row in rows) == expected
+    assert figures.events == len(rows)
+
+    assert run(spark, job_options(**settings)).records == 0
+    with pytest.raises(CheckpointError, match="its `identity` is `cell`, not `event`"):
+        run(spark, job_options(**{**settings, "identity": "event"}))
+
+
+def test_a_topic_that_does_not_exist(
+    broker: KafkaBroker, spark: SparkSession, tmp_path: Path
+) -> None:
+    options = job_options(
+        kafka_bootstrap_servers=broker.bootstrap,
+        topics="nowhere",
+        sink_delta_path=str(tmp_path / "table"),
+        checkpoint=str(tmp_path / "checkpoint"),
+    )
+    with pytest.raises(InputError, match="does not exist"):
+        run(spark, options)

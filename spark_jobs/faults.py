@@ -14,6 +14,9 @@ _NO_SOURCE = "Failed to find data source: kafka"
 _NO_TOPIC = re.compile(
     r"UnknownTopicOrPartitionException|does not host this topic|PartitionDoesNotExist"
 )
+_NO_TARGET = re.compile(
+    r"TimeoutException: (?:Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in metadata"
+)
 
 
 def known_fault(error: BaseException) -> BaseException:
@@ -28,6 +31,12 @@ def known_fault(error: BaseException) -> BaseException:
         return SetupError(
             "Spark finds no jar of the Kafka source: fetch the jars by "
             "`python -m spark_jobs.jars DIR` and name the folder by `jars.dir=DIR`."
+        )
+    target = _NO_TARGET.search(text)
+    if target is not None:
+        return JobError(
+            f"The topic {target['topic']} that events go to does not exist, or has fewer "
+            "partitions than the topic they come from: create it, or set `sink.partition.by=key`."
         )
     if _NO_TOPIC.search(text):
         return InputError(

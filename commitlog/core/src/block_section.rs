@@ -120,8 +120,8 @@ impl<S: Source> SegmentReader<S> {
         {
             return Ok(Some(decoded));
         }
-        // The block is damaged; nothing says that its length is too. A short one that gives nothing
-        // is one of nothing.
+        // The block is damaged; nothing says that its length is too. A short one of a section
+        // without records is one of nothing.
         let least = usize::from(header.stored > MAX_EMPTY_BLOCK);
         Ok(Some(header.length).filter(|length| (least..=header.max_length).contains(length)))
     }

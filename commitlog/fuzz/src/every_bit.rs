@@ -107,10 +107,10 @@ impl Specimen {
     }
 
     /// The bits of all markers, of the four bytes behind them, which are the length of a block, and
-    /// of the first four of the block.
+    /// of the first twelve of the block.
     pub fn marker_bits(&self) -> impl Iterator<Item = usize> {
         let markers = self.segment.markers.iter();
-        let bits = markers.flat_map(|marker| marker * 8..(marker + 16) * 8);
+        let bits = markers.flat_map(|marker| marker * 8..(marker + 24) * 8);
         bits.filter(|bit| *bit < self.bits())
     }
 

@@ -24,6 +24,10 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c: %m%n%ex{5}
 """
 
 
+# Alone, the first compiler has 48 MiB for its code: Spark fills them and is interpreted from then.
+_JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that takes the session carries the marker `spark`."""
@@ -48,7 +52,7 @@ def java_options(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Options of the JVM that make a short run quick and quiet; never for a measurement."""
     log4j2 = tmp_path_factory.mktemp("spark") / "log4j2.properties"
     log4j2.write_text(_LOG4J2)
-    return f"-Dlog4j2.configurationFile=file:{log4j2} -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+    return f"-Dlog4j2.configurationFile=file:{log4j2} {_JVM_OPTIONS}"
 
 
 @pytest.fixture(scope="session")

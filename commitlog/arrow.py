@@ -32,14 +32,14 @@ class Decoder:
         carry: Sequence[str] = (),
     ) -> None:
         self._table = (keyspace, table)
-        self._choices = {
+        self._choices: dict[str, Any] = {
             "table_id": table_id,
             "show": dict(show or {}),
             "partition_key": partition_key,
             "clustering": clustering,
             "carry": list(carry),
         }
-        self._rows = RowDecoder(schema, keyspace, table, **self._choices)  # type: ignore[arg-type]
+        self._rows = RowDecoder(schema, keyspace, table, **self._choices)
 
     @property
     def schema(self) -> pa.Schema:

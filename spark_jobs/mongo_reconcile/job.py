@@ -43,7 +43,8 @@ def run(
     identity = JobIdentity("mongo-reconcile", options.subscription(), options.fixed())
     claimed = claim(session, options.checkpoint, identity)
     documents = Documents(session, options.table_path)
-    started = query.start(read_stream(session, options), documents, options)
+    records = read_stream(session, options, is_limited=options.trigger != "once")
+    started = query.start(records, documents, options)
     logger.info(
         "mongo_reconcile runs",
         extra=fields(topics=identity.topics, order=options.order_by, new=claimed.is_new),

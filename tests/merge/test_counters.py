@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import commitlog
-from spark_jobs.win import Shard, Table, read_shards
+from spark_jobs.win import Shard, Table, Value, read_shards
 from spark_jobs.win.counter import CounterContextError
 from tests.events.following import Table as Following
 from tests.parser.reading import Event, events, schema_of, unpacked
@@ -131,12 +131,14 @@ def selected(found: list[Event]) -> dict[tuple[str, int | None], tuple[int | Non
     answers = {}
     for (pk, ck), row in table.rows(0).items():
         day = days[text(pk), None if ck is None else text(ck)]
-        values = (row.get(column) for column in COLUMNS)
-        answers[UTF8Type.from_binary(pk, 5), day] = tuple(
-            None if raw is None else int.from_bytes(raw, "big", signed=True)  # type: ignore[arg-type]
-            for raw in values
-        )
+        answers[UTF8Type.from_binary(pk, 5), day] = tuple(map(counted, map(row.get, COLUMNS)))
     return answers
+
+
+def counted(value: Value | None) -> int | None:
+    """The number in a counter's eight bytes."""
+    assert value is None or isinstance(value, bytes)
+    return None if value is None else int.from_bytes(value, "big", signed=True)
 
 
 @pytest.mark.parametrize("keyspace", ["single", "triple"])

@@ -9,6 +9,8 @@ use crate::event::{Kind, Op};
 const MOST_LOST: usize = 64;
 /// Room that most events find enough, in bytes.
 pub(crate) const USUAL_ROOM: usize = 2048;
+/// Room that is made at once; it fits the nearest cache together with what is read.
+const ROOM_STEP: usize = 8192;
 
 /// One event's place in the buffer and its headers.
 #[derive(Debug, Clone)]
@@ -144,7 +146,7 @@ impl EventBatch {
             skipped: Vec::new(),
             topics: Vec::new(),
             entries: Vec::with_capacity(events),
-            bytes: Vec::with_capacity(size_bytes + USUAL_ROOM),
+            bytes: Vec::with_capacity(size_bytes + ROOM_STEP),
             end: 0,
         }
     }
@@ -158,10 +160,14 @@ impl EventBatch {
     /// Makes room for so many bytes.
     #[inline]
     pub(crate) fn make_room(&mut self, bytes: usize) {
-        let needed = self.end.saturating_add(bytes);
-        if self.bytes.len() < needed {
-            self.bytes.resize(needed, 0);
+        if self.room().len() < bytes {
+            self.grow(bytes.max(ROOM_STEP));
         }
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, bytes: usize) {
+        self.bytes.resize(self.end.saturating_add(bytes), 0);
     }
 
     /// Makes an event of what was written to [`Self::room`]: a key and a value of these lengths.

@@ -34,7 +34,7 @@ impl CellsWriter<'_> {
     ) -> Written<'b> {
         text.literal(b",\"cells\":{\"kind\":\"");
         text.slice(content.kind().name().as_bytes());
-        text.slice(&self.plan.cells_table);
+        text.fixed(&self.plan.cells_table);
         text.base64(key);
         text.literal(b",\"token\":");
         text.number(token(key));

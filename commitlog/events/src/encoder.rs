@@ -39,7 +39,7 @@ pub struct EventWriter<'w> {
     pub context: &'w EventContext,
     pub plan: &'w TablePlan,
     /// [`EventContext::source_middle`] of this plan.
-    pub source_middle: &'w [u8],
+    pub source_middle: &'w FixedText<128>,
     /// Live cells of counters by their columns.
     pub shards: &'w [(u32, Vec<ShardNews>)],
 }
@@ -58,12 +58,14 @@ impl EventWriter<'_> {
     ) -> Written<'b> {
         let plan = self.plan;
         self.scratch.key_values.clear();
+        let whole = text.room();
         let mut open = *b"{";
         let columns = plan.table.partition_key.iter().zip(partition.values());
         for (member, (column, value)) in plan.partition_key_members.iter().zip(columns) {
             text.literal(&open);
             open = *b",";
-            text = self.key_value(text, &member.name, column, Some(value))?;
+            text.fixed(&member.name);
+            text = self.key_value(text, whole, column, Some(value))?;
         }
         let clustering = clustering_of(content);
         let columns = plan.table.clustering.iter().enumerate();
@@ -71,27 +73,29 @@ impl EventWriter<'_> {
             text.literal(&open);
             open = *b",";
             let value = clustering.get(index).copied().flatten();
-            text = self.key_value(text, &member.name, column, value)?;
+            text.fixed(&member.name);
+            text = self.key_value(text, whole, column, value)?;
         }
         text.literal(b"}");
         Ok(text)
     }
 
+    /// A value of a key that has room for `whole` bytes.
     #[inline]
     fn key_value<'b>(
         &mut self,
         mut text: EventText<'b>,
-        name: &FixedText,
+        whole: usize,
         column: &Column,
         value: Option<&[u8]>,
     ) -> Written<'b> {
-        text.fixed(name);
-        let start = text.length();
+        let start = whole.saturating_sub(text.room());
         match value {
             Some(value) => text = self.json(text, &column.cql_type, value)?,
             None => text.literal(b"null"),
         }
-        self.scratch.key_values.push((start, text.length()));
+        let end = whole.saturating_sub(text.room());
+        self.scratch.key_values.push((start, end));
         Ok(text)
     }
 
@@ -110,15 +114,15 @@ impl EventWriter<'_> {
         let plan = self.plan;
         let context = self.context;
         let time = TimeText::of(timestamp_us);
-        text.slice(context.start(content.op()));
+        text.fixed(context.start(content.op()));
         text.time_ms(&time);
         text.literal(b",\"snapshot\":\"false\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
         text.time_us(&time);
         text.literal(b",\"ts_ns\":");
         text.time_ns(&time);
-        text.slice(self.source_middle);
+        text.fixed(self.source_middle);
         text.number(position as i64);
-        text.slice(&plan.source_table);
+        text.fixed(&plan.source_table);
         text = self.after(text, key, content)?;
         text.literal(b"}");
         if context.format.cells {
@@ -178,6 +182,9 @@ impl EventWriter<'_> {
     fn columns<'b>(&mut self, mut text: EventText<'b>, content: &Content<'_, '_>) -> Written<'b> {
         let plan = self.plan;
         if let Content::Write(row) = content {
+            if let Some(simple) = self.simple_cells(row) {
+                return self.simple_columns(text, simple);
+            }
             self.locate_cells(row);
         }
         let columns = plan.column_members.iter().zip(&plan.table.columns);
@@ -209,11 +216,34 @@ impl EventWriter<'_> {
         Ok(text)
     }
 
-    #[allow(
-        clippy::inline_always,
-        reason = "handing the text on and back costs as much as a number"
-    )]
-    #[inline(always)]
+    /// The cells of a row that has at most one for each column, in the order of columns, and
+    /// nothing else: as nearly all are that have no collections.
+    #[inline]
+    fn simple_cells<'r, 'p>(&self, row: &'r Row<'p>) -> Option<&'r [Cell<'p>]> {
+        let cells = row.cells.as_slice();
+        let is_simple = !self.plan.has_versions
+            && row.complex_deletions.is_empty()
+            && cells.is_sorted_by(|a, b| a.column < b.column)
+            && cells.iter().all(|cell| cell.path.is_none());
+        is_simple.then_some(cells)
+    }
+
+    #[inline]
+    fn simple_columns<'b>(&mut self, mut text: EventText<'b>, cells: &[Cell<'_>]) -> Written<'b> {
+        let plan = self.plan;
+        let mut cells = cells.iter().peekable();
+        let columns = plan.column_members.iter().zip(&plan.table.columns);
+        for (index, (member, column)) in (0_u32..).zip(columns) {
+            match cells.next_if(|cell| cell.column == index) {
+                Some(cell) => text = self.written_cell(text, member, column, cell)?,
+                None if column.dropped_at_us.is_some() => {}
+                None => text.fixed(&member.null),
+            }
+        }
+        Ok(text)
+    }
+
+    #[inline(never)]
     fn json<'b>(
         &mut self,
         mut text: EventText<'b>,
@@ -319,10 +349,21 @@ impl EventWriter<'_> {
             text.fixed(&member.value);
             return self.written_elements(text, &column.cql_type, cells);
         }
-        let Some(cell) = cells.first() else {
-            text.fixed(&member.null);
-            return Ok(text);
-        };
+        match cells.first() {
+            Some(cell) => return self.written_cell(text, member, column, cell),
+            None => text.fixed(&member.null),
+        }
+        Ok(text)
+    }
+
+    #[inline]
+    fn written_cell<'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        member: &Member,
+        column: &Column,
+        cell: &Cell<'_>,
+    ) -> Written<'b> {
         match cell.state {
             CellState::Live if column.cql_type == CqlType::Counter => {
                 let places = self.shards.iter();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use commitlog_core::descriptor::Version;
 
 use crate::event::Op;
+use crate::fixed_text::FixedText;
 use crate::format::EventFormat;
 use crate::plan::TablePlan;
 use crate::value::json::write_string;
@@ -14,7 +15,7 @@ pub struct EventContext {
     pub format: Arc<EventFormat>,
     pub version: Version,
     /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
-    starts: [Vec<u8>; Op::ALL.len()],
+    starts: [FixedText<128>; Op::ALL.len()],
     /// File name of the segment as a JSON string.
     file: Vec<u8>,
 }
@@ -29,7 +30,7 @@ impl EventContext {
             start.extend_from_slice(b",\"connector\":\"cassandra\",\"name\":");
             write_string(&mut start, format.topic_prefix.as_bytes());
             start.extend_from_slice(b",\"ts_ms\":");
-            start
+            start.into()
         });
         let mut file = Vec::new();
         write_string(&mut file, segment.as_bytes());
@@ -43,12 +44,20 @@ impl EventContext {
 
     /// The start of a value, up to in front of the event's time in `source`.
     #[inline]
-    pub fn start(&self, op: Op) -> &[u8] {
-        self.starts.get(op.index()).map_or(&[], Vec::as_slice)
+    pub fn start(&self, op: Op) -> &FixedText<128> {
+        let [insert, update, delete, range] = &self.starts;
+        match op {
+            Op::Insert => insert,
+            Op::Update => update,
+            Op::Delete => delete,
+            Op::Range => range,
+        }
     }
 
     /// The part of `source` between the event's time and its position.
-    pub fn source_middle(&self, plan: &TablePlan) -> Vec<u8> {
-        [&plan.source_cluster, &self.file[..], b",\"pos\":"].concat()
+    pub fn source_middle(&self, plan: &TablePlan) -> FixedText<128> {
+        [&plan.source_cluster, &self.file[..], b",\"pos\":"]
+            .concat()
+            .into()
     }
 }

@@ -1,8 +1,9 @@
 //! The text of events, written into room that is there already.
 //!
 //! An event is some fifty short pieces. A `Vec` keeps its length in memory, so that each piece
-//! loads and stores it; here what is left of the room stays in registers, and what is copied has a
-//! length that the compiler knows.
+//! loads and stores it; here the room that is left is two registers, which are handed on and given
+//! back, and what is copied has a length that the compiler knows. Pieces that take more than a few
+//! instructions are calls: the code that writes an event has to stay in the processor's cache.
 
 use base64_simd::AsOut;
 
@@ -19,12 +20,10 @@ const ZEROS: u64 = 0x3030_3030_3030_3030;
 /// A text that grows into its room. It is handed on and given back, never lent to what is not
 /// inlined: an address of it would bind it to memory.
 ///
-/// What meets the end of the room is counted instead: the text is to be written again, into
-/// [`Self::needed`] bytes.
+/// What meets the end of the room is not written, nor is anything behind it, and no room is left
+/// from then on: the text is to be written again, into more of it.
 pub struct EventText<'b> {
     room: &'b mut [u8],
-    whole: usize,
-    missing: usize,
 }
 
 #[allow(
@@ -33,62 +32,37 @@ pub struct EventText<'b> {
 )]
 impl<'b> EventText<'b> {
     pub fn new(room: &'b mut [u8]) -> Self {
-        Self {
-            whole: room.len(),
-            room,
-            missing: 0,
-        }
+        Self { room }
     }
 
-    /// Bytes that are written, if all of them had room.
+    /// Bytes that could still be written; none once something met the end.
     #[inline(always)]
-    pub fn length(&self) -> usize {
-        self.whole.wrapping_sub(self.room.len())
-    }
-
-    /// Room that is enough, if this was not.
-    #[inline(always)]
-    pub fn needed(&self) -> Option<usize> {
-        (self.missing > 0).then(|| self.whole.saturating_add(self.missing))
+    pub fn room(&self) -> usize {
+        self.room.len()
     }
 
     /// Bytes whose number the compiler knows.
     #[inline(always)]
     pub fn literal<const N: usize>(&mut self, bytes: &[u8; N]) {
-        match std::mem::take(&mut self.room).split_first_chunk_mut() {
-            Some((room, rest)) => {
-                *room = *bytes;
-                self.room = rest;
-            }
-            None => self.missing = self.missing.saturating_add(N),
+        if let Some((room, rest)) = std::mem::take(&mut self.room).split_first_chunk_mut() {
+            *room = *bytes;
+            self.room = rest;
         }
     }
 
     /// The first `length` of some bytes; the others are written over.
     #[inline(always)]
     pub fn padded<const N: usize>(&mut self, bytes: &[u8; N], length: usize) {
-        self.place::<N>(|room| {
-            *room = *bytes;
-            length
-        });
-    }
-
-    /// What `write` makes of room for `N` bytes; it gives the number of those that are text.
-    #[inline(always)]
-    fn place<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) {
         let room = std::mem::take(&mut self.room);
-        match room.first_chunk_mut() {
-            Some(place) => {
-                let length = write(place);
-                self.room = room.get_mut(length..).unwrap_or_default();
-            }
-            None => self.missing = self.missing.saturating_add(N),
+        if let Some(place) = room.first_chunk_mut() {
+            *place = *bytes;
+            self.room = room.get_mut(length..).unwrap_or_default();
         }
     }
 
     /// Prepared text.
     #[inline(always)]
-    pub fn fixed(&mut self, text: &FixedText) {
+    pub fn fixed<const N: usize>(&mut self, text: &FixedText<N>) {
         match text.padded() {
             Some((padded, length)) => self.padded(padded, length),
             None => self.slice(text.text()),
@@ -97,67 +71,18 @@ impl<'b> EventText<'b> {
 
     #[inline(always)]
     pub fn slice(&mut self, bytes: &[u8]) {
-        match std::mem::take(&mut self.room).split_at_mut_checked(bytes.len()) {
-            Some((room, rest)) => {
-                copy(bytes, room);
-                self.room = rest;
-            }
-            None => self.missing = self.missing.saturating_add(bytes.len()),
-        }
+        self.room = write_slice(std::mem::take(&mut self.room), bytes);
     }
 
     /// A string of padded base64.
     #[inline(always)]
     pub fn base64(&mut self, bytes: &[u8]) {
-        if bytes.len() <= SHORT_BASE64 {
-            self.place::<SHORT_BASE64_TEXT>(|room| place_short_base64(room, bytes));
-            return;
-        }
-        self.literal(b"\"");
-        let length = bytes.len().div_ceil(3).saturating_mul(4);
-        match std::mem::take(&mut self.room).split_at_mut_checked(length) {
-            Some((room, rest)) => {
-                let _ = base64_simd::STANDARD.encode(bytes, room.as_out());
-                self.room = rest;
-            }
-            None => self.missing = self.missing.saturating_add(length),
-        }
-        self.literal(b"\"");
+        self.room = write_base64(std::mem::take(&mut self.room), bytes);
     }
 
     #[inline(always)]
     pub fn number(&mut self, number: i64) {
-        if number < 0 {
-            self.literal(b"-");
-        }
-        let magnitude = number.unsigned_abs();
-        if magnitude < WORD_RANGE {
-            self.short_number(magnitude);
-        } else {
-            let (rest, low) = (magnitude / WORD_RANGE, magnitude % WORD_RANGE);
-            if rest < WORD_RANGE {
-                self.short_number(rest);
-            } else {
-                self.short_number(rest / WORD_RANGE);
-                self.word(digits(rest % WORD_RANGE));
-            }
-            self.word(digits(low));
-        }
-    }
-
-    /// A number that fits a word.
-    #[inline(always)]
-    fn short_number(&mut self, number: u64) {
-        let digits = digits(number);
-        // A zero keeps its last digit.
-        let zeros = ((digits ^ ZEROS) | (1 << 56)).trailing_zeros() & !7;
-        let word = digits.wrapping_shr(zeros);
-        self.padded(&word.to_le_bytes(), WORD.wrapping_sub(zeros as usize / 8));
-    }
-
-    #[inline(always)]
-    fn word(&mut self, word: u64) {
-        self.literal(&word.to_le_bytes());
+        self.room = write_number(std::mem::take(&mut self.room), number);
     }
 
     /// A time in microseconds.
@@ -196,6 +121,80 @@ impl<'b> EventText<'b> {
             (None, None) => self.literal(b"null"),
         }
     }
+
+    #[inline(always)]
+    fn word(&mut self, word: u64) {
+        self.literal(&word.to_le_bytes());
+    }
+
+    /// A number that fits a word.
+    #[inline(always)]
+    fn short_number(&mut self, number: u64) {
+        let digits = digits(number);
+        // A zero keeps its last digit.
+        let zeros = ((digits ^ ZEROS) | (1 << 56)).trailing_zeros() & !7;
+        let word = digits.wrapping_shr(zeros);
+        self.padded(&word.to_le_bytes(), WORD.wrapping_sub(zeros as usize / 8));
+    }
+}
+
+/// The room to write a text into that did not fit: what is likely enough, or half as much again.
+pub fn more_room(room: usize, likely: usize) -> usize {
+    likely.max(room.saturating_add(room / 2))
+}
+
+/// Gives what is left of the room; none if the text met the end of it.
+#[inline(never)]
+fn write_slice<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
+    match room.split_at_mut_checked(bytes.len()) {
+        Some((room, rest)) => {
+            copy(bytes, room);
+            rest
+        }
+        None => &mut [],
+    }
+}
+
+#[inline(never)]
+fn write_number(room: &mut [u8], number: i64) -> &mut [u8] {
+    let mut text = EventText::new(room);
+    if number < 0 {
+        text.literal(b"-");
+    }
+    let magnitude = number.unsigned_abs();
+    if magnitude < WORD_RANGE {
+        text.short_number(magnitude);
+    } else {
+        let (rest, low) = (magnitude / WORD_RANGE, magnitude % WORD_RANGE);
+        if rest < WORD_RANGE {
+            text.short_number(rest);
+        } else {
+            text.short_number(rest / WORD_RANGE);
+            text.word(digits(rest % WORD_RANGE));
+        }
+        text.word(digits(low));
+    }
+    text.room
+}
+
+#[inline(never)]
+fn write_base64<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
+    if bytes.len() <= SHORT_BASE64 {
+        let Some(place) = room.first_chunk_mut::<SHORT_BASE64_TEXT>() else {
+            return &mut [];
+        };
+        let length = place_short_base64(place, bytes);
+        return room.get_mut(length..).unwrap_or_default();
+    }
+    let mut text = EventText::new(room);
+    text.literal(b"\"");
+    let length = bytes.len().div_ceil(3).saturating_mul(4);
+    if let Some((room, rest)) = std::mem::take(&mut text.room).split_at_mut_checked(length) {
+        let _ = base64_simd::STANDARD.encode(bytes, room.as_out());
+        text.room = rest;
+    }
+    text.literal(b"\"");
+    text.room
 }
 
 /// Copies between places of one length; short ones without a call.
@@ -288,7 +287,7 @@ mod tests {
             match piece {
                 Piece::Literal(bytes) => text.literal(bytes),
                 Piece::Padded(bytes, length) => text.padded(bytes, *length),
-                Piece::Fixed(bytes) => text.fixed(&FixedText::from(bytes.clone())),
+                Piece::Fixed(bytes) => text.fixed(&FixedText::<32>::from(bytes.clone())),
                 Piece::Slice(bytes) => text.slice(bytes),
                 Piece::Base64(bytes) => text.base64(bytes),
                 Piece::Number(number) => text.number(*number),
@@ -333,21 +332,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn says_what_was_written_or_what_it_needs(
+        fn says_what_was_written_or_that_it_did_not_fit(
             pieces in proptest::collection::vec(piece(), 0..12),
             room in 0_usize..600,
         ) {
             let expected = expected(&pieces);
             let mut bytes = vec![0; room];
-            let mut text = write(EventText::new(&mut bytes), &pieces);
-            if let Some(needed) = text.needed() {
+            let mut left = write(EventText::new(&mut bytes), &pieces).room();
+            if left == 0 {
                 // The padding of a last piece has room as well.
-                prop_assert!(room < expected.len() + 64 && needed > room);
-                bytes.resize(needed, 0);
-                text = write(EventText::new(&mut bytes), &pieces);
-                prop_assert_eq!(text.needed(), None);
+                prop_assert!(room < expected.len() + 64);
+                bytes.resize(expected.len() + 64, 0);
+                left = write(EventText::new(&mut bytes), &pieces).room();
+                prop_assert!(left > 0);
             }
-            let length = text.length();
+            let length = bytes.len() - left;
             prop_assert_eq!(
                 String::from_utf8_lossy(bytes.get(..length).unwrap()),
                 String::from_utf8_lossy(&expected)

@@ -1,31 +1,29 @@
 //! Text that is prepared once and written into every event.
 
-/// Longest text that is copied whole with its padding: without a call, as its length is known.
-pub const PADDED: usize = 32;
-
-/// A text and its padding.
+/// A text and its padding. Up to `N` bytes it is copied whole with its padding: without a call, as
+/// its length is known.
 #[derive(Clone)]
-pub struct FixedText {
-    padded: [u8; PADDED],
+pub struct FixedText<const N: usize = 32> {
+    padded: [u8; N],
     text: Box<[u8]>,
 }
 
-impl FixedText {
+impl<const N: usize> FixedText<N> {
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
     /// The text with what fills it up, if it is short, and its length.
     #[inline]
-    pub fn padded(&self) -> Option<(&[u8; PADDED], usize)> {
+    pub fn padded(&self) -> Option<(&[u8; N], usize)> {
         let length = self.text.len();
-        (length <= PADDED).then_some((&self.padded, length))
+        (length <= N).then_some((&self.padded, length))
     }
 }
 
-impl From<Vec<u8>> for FixedText {
+impl<const N: usize> From<Vec<u8>> for FixedText<N> {
     fn from(text: Vec<u8>) -> Self {
-        let mut padded = [0; PADDED];
+        let mut padded = [0; N];
         for (to, from) in padded.iter_mut().zip(&text) {
             *to = *from;
         }

@@ -14,9 +14,9 @@ use commitlog_core::schema::Table;
 
 use blake3::BLOCK_LEN;
 
-use crate::batch::EventBatch;
+use crate::batch::{EventBatch, USUAL_ROOM};
 use crate::event::{Content, Kind};
-use crate::event_text::EventText;
+use crate::event_text::{EventText, more_room};
 use crate::plan::TablePlan;
 use crate::short_hashes::ShortHashes;
 
@@ -47,6 +47,7 @@ pub struct Identity {
 
 impl Identity {
     /// Gives the `event`th event of `batch`, one of the partition `key`, its id at once or later.
+    /// It comes from a mutation of so many bytes.
     #[inline]
     pub fn give(
         &mut self,
@@ -55,14 +56,17 @@ impl Identity {
         plan: &TablePlan,
         key: &[u8],
         content: &Content<'_, '_>,
+        mutation_bytes: usize,
     ) {
         let length = loop {
             let form = EventText::new(&mut self.canonical);
-            let form = write_event(form, plan, key, content, &mut self.order);
-            match form.needed() {
-                Some(bytes) => self.canonical.resize(bytes, 0),
-                None => break form.length(),
+            let room = write_event(form, plan, key, content, &mut self.order).room();
+            let whole = self.canonical.len();
+            if room > 0 {
+                break whole.saturating_sub(room);
             }
+            let likely = USUAL_ROOM.saturating_add(mutation_bytes);
+            self.canonical.resize(more_room(whole, likely), 0);
         };
         let message = self.canonical.get(..length).unwrap_or_default();
         self.hashes
@@ -89,6 +93,7 @@ fn write_event<'b>(
     content: &Content<'_, '_>,
     order: &mut Vec<u32>,
 ) -> EventText<'b> {
+    let whole = form.room();
     form.fixed(&plan.canonical_start);
     write_bytes(&mut form, key);
     form.literal(&[match content.kind() {
@@ -122,10 +127,8 @@ fn write_event<'b>(
             write_time(&mut form, deletion.timestamp_us);
         }
     }
-    let padding = form
-        .length()
-        .next_multiple_of(BLOCK_LEN)
-        .wrapping_sub(form.length());
+    let length = whole.saturating_sub(form.room());
+    let padding = length.next_multiple_of(BLOCK_LEN).wrapping_sub(length);
     form.padded(&[0; BLOCK_LEN], padding);
     form
 }
@@ -280,8 +283,8 @@ pub(crate) fn canonical_name(name: &[u8]) -> Vec<u8> {
     let mut canonical = vec![0; name.len() + MOST_COUNT];
     let mut form = EventText::new(&mut canonical);
     write_bytes(&mut form, name);
-    let length = form.length();
-    canonical.truncate(length);
+    let room = form.room();
+    canonical.truncate(canonical.len().saturating_sub(room));
     canonical
 }
 

@@ -52,9 +52,9 @@ pub struct TablePlan {
     /// The part of `source` from `cluster` to in front of the file's name.
     pub source_cluster: Vec<u8>,
     /// The rest of `source` behind `pos`, and the start of `after`.
-    pub source_table: Vec<u8>,
+    pub source_table: FixedText<64>,
     /// The start of `cells` behind its kind, up to the partition key.
-    pub cells_table: Vec<u8>,
+    pub cells_table: FixedText<64>,
     /// The start of the canonical form behind the event id.
     pub canonical_start: FixedText,
     /// Place of each column among all in the order of their names.
@@ -86,8 +86,10 @@ impl TablePlan {
             clustering_members: members(&table.clustering),
             column_members: members(&table.columns),
             source_cluster,
-            source_table,
-            cells_table: format!("\",\"id\":\"{}\",\"pk\":", table.id).into_bytes(),
+            source_table: source_table.into(),
+            cells_table: format!("\",\"id\":\"{}\",\"pk\":", table.id)
+                .into_bytes()
+                .into(),
             canonical_start: canonical_start(table).into(),
             name_ranks,
             has_versions: table.has_versions(),

@@ -12,7 +12,8 @@ use crate::counters::{self, CounterHistory, ShardNews};
 use crate::encoder::{EventWriter, Scratch};
 use crate::event::{Bound, Content};
 use crate::event_context::EventContext;
-use crate::event_text::EventText;
+use crate::event_text::{EventText, more_room};
+use crate::fixed_text::FixedText;
 use crate::format::{CounterEvents, EventFormat, PartitionBy};
 use crate::hash::kafka_partition_hash;
 use crate::identity::Identity;
@@ -33,7 +34,7 @@ pub(crate) struct PublishedTable {
     /// Number of a batch, and the index of the topic in it.
     topic: Option<(u64, u32)>,
     /// [`EventContext::source_middle`] in that batch.
-    source_middle: Vec<u8>,
+    source_middle: FixedText<128>,
 }
 
 impl PublishedTable {
@@ -75,6 +76,8 @@ pub(crate) struct Place<'h> {
     pub batch: u64,
     /// Logical end of the mutation.
     pub position: u64,
+    /// Bytes of the mutation.
+    pub size_bytes: usize,
     /// Events of this mutation so far.
     pub events: u32,
     pub counters: Option<&'h mut CounterHistory>,
@@ -121,7 +124,7 @@ impl Publisher {
             None => Disposition::Publish(Box::new(PublishedTable {
                 plan: TablePlan::new(table, &self.format),
                 topic: None,
-                source_middle: Vec::new(),
+                source_middle: Vec::new().into(),
             })),
         };
         let place = self.dispositions.len();
@@ -225,7 +228,7 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
 /// The events of one update.
 struct UpdateEvents<'u, 'p, 'h> {
     plan: &'u TablePlan,
-    source_middle: &'u [u8],
+    source_middle: &'u FixedText<128>,
     partition: &'u Partition<'p>,
     partition_hash: Option<u32>,
     topic: u32,
@@ -289,10 +292,11 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         let timestamp_us = content.timestamp_us();
         self.batch.make_room(USUAL_ROOM);
         let (key, value) = loop {
-            match self.write(content, timestamp_us)? {
-                Fit::Whole { key, value } => break (key, value),
-                Fit::Needs(bytes) => self.batch.make_room(bytes),
+            if let Some(lengths) = self.write(content, timestamp_us)? {
+                break lengths;
             }
+            let room = more_room(self.batch.room().len(), self.likely_room());
+            self.batch.make_room(room);
         };
         let partition_hash = self.partition_hash.unwrap_or_else(|| {
             let key = self.batch.room().get(..key);
@@ -309,15 +313,33 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         };
         let event = self.batch.len();
         self.batch.push(key, value, &facts);
-        self.identity
-            .give(self.batch, event, self.plan, self.partition.key, content);
+        self.identity.give(
+            self.batch,
+            event,
+            self.plan,
+            self.partition.key,
+            content,
+            self.place.size_bytes,
+        );
         self.place.events += 1;
         Ok(())
     }
 
-    /// Writes key and value into the room of the batch.
+    /// Room that is enough for an event whose values are large, unless they are many.
+    fn likely_room(&self) -> usize {
+        let copies = if self.context.format.cells { 2 } else { 1 };
+        let base64 = self.place.size_bytes.div_ceil(3).saturating_mul(4);
+        USUAL_ROOM.saturating_add(base64.saturating_mul(copies))
+    }
+
+    /// Writes key and value into the room of the batch and gives their lengths; `None` if they
+    /// need more of it.
     #[inline]
-    fn write(&mut self, content: &Content<'_, 'p>, timestamp_us: i64) -> Result<Fit, ValueError> {
+    fn write(
+        &mut self,
+        content: &Content<'_, 'p>,
+        timestamp_us: i64,
+    ) -> Result<Option<(usize, usize)>, ValueError> {
         let mut writer = EventWriter {
             scratch: self.scratch,
             context: self.context,
@@ -326,12 +348,12 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             shards: self.shards,
         };
         let room = self.batch.room();
-        let key = writer.key(EventText::new(room), self.partition, content)?;
-        if let Some(bytes) = key.needed() {
-            return Ok(Fit::Needs(bytes));
-        }
-        let length = key.length();
-        let (key, room) = room.split_at_mut(length);
+        let whole = room.len();
+        let left = writer
+            .key(EventText::new(room), self.partition, content)?
+            .room();
+        let length = whole.saturating_sub(left);
+        let (key, room) = self.batch.room().split_at_mut(length);
         let position = self.place.position;
         let value = writer.value(
             EventText::new(room),
@@ -341,20 +363,8 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             timestamp_us,
             position,
         )?;
-        Ok(match value.needed() {
-            Some(bytes) => Fit::Needs(length + bytes),
-            None => Fit::Whole {
-                key: length,
-                value: value.length(),
-            },
-        })
+        // Where the key did not fit, there is no room for the value.
+        let rest = value.room();
+        Ok((rest > 0).then(|| (length, left.saturating_sub(rest))))
     }
-}
-
-/// Whether an event had room.
-enum Fit {
-    /// Bytes of both.
-    Whole { key: usize, value: usize },
-    /// So many bytes are enough.
-    Needs(usize),
 }

@@ -152,6 +152,7 @@ impl EventReader {
         let mut place = Place {
             batch: self.batches,
             position: record.end,
+            size_bytes: record.payload.len(),
             events: 0,
             counters: counters.as_deref_mut(),
             table: None,
@@ -190,6 +191,7 @@ impl EventReader {
             let mut place = Place {
                 batch: self.batches,
                 position: record.end,
+                size_bytes: record.payload.len(),
                 events: 0,
                 counters: counters.as_deref_mut(),
                 table: None,

@@ -7,7 +7,7 @@ EXTENSION := $(VENV)/.extension
 CRATES := $(addprefix commitlog/,capsule core events python rows)
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
-PYTHON_SOURCES := agent sidecar commitlog tests benches examples
+PYTHON_SOURCES := agent sidecar commitlog spark_jobs tests benches examples
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
 
@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live test test-fast test-spark check lint fmt types cargo-test \
+.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster check lint fmt types cargo-test \
 	bench fuzz soak soak-parser peer fixtures docs lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -33,6 +33,9 @@ demo: setup ## Run the agent over a recorded cdc_raw of a real node, without ser
 demo-live: prerequisites-test setup ## Run a real Cassandra, a real Kafka and the agent
 	@$(PY) -m examples.live.demo
 
+demo-spark: prerequisites-test setup ## Three replicas with agents, Kafka, and the Spark jobs over all copies
+	@$(PY) -m examples.spark.demo
+
 ##@ Tests
 test: prerequisites-test check cargo-test ## Everything: lint, types, Rust tests, Python tests with real servers
 	@$(PY) -m pytest $(ARGS)
@@ -42,6 +45,9 @@ test-fast: setup ## The Python tests without servers, Spark and slow ones
 
 test-spark: prerequisites-test setup ## The tests of the Spark jobs
 	@$(PY) -m pytest tests/spark $(ARGS)
+
+test-cluster: prerequisites-test setup ## The golden test, large: a cluster with faults, agents, Kafka, Spark
+	@$(PY) -m tests.spark.golden $(ARGS)
 
 cargo-test: $(DEPENDENCIES) ## The Rust tests
 	cargo test --quiet --locked --workspace

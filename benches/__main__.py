@@ -1,9 +1,10 @@
-"""`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode; or all."""
+"""`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, dedupe,
+state, reconcile; or all."""
 
 import argparse
 from importlib import import_module
 
-NAMES = ("parser", "agent", "latency", "memory", "decode")
+NAMES = ("parser", "agent", "latency", "memory", "decode", "dedupe", "state", "reconcile")
 
 
 def main() -> None:

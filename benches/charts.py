@@ -105,13 +105,46 @@ def agent_bars(result: dict[str, Any]) -> list[Bar]:
     return bars
 
 
+def dedupe_bars(result: dict[str, Any]) -> list[Bar]:
+    return [
+        Bar(
+            each["name"],
+            each["cpu_rate"],
+            f"{each['cpu_rate']['median'] / 1e3:.1f} k",
+            each["name"] == "ours",
+        )
+        for each in result["ways"]
+    ]
+
+
+def reconcile_bars(result: dict[str, Any]) -> list[Bar]:
+    return [
+        Bar(
+            f"{each['layout']}, {each['cells'] / 1e6:.0f} M cells",
+            each["of_plain"],
+            f"{each['of_plain']['median']:.2f}",
+            each["layout"] == "append",
+        )
+        for each in result["sizes"]
+    ]
+
+
 def main() -> None:
     _IMAGES.mkdir(exist_ok=True)
     for name, title, bars in (
         ("parser", "Mutations per CPU second", parser_bars),
         ("agent", "CPU time an event", agent_bars),
+        ("dedupe", "Kafka to Delta: records per CPU second", dedupe_bars),
+        ("reconcile", "Kafka to versions: rate as a share of a plain copy's", reconcile_bars),
     ):
-        _write(name, bar_chart(title, bars(_result(name))))
+        # Each machine has the results that were made on it.
+        if (bench_directory() / f"{name}.json").exists():
+            _write(name, bar_chart(title, bars(_result(name))))
+    if (bench_directory() / "memory.json").exists():
+        _write_memory()
+
+
+def _write_memory() -> None:
     series = _result("memory")["series"]
     points = [(seconds, rss_mib) for seconds, events, rss_mib in series if events]
     title = f"Resident memory in MiB over {series[-1][1]:,} events"

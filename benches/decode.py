@@ -5,11 +5,9 @@ decoder alone, of all processes of the session for Spark. The stages of Spark ta
 first round counts for nothing.
 """
 
-import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -17,27 +15,22 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.places import scratch_directory
 from benches.progress import progress_bar
+from benches.spark import SparkUnderTest
 from commitlog import Schema
 from commitlog.arrow import Decoder
-from spark_jobs.jars import fetch
-from spark_jobs.session import create_session
-from spark_jobs.versions import TESTED
-from tests.harness.cache import cached_directory
-from tests.harness.java import java_home
 
 ROWS = 300_000
 BATCH_ROWS = 10_000
 _SCHEMA = """
 CREATE TABLE ks.{name} ({columns}) WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c{id:02x};
 """
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _ELEMENTS = pa.list_(pa.struct([("path", pa.binary()), ("value", pa.binary())]))
 
 
@@ -104,10 +97,10 @@ def run(is_quick: bool) -> None:
     rows, rounds = (20_000, 2) if is_quick else (ROWS, 5)
     at_start = machine()
     results = []
-    with scratch_directory("decode") as scratch, _session() as session:
+    with scratch_directory("decode") as scratch, SparkUnderTest.started() as spark:
         for kind in KINDS:
             with progress_bar(f"decoding: {kind.name}", rounds + 1) as step:
-                results.append(_measure(kind, rows, rounds, scratch, session, step))
+                results.append(_measure(kind, rows, rounds, scratch, spark, step))
     file = write_result("decode", at_start, is_quick, {"kinds": results})
     print(at_start.sentence())
     print_table(
@@ -131,7 +124,7 @@ def _measure(
     rows: int,
     rounds: int,
     scratch: Path,
-    session: SparkSession,
+    spark: SparkUnderTest,
     step: Callable[[], None],
 ) -> KindResult:
     batches = _batches(kind, rows)
@@ -139,7 +132,7 @@ def _measure(
     _check(kind, decoder, batches[0])
     file = scratch / f"{kind.name}.parquet"
     pq.write_table(pa.Table.from_batches(batches), file)
-    frame = session.read.parquet(str(file))
+    frame = spark.session.read.parquet(str(file))
     types = from_arrow_schema(decoder.schema)
     stages = {
         "scan": frame,
@@ -153,7 +146,7 @@ def _measure(
         for batch in batches:
             decoder.decode(batch)
         alone_s = time.thread_time() - started_s
-        took = {name: _cpu_of(stage) for name, stage in stages.items()}
+        took = {name: _cpu_of(stage, spark) for name, stage in stages.items()}
         step()
         if number == 0:
             continue
@@ -193,42 +186,6 @@ def _identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return batches
 
 
-@contextmanager
-def _session() -> Iterator[SparkSession]:
-    """A session of two cores that ends with the block."""
-    home = str(java_home(17))
-    os.environ["JAVA_HOME"] = home
-
-    def fetch_all(target: Path) -> None:
-        fetch(target, environment={**os.environ, "JAVA_HOME": home})
-
-    jars = cached_directory(f"spark-jars-{TESTED.spark}-{TESTED.delta}", fetch_all)
-    settings = {"spark.driver.memory": "2g"}
-    session = create_session("benches", jars=jars, master="local[2]", settings=settings)
-    yield session
-    session.stop()
-
-
-def _cpu_of(frame: DataFrame) -> float:
+def _cpu_of(frame: DataFrame, spark: SparkUnderTest) -> float:
     """CPU seconds of the JVM and of the workers while a frame is computed and thrown away."""
-    before_s = _children_cpu_s()
-    frame.write.format("noop").mode("overwrite").save()
-    return _children_cpu_s() - before_s
-
-
-def _children_cpu_s() -> float:
-    """CPU seconds of all that this process started, whether it lives or has ended."""
-    ticks: dict[int, int] = {}
-    parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        pid = int(stat.parent.name)
-        parents[pid] = int(fields[1])
-        ticks[pid] = sum(map(int, fields[11:15]))
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return sum(ticks[pid] for pid in ours - {os.getpid()}) / _TICKS_PER_S
+    return spark.cost_of(lambda: frame.write.format("noop").mode("overwrite").save()).cpu_s

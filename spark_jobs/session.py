@@ -24,6 +24,8 @@ SETTINGS: Mapping[str, str] = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Rows that come sorted are gathered as they come, not hashed and sorted once more.
+    "spark.sql.execution.replaceHashWithSortAgg": "true",
     "spark.sql.session.timeZone": "UTC",
 }
 """Every job needs these."""
@@ -72,6 +74,14 @@ def create_session(
         conf.setIfMissing(key, value)
     session = SparkSession.builder.config(conf=conf).getOrCreate()
     _require_classes(session)
+    return session
+
+
+def session_of_job(session: SparkSession, partitions: int | None) -> SparkSession:
+    """A session with settings of its own; `partitions` are those of state and exchanges."""
+    session = session.newSession()
+    if partitions is not None:
+        session.conf.set("spark.sql.shuffle.partitions", partitions)
     return session
 
 

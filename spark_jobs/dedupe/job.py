@@ -17,7 +17,7 @@ from spark_jobs.dedupe.job_options import DedupeJobOptions
 from spark_jobs.dedupe.telling import Telling
 from spark_jobs.errors import JobError
 from spark_jobs.progress import follow, stopping_on_signals
-from spark_jobs.session import create_session
+from spark_jobs.session import create_session, session_of_job
 from spark_jobs.source import read_stream
 from spark_jobs.storage import Folder
 
@@ -49,9 +49,7 @@ def run(
 
     Raises `CheckpointError`, `InputError`, or what Spark raises.
     """
-    session = session.newSession()
-    if options.state_partitions is not None:
-        session.conf.set("spark.sql.shuffle.partitions", options.state_partitions)
+    session = session_of_job(session, options.state_partitions)
     identity = JobIdentity("dedupe", options.subscription(), options.fixed())
     claimed = claim(session, options.checkpoint, identity)
     follower = _Follower(session, options)

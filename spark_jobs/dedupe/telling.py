@@ -1,12 +1,11 @@
 """What a run tells while it goes on: log lines, a JSON file, a file for Prometheus."""
 
-import json
 import logging
-from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, write_to_textfile
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from sidecar.logs import Repeated, fields
+from spark_jobs import metrics_files
 from spark_jobs.dedupe.figures import Batch, Figures
 from spark_jobs.options import StreamOptions
 
@@ -19,8 +18,7 @@ class Telling:
     """Called after each micro-batch, and at times without one."""
 
     def __init__(self, options: StreamOptions, *, silent_after_ms: int) -> None:
-        self._json_file = options.metrics_json_file
-        self._prometheus_file = options.metrics_prometheus_file
+        self._options = options
         self._silent_after_ms = silent_after_ms
         self._silence = Repeated(logger)
 
@@ -48,10 +46,7 @@ class Telling:
                 self._silence.say(key, "replica is silent", node=node, silent_ms=silent_ms)
             else:
                 self._silence.over(key, "replica is heard again", node=node)
-        if self._json_file is not None:
-            _write_json(self._json_file, figures, now_ms)
-        if self._prometheus_file is not None:
-            write_to_textfile(str(self._prometheus_file), registry_of(figures, now_ms))
+        metrics_files.write(self._options, figures.as_json(now_ms), registry_of(figures, now_ms))
 
 
 def registry_of(figures: Figures, now_ms: int) -> CollectorRegistry:
@@ -87,12 +82,6 @@ def registry_of(figures: Figures, now_ms: int) -> CollectorRegistry:
     for node, silent_ms in figures.silent_ms(now_ms).items():
         silent.labels(node).set(silent_ms / 1000)
     return registry
-
-
-def _write_json(path: Path, figures: Figures, now_ms: int) -> None:
-    unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(json.dumps(figures.as_json(now_ms)) + "\n", encoding="utf-8")
-    unfinished.replace(path)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -8,15 +8,17 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sidecar.logs import fields
+from spark_jobs import metrics_files
 from spark_jobs.checkpoint import JobIdentity, claim
 from spark_jobs.mongo_reconcile import query
 from spark_jobs.mongo_reconcile.documents import Documents
 from spark_jobs.mongo_reconcile.job_options import MongoJobOptions
 from spark_jobs.progress import follow, stopping_on_signals
-from spark_jobs.session import create_session
+from spark_jobs.session import create_session, session_of_job
 from spark_jobs.source import read_stream
 
 logger = logging.getLogger(__name__)
+_PREFIX = "cdc_mongo_reconcile_"
 
 
 def main(options: MongoJobOptions) -> None:
@@ -40,6 +42,7 @@ def run(
 
     Raises `CheckpointError`, `InputError`, or what Spark raises.
     """
+    session = session_of_job(session, options.state_partitions)
     identity = JobIdentity("mongo-reconcile", options.subscription(), options.fixed())
     claimed = claim(session, options.checkpoint, identity)
     documents = Documents(session, options.table_path)
@@ -49,7 +52,7 @@ def run(
         "mongo_reconcile runs",
         extra=fields(topics=identity.topics, order=options.order_by, new=claimed.is_new),
     )
-    counted = _Counted()
+    counted = _Counted(options)
     follow(started, counted.batch, stop=stop)
     return counted.records
 
@@ -72,11 +75,15 @@ def summary(documents: Documents) -> str:
 class _Counted:
     """The records of all micro-batches."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: MongoJobOptions) -> None:
+        self._options = options
         self.records = 0
 
     def batch(self, progress: Mapping[str, Any]) -> None:
         self.records += int(progress["numInputRows"])
+        sums = {"records": self.records}
+        registry = metrics_files.counters(_PREFIX, sums, {"records": "Records that were read."})
+        metrics_files.write(self._options, sums, registry)
         logger.info(
             "micro-batch", extra=fields(batch=progress["batchId"], records=progress["numInputRows"])
         )

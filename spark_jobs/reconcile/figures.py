@@ -1,13 +1,10 @@
 """What a run did so far, for its summary and for those who watch it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, write_to_textfile
-
+from spark_jobs import metrics_files
 from spark_jobs.options import StreamOptions
 
 _PREFIX = "cdc_reconcile_"
@@ -41,17 +38,6 @@ class Figures:
 
 
 def write(figures: Figures, options: StreamOptions) -> None:
-    """To the files that options name, whole or not at all."""
-    if options.metrics_json_file is not None:
-        _replace(options.metrics_json_file, json.dumps(asdict(figures)) + "\n")
-    if options.metrics_prometheus_file is not None:
-        registry = CollectorRegistry()
-        for name, value in asdict(figures).items():
-            Counter(_PREFIX + name, _MEANINGS[name], registry=registry).inc(value)
-        write_to_textfile(str(options.metrics_prometheus_file), registry)
-
-
-def _replace(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".{path.name}.tmp")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    """To the files that options name."""
+    sums = asdict(figures)
+    metrics_files.write(options, sums, metrics_files.counters(_PREFIX, sums, _MEANINGS))

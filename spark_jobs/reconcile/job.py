@@ -17,7 +17,7 @@ from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.tables import KeptTables, kept_tables
-from spark_jobs.session import create_session
+from spark_jobs.session import create_session, session_of_job
 from spark_jobs.source import events, read_stream
 
 logger = logging.getLogger(__name__)
@@ -68,9 +68,7 @@ def run(
     """
     schema = read_schema(options.schema_file)
     tables = kept_tables(schema, options.tables, options.counter_tables)
-    session = session.newSession()
-    if options.state_partitions is not None:
-        session.conf.set("spark.sql.shuffle.partitions", options.state_partitions)
+    session = session_of_job(session, options.state_partitions)
     fixed = {"output": options.output, "layout": options.layout, "buckets": str(options.buckets)}
     identity = JobIdentity(JOB, options.subscription(), fixed)
     claimed = claim(session, options.checkpoint, identity)

@@ -18,7 +18,7 @@ from spark_jobs.reconcile.visible import visible
 
 def table_at(layout: Layout, schema: SourceSchema, table: SourceTable, now_s: int) -> DataFrame:
     """The source table at a second, with its columns and types."""
-    shown = visible(layout.versions([table.id]), now_s, table.dropped, table.columns)
+    shown = visible(layout.held([table.id]), now_s, table.dropped, table.columns)
     return typed(shown, schema, table)
 
 

@@ -31,7 +31,10 @@ from spark_jobs.expressions import (
     win_of_liveness,
 )
 
-PLACE = ("table", "bucket", "token", "pk", "ck", "scope", "hi", "column", "path")
+# In the order of storage, so that one sort serves every step of a view, and what is compacted is
+# written as it comes: by folder, by partition, by row, by column.
+PARTITION = ("table", "bucket", "token", "pk")
+PLACE = (*PARTITION, "ck", "column", "scope", "hi", "path")
 COLUMNS = (*PLACE, "win", "ckv")
 SCHEMA = (
     "table STRING, bucket INT, token BIGINT, pk BINARY, ck BINARY, scope STRING, hi BINARY,"
@@ -87,6 +90,11 @@ def versions_of(cells: DataFrame, buckets: int, counters: Collection[str] = ()) 
         F.when(F.col("scope").isin("cell", "live"), F.col("ckv")).alias("ckv"),
     )
     return _with_shards(plain, counters) if counters else plain
+
+
+def by_partition(versions: DataFrame) -> DataFrame:
+    """With all versions of a partition in one task, spread over all tasks."""
+    return versions.repartition("token", "table", "bucket")
 
 
 def standing(versions: DataFrame) -> DataFrame:

@@ -1,7 +1,9 @@
 """What `SELECT *` shows at a second: deletions, expiry and row visibility applied to versions.
 
-One exchange by partition, one sort by clustering, and no join of cells with deletions:
+One exchange by partition and one sort, by clustering and place, serve everything; cells are not
+joined with deletions:
 
+* of the versions of a place, which lie beside each other, the largest stands;
 * rows are gathered from their cells together with the deletions of their row and collections;
 * the ranges of a partition become steps, from each of which on everything is deleted up to one
   write time; steps and rows stand in one order, so the last step up to a row covers it;
@@ -15,8 +17,14 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.expressions import count_of, is_live
-from spark_jobs.reconcile.covering import PARTITION, steps, written_ts
-from spark_jobs.reconcile.versions import TABLE_BUCKET
+from spark_jobs.reconcile.covering import steps, with_truncation, written_ts
+from spark_jobs.reconcile.versions import (
+    COLUMNS,
+    PARTITION,
+    TABLE_BUCKET,
+    by_partition,
+    standing,
+)
 
 CELL = "STRUCT<column: STRING, path: BINARY, ts: BIGINT, ldt: BIGINT, ttl: INT, value: BINARY>"
 ROW = (
@@ -33,40 +41,40 @@ def visible(
 ) -> DataFrame:
     """The rows that are there at a second, with their live cells.
 
-    `versions` has one version of each place (`standing`). `dropped` are the times of drop of
+    Of a place there may be any number of `versions`. `dropped` are the times of drop of
     columns, in microseconds: cells of them up to then are as if they had never been, and so are
     those of columns that are not in `columns`, if it is given. The answer has the columns of `ROW`;
     `ck` is null in the one row of a partition that has static values alone. `cells` and `statics`
     are in no order; of a counter `value` is the sum, in eight bytes.
     """
     second = F.lit(now_s) if isinstance(now_s, int) else now_s
-    in_partitions = versions.where(F.col("bucket") != TABLE_BUCKET)
-    told = _in_force(in_partitions, second, dropped or {}, columns).unionByName(
-        steps(in_partitions), allowMissingColumns=True
-    )
-    units = _units(told.repartition(*PARTITION))
-    return _shown(_with_truncation(_covered(units), versions))
+    in_partitions = versions.select(*COLUMNS).where(F.col("bucket") != TABLE_BUCKET)
+    of_rows = in_partitions.where(_is_of_rows(columns))
+    told = of_rows.unionByName(steps(in_partitions), allowMissingColumns=True)
+    in_force = standing(by_partition(told)).where(_is_in_force(second, dropped or {}))
+    return _shown(with_truncation(_covered(_units(in_force)), versions))
 
 
-def _in_force(
-    versions: DataFrame,
-    now_s: Column,
-    dropped: Mapping[str, int],
-    columns: Collection[str] | None,
-) -> DataFrame:
-    """Without what cannot be seen whatever else there is, and without ranges."""
-    scope, win = F.col("scope"), F.col("win")
-    ends = scope.isin("cell", "live")
-    kept = (scope != "range") & (~ends | is_live(win, now_s))
+def _is_of_rows(columns: Collection[str] | None) -> Column:
+    """Neither a range, which its steps stand for, nor a cell of another column."""
+    scope = F.col("scope")
+    is_wanted = scope != "range"
     if columns is not None:
-        kept &= ~scope.isin("cell", "shard") | F.col("column").isin(*columns)
+        is_wanted &= ~scope.isin("cell", "shard") | F.col("column").isin(*columns)
+    return is_wanted
+
+
+def _is_in_force(now_s: Column, dropped: Mapping[str, int]) -> Column:
+    """Neither expired, nor a tombstone, nor written before the drop of its column."""
+    scope, win = F.col("scope"), F.col("win")
+    is_kept = ~scope.isin("cell", "live") | is_live(win, now_s)
     for column, ts_us in dropped.items():
-        kept &= ~(
+        is_kept &= ~(
             F.col("column").eqNullSafe(column)
             & scope.isin("cell", "shard")
             & (written_ts(scope, win) <= ts_us)
         )
-    return versions.where(kept)
+    return is_kept
 
 
 def _units(versions: DataFrame) -> DataFrame:
@@ -108,15 +116,6 @@ def _covered(units: DataFrame) -> DataFrame:
         .withColumn("partition_ts", F.max("partition_ts").over(so_far))
         .withColumn("static", F.first(static, ignorenulls=True).over(so_far))
     )
-
-
-def _with_truncation(rows: DataFrame, versions: DataFrame) -> DataFrame:
-    markers = (
-        versions.where(F.col("bucket") == TABLE_BUCKET)
-        .groupBy("table")
-        .agg(F.max("win.ts").alias("table_ts"))
-    )
-    return rows.join(F.broadcast(markers), "table", "left")
 
 
 def _shown(rows: DataFrame) -> DataFrame:

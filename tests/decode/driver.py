@@ -11,6 +11,8 @@ from cassandra.util import Duration
 from tests.workloads.cql_types import CqlType
 
 PROTOCOL_VERSION = 5
+CALENDAR_DAYS = range(-719_162, 2_932_897)
+"""Days since 1970 that Python has a date for."""
 NATIVE = {
     "ascii": cqltypes.AsciiType,
     "bigint": cqltypes.LongType,
@@ -69,7 +71,7 @@ def shown(cql_type: CqlType, value: Any) -> Any:
         case "inet":
             return _inet(value)
         case "date":
-            return datetime.date(1970, 1, 1) + datetime.timedelta(value.days_from_epoch)
+            return _date(value.days_from_epoch)
         case "time":
             return value.nanosecond_time
         case "timestamp":
@@ -115,6 +117,13 @@ def _whole_milliseconds(value: datetime.datetime) -> datetime.datetime:
     since_1970 = value.replace(tzinfo=datetime.UTC) - epoch
     milliseconds = round(since_1970 / microsecond / 1000)
     return epoch + datetime.timedelta(milliseconds=milliseconds)
+
+
+def _date(days: int) -> datetime.date | int:
+    """Beyond Python's calendar the days since 1970."""
+    if days not in CALENDAR_DAYS:
+        return days
+    return datetime.date(1970, 1, 1) + datetime.timedelta(days)
 
 
 def _inet(text: str) -> str:

@@ -1,6 +1,7 @@
 """The agent as a process of its own, started, killed and asked over HTTP."""
 
 import json
+import re
 import sys
 import time
 import urllib.error
@@ -23,7 +24,15 @@ _ASK_TIMEOUT_S = 10
 class Agent:
     """One agent after the other over the same directories; `lives` tells of each."""
 
-    def __init__(self, directory: Path, *, node_yaml: Path, bootstrap: str) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        node_yaml: Path,
+        bootstrap: str,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        """`settings` are properties that are added or replaced."""
         self.directory = directory
         self.archive = directory / "relocation" / "archive"
         self.quarantine = directory / "relocation" / "error"
@@ -43,6 +52,7 @@ class Agent:
             "inflight.max.events": WINDOW_EVENTS,
             "http.host": "127.0.0.1",
             "http.port": self._port,
+            **(settings or {}),
         }
         self._configuration = directory / "cdc.properties"
         self._configuration.write_text("".join(f"{k}={v}\n" for k, v in properties.items()))
@@ -109,6 +119,11 @@ class Agent:
             process=self._process,
         )
 
+    def acknowledged_events(self) -> int:
+        """By this process so far; 0 while it does not answer."""
+        found = re.search(rb"^cdc_events_acknowledged_total (\S+)", self._get("/metrics"), re.M)
+        return int(float(found[1])) if found else 0
+
     def log_tail(self) -> str:
         return self._process.log_tail()
 
@@ -127,15 +142,20 @@ class Agent:
 
     def _ask(self, path: str) -> dict[str, Any] | None:
         """The answer; None while there is none."""
+        body = self._get(path)
+        return dict(json.loads(body)) if body else None
+
+    def _get(self, path: str) -> bytes:
+        """The body of the answer; nothing while there is none."""
         url = f"http://127.0.0.1:{self._port}{path}"
         try:
             with urllib.request.urlopen(url, timeout=_ASK_TIMEOUT_S) as answer:
-                return dict(json.loads(answer.read()))
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
             with error:
-                return dict(json.loads(error.read()))
+                return error.read()
         except OSError:
-            return None
+            return b""
 
 
 def _now_ms() -> int:

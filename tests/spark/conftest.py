@@ -1,31 +1,12 @@
 """One Spark session for the whole suite: starting one costs as much as many tests."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jars import fetch
-from spark_jobs.session import create_session
-from spark_jobs.versions import TESTED
-from tests.harness.cache import cached_directory
-from tests.harness.java import java_home
-
-_LOG4J2 = """\
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c: %m%n%ex{5}
-"""
-
-
-# Alone, the first compiler has 48 MiB for its code: Spark fills them and is interpreted from then.
-_JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+from tests.spark.session import fetched_jars, local_session, quiet_java_options
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -38,39 +19,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def jars_directory() -> Path:
-    """The jars beside `pyspark`, fetched once and then cached."""
-    environment = {**os.environ, "JAVA_HOME": str(java_home(17))}
-
-    def fetch_all(target: Path) -> None:
-        fetch(target, environment=environment)
-
-    return cached_directory(f"spark-jars-{TESTED.spark}-{TESTED.delta}", fetch_all)
+    return fetched_jars()
 
 
 @pytest.fixture(scope="session")
 def java_options(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Options of the JVM that make a short run quick and quiet; never for a measurement."""
-    log4j2 = tmp_path_factory.mktemp("spark") / "log4j2.properties"
-    log4j2.write_text(_LOG4J2)
-    return f"-Dlog4j2.configurationFile=file:{log4j2} {_JVM_OPTIONS}"
+    return quiet_java_options(tmp_path_factory.mktemp("spark"))
 
 
 @pytest.fixture(scope="session")
 def spark(
     jars_directory: Path, java_options: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkSession]:
-    """`local[2]`, two shuffle partitions, Kafka and Delta at hand."""
-    os.environ["JAVA_HOME"] = str(java_home(17))
-    session = create_session(
-        "tests",
-        jars=jars_directory,
-        master="local[2]",
-        settings={
-            "spark.driver.memory": "1g",
-            "spark.driver.extraJavaOptions": java_options,
-            "spark.sql.shuffle.partitions": "2",
-            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        },
-    )
+    session = local_session(jars_directory, java_options, tmp_path_factory.mktemp("warehouse"))
     yield session
     session.stop()

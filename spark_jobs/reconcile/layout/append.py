@@ -3,7 +3,7 @@
 One Delta table, partitioned by table, bucket and level. A micro-batch adds one loose file to each
 bucket that it touches and reads nothing, so its cost does not depend on the table. Compaction turns
 a bucket into its *base*, one version of each place in storage order. It is atomic, and may come
-late, twice or never. Readers leave the base as it is but for partitions that are in loose files.
+late, twice or never. Readers take the largest version of each place out of both.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from spark_jobs.reconcile.layout.protocol import Batch
 from spark_jobs.reconcile.layout.stored import Bucket, create_table, escaped, files_by_bucket
 from spark_jobs.reconcile.purging import without_past
-from spark_jobs.reconcile.versions import COLUMNS, PLACE, SCHEMA, standing
+from spark_jobs.reconcile.versions import COLUMNS, PLACE, SCHEMA, by_partition, standing
 
 _BASE, _LOOSE = "base", "loose"
 
@@ -47,20 +47,12 @@ class AppendLayout:
             writer = writer.option("txnAppId", batch.app).option("txnVersion", batch.number)
         writer.save(self._path)
 
+    def held(self, tables: Collection[str] | None = None) -> DataFrame:
+        stored = self._stored().select(*COLUMNS)
+        return stored if tables is None else stored.where(F.col("table").isin(*tables))
+
     def versions(self, tables: Collection[str] | None = None) -> DataFrame:
-        stored = self._stored()
-        if tables is not None:
-            stored = stored.where(F.col("table").isin(*tables))
-        base = stored.where(F.col("level") == _BASE).select(*COLUMNS)
-        loose = stored.where(F.col("level") == _LOOSE).select(*COLUMNS)
-        if not loose.inputFiles():
-            return base
-        # By partition and not by place: fewer and shorter keys, which fit a broadcast.
-        partition = ["table", "bucket", "token"]
-        written = loose.select(*partition).distinct()
-        untouched = base.join(written, partition, "left_anti").select(*COLUMNS)
-        touched = base.join(written, partition, "left_semi").select(*COLUMNS)
-        return untouched.unionByName(standing(touched.unionByName(loose)))
+        return standing(by_partition(self.held(tables)))
 
     def compact(self) -> int:
         due = [
@@ -73,8 +65,8 @@ class AppendLayout:
         return len(due)
 
     def purge(self, table: str, before_s: int) -> None:
-        kept = without_past(self.versions([table]), before_s)
-        self._replace(kept.repartition("table", "bucket"), f"table = '{escaped(table)}'")
+        kept = without_past(self.held([table]), before_s)
+        self._replace(kept, f"table = '{escaped(table)}'")
 
     def loose_files(self) -> Counter[Bucket]:
         """How many loose files there are in each bucket."""

@@ -77,6 +77,9 @@ class MergeLayout:
                 .execute()
             )
 
+    def held(self, tables: Collection[str] | None = None) -> DataFrame:
+        return self.versions(tables)
+
     def versions(self, tables: Collection[str] | None = None) -> DataFrame:
         stored = self._stored()
         if tables is not None:

@@ -25,6 +25,9 @@ class Layout(Protocol):
     def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
         """Take versions in, durably. A batch that is already in is passed over."""
 
+    def held(self, tables: Collection[str] | None = None) -> DataFrame:
+        """The versions of all tables, or of these, by id: of each place one or several."""
+
     def versions(self, tables: Collection[str] | None = None) -> DataFrame:
         """One version of each place, of all tables or of these, by id."""
 

@@ -33,23 +33,23 @@ def create_table(
     Raises `JobError` for one of another layout or with another count of buckets: neither can
     change under the versions that are in it.
     """
-    empty = session.createDataFrame([], schema)
-    builder = DeltaTable.createIfNotExists(session).location(path).addColumns(empty.schema)
-    builder = builder.partitionedBy(*partitioned_by)
-    # Of the columns that files can be passed over by, only the token says anything.
     fixed = {_LAYOUT: layout, _BUCKETS: str(buckets)}
-    all_properties = {"delta.dataSkippingStatsColumns": "token", **properties, **fixed}
-    for name, value in all_properties.items():
-        builder = builder.property(name, value)
-    builder.execute()
-    detail = DeltaTable.forPath(session, path).detail().first()
-    assert detail is not None
+    if not DeltaTable.isDeltaTable(session, path):
+        empty = session.createDataFrame([], schema)
+        builder = DeltaTable.createIfNotExists(session).location(path).addColumns(empty.schema)
+        builder = builder.partitionedBy(*partitioned_by)
+        # Of the columns that files can be passed over by, only the token says anything.
+        all_properties = {"delta.dataSkippingStatsColumns": "token", **properties, **fixed}
+        for name, value in all_properties.items():
+            builder = builder.property(name, value)
+        builder.execute()
+    found = session.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()
+    made_with = {row["key"]: row["value"] for row in found}
     for name, value in fixed.items():
-        made_with = detail["properties"].get(name)
-        if made_with != value:
+        if made_with.get(name) != value:
             raise JobError(
-                f"The table {path} was made with `{name.removeprefix('cdc.')}` {made_with}, not "
-                f"{value}: set that, or begin a new table."
+                f"The table {path} was made with `{name.removeprefix('cdc.')}` "
+                f"{made_with.get(name)}, not {value}: set that, or begin a new table."
             )
 
 

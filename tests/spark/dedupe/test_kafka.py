@@ -1,10 +1,8 @@
 """The job between a real broker and real sinks, over recorded events of real nodes."""
 
-import os
-import signal
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,10 +11,9 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.dedupe.job import REPLICAS_FILE, run
 from spark_jobs.errors import CheckpointError, InputError
-from tests.harness.java import java_home
 from tests.harness.kafka import KafkaBroker
-from tests.harness.processes import ServerProcess, wait_until
 from tests.spark.dedupe.conftest import job_options
+from tests.spark.job_process import JobProcess
 from tests.spark.recorded import NODES, identity, three_copies
 from tests.spark.records import Record
 
@@ -50,45 +47,6 @@ def publish(broker: KafkaBroker, records: Iterable[Record]) -> None:
     assert producer.flush(_DEADLINE_S) == 0
 
 
-class Job:
-    """`python -m spark_jobs.dedupe` as a process."""
-
-    def __init__(
-        self, folder: Path, jars: Path, java_options: str, settings: Sequence[str]
-    ) -> None:
-        command = [sys.executable, "-m", "spark_jobs.dedupe"]
-        for setting in (
-            f"jars.dir={jars}",
-            f"checkpoint={folder / 'checkpoint'}",
-            f"sink.delta.path={folder / 'table'}",
-            "spark.master=local[2]",
-            "spark.driver.memory=1g",
-            f"spark.driver.extraJavaOptions={java_options}",
-            "state.partitions=2",
-            *settings,
-        ):
-            command += ["--set", setting]
-        environment = {"JAVA_HOME": str(java_home(17))}
-        self.log = folder / "job.log"
-        self.process = ServerProcess("dedupe", command, self.log, environment=environment)
-        self._commits = folder / "checkpoint" / "commits"
-
-    def start(self) -> None:
-        self.process.start()
-
-    def kill_after_batch(self, number: int) -> None:
-        """SIGKILL for Python and JVM together, once this micro-batch is committed."""
-        wait_until(
-            (self._commits / str(number)).exists,
-            f"micro-batch {number}",
-            deadline_s=_DEADLINE_S,
-            process=self.process,
-        )
-        assert self.process.pid is not None
-        os.killpg(self.process.pid, signal.SIGKILL)
-        assert self.process.wait() == -signal.SIGKILL
-
-
 def test_every_event_once_over_two_kills(
     broker: KafkaBroker,
     spark: SparkSession,
@@ -102,15 +60,15 @@ def test_every_event_once_over_two_kills(
     settings = [
         f"kafka.bootstrap.servers={broker.bootstrap}",
         "topics=killed",
+        f"sink.delta.path={tmp_path / 'table'}",
         f"max.offsets.per.trigger={len(sent) // 4}",
         f"metrics.json.file={tmp_path / 'figures.json'}",
     ]
-    job = Job(tmp_path, jars_directory, java_options, settings)
+    job = JobProcess("spark_jobs.dedupe", tmp_path, jars_directory, java_options, settings)
     for number in _KILLS_AFTER:
         job.start()
-        job.kill_after_batch(number)
-    job.start()
-    assert job.process.wait(_DEADLINE_S) == 0, job.process.log_tail()
+        job.kill_when(partial(job.has_committed, number), f"micro-batch {number}")
+    job.run_to_end()
     rows = spark.read.format("delta").load(str(tmp_path / "table")).collect()
     assert len(sent) > 2 * len(expected)
     assert Counter((bytes(row.id), row.value is None) for row in rows) == expected

@@ -1,5 +1,6 @@
 """The job: a stream with a checkpoint, and a real broker."""
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,11 +79,20 @@ def test_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
     collection = shop()
     with KafkaBroker(tmp_path / "kafka") as broker:
         broker.create_topic(TOPIC, 2)
-        options = job_options(tmp_path, kafka_bootstrap_servers=broker.bootstrap)
+        options = job_options(
+            tmp_path,
+            kafka_bootstrap_servers=broker.bootstrap,
+            metrics_json_file=str(tmp_path / "figures.json"),
+            metrics_prometheus_file=str(tmp_path / "figures.prom"),
+        )
         publish(broker, collection.records[:5])
         assert run(spark, options) == 5
         publish(broker, collection.records[5:])
-        assert run(spark, options) == len(collection.records) - 5
+        read = run(spark, options)
+        assert read == len(collection.records) - 5
+        assert json.loads((tmp_path / "figures.json").read_text()) == {"records": read}
+        lines = (tmp_path / "figures.prom").read_text().splitlines()
+        assert f"cdc_mongo_reconcile_records_total {read}.0" in lines
         documents = Documents(spark, options.table_path)
         shown = documents.current("shop.cust").collect()
         assert {key: document for key, document, _ in shown} == collection.documents

@@ -54,6 +54,9 @@ class CrashingLayout:
             self.crashes_in = -1
             raise CrashError(f"in micro-batch {batch.number}")
 
+    def held(self, tables: Collection[str] | None = None) -> DataFrame:
+        return self.layout.held(tables)
+
     def versions(self, tables: Collection[str] | None = None) -> DataFrame:
         return self.layout.versions(tables)
 
@@ -91,7 +94,7 @@ def merged(records: list[Record]) -> Tables:
 
 
 def selected(layout: Layout) -> Shown:
-    return shown(visible(layout.versions(), LATER_S))
+    return shown(visible(layout.held(), LATER_S))
 
 
 def make_layout(spark: SparkSession, folder: Path) -> AppendLayout:
@@ -181,6 +184,9 @@ def test_what_it_cannot_take_it_refuses_by_its_place(
         f"The record shop.a/3/17 is of a table that {SCHEMA} does not describe: describe the "
         "schema anew."
     )
+    unheaded = Record(None, records[0].value, b"{}", "shop.a", 3, 17)
+    sentence = refusal(frame(spark, [unheaded]), layout, schema=schema)
+    assert sentence.startswith("The record shop.a/3/17 has no header `cdc.id`: ")
     assert layout.versions().isEmpty()
 
 

@@ -74,7 +74,7 @@ def test_topics_become_tables(spark: SparkSession, tmp_path: Path, broker: Kafka
         figures = run(spark, again)
         assert figures.records == len(part)
         assert (figures.micro_batches == 1) is is_in_one
-        assert shown(visible(layout.versions(), LATER_S)) == expected(tables, LATER_S)
+        assert shown(visible(layout.held(), LATER_S)) == expected(tables, LATER_S)
     elsewhere = options(broker, tmp_path, output=str(tmp_path / "elsewhere"))
     with pytest.raises(CheckpointError, match=f"its `output` is `{tmp_path}/versions`, not "):
         run(spark, elsewhere)

@@ -1,8 +1,10 @@
 """Whatever way versions lie in storage, the same ones come out."""
 
 import random
+import shutil
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
 from spark_jobs.reconcile.versions import PLACE, standing, versions_of
 from spark_jobs.reconcile.visible import visible
 from tests.merge.event_strategies import event_values
-from tests.spark.reconcile.forms import EventValue, expected, frame, shown
+from tests.spark.reconcile.forms import EventValue, expected, frame, named, shown
 from tests.spark.reconcile.test_algebra import examples, merged
 
 BUCKETS = 2
@@ -30,9 +32,6 @@ def append_layout(session: SparkSession, path: Path) -> Layout:
 
 def merge_layout(session: SparkSession, path: Path) -> Layout:
     return MergeLayout(session, str(path), buckets=BUCKETS, max_loose_files=1)
-
-
-LAYOUTS = [append_layout, merge_layout]
 
 
 @pytest.fixture(scope="module")
@@ -60,46 +59,70 @@ def held(versions: DataFrame) -> list[str]:
     return sorted(map(repr, versions.select(*PLACE, "win").collect()))
 
 
-@pytest.mark.parametrize("make", LAYOUTS)
-def test_order_batches_copies_and_compaction_do_not_matter(
-    spark: SparkSession, tmp_path: Path, values: list[EventValue], make: MakeLayout
-) -> None:
+@dataclass(frozen=True)
+class Filled:
+    """A table that has all versions, from shuffled copies in several batches."""
+
+    make: MakeLayout
+    folder: Path
+    layout: Layout
+    compacted: int
+
+    def copy(self, spark: SparkSession, folder: Path) -> Layout:
+        """The same table, to be changed."""
+        shutil.copytree(self.folder, folder)
+        return self.make(spark, folder)
+
+
+@pytest.fixture(scope="module", params=[append_layout, merge_layout])
+def filled(
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    values: list[EventValue],
+    request: pytest.FixtureRequest,
+) -> Filled:
+    folder = tmp_path_factory.mktemp("layout")
+    make: MakeLayout = request.param
     thrice = values * 3
     random.Random(4).shuffle(thrice)
-    layout = make(spark, tmp_path / "table")
+    layout = make(spark, folder / "table")
     compacted = 0
     for number in range(BATCHES):
-        batch = versions(spark, tmp_path / str(number), thrice[number::BATCHES])
+        batch = versions(spark, folder / str(number), thrice[number::BATCHES])
         layout.append(batch, Batch("a", number))
         compacted += layout.compact()
-    once = held(standing(versions(spark, tmp_path / "once", values)))
-    assert held(layout.versions()) == once
-    assert compacted
-    assert held(layout.versions(["t"])) == [each for each in once if "table='t'" in each]
+    return Filled(make, folder / "table", layout, compacted)
 
 
-@pytest.mark.parametrize("make", LAYOUTS)
-def test_a_batch_that_is_in_is_passed_over(
-    spark: SparkSession, tmp_path: Path, values: list[EventValue], make: MakeLayout
+def test_order_batches_copies_and_compaction_do_not_matter(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
 ) -> None:
-    layout = make(spark, tmp_path / "table")
-    first, other = (versions(spark, tmp_path / str(at), values[at::2]) for at in (0, 1))
-    layout.append(first, Batch("a", 0))
-    before = spark.read.format("delta").load(str(tmp_path / "table")).count()
+    once = held(standing(versions(spark, tmp_path / "once", values)))
+    assert filled.compacted
+    assert held(filled.layout.versions()) == once
+    assert held(standing(filled.layout.held(["t"]))) == [
+        each for each in once if "table='t'" in each
+    ]
+
+
+def test_a_batch_that_is_in_is_passed_over(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
+) -> None:
+    layout = filled.copy(spark, tmp_path / "table")
     # Other versions under a known number show that nothing is written, not that it is the same.
-    layout.append(other, Batch("a", 0))
-    assert spark.read.format("delta").load(str(tmp_path / "table")).count() == before
+    others = [named("w", value) for value in values[:20]]
+    other = versions(spark, tmp_path / "others", others).cache()
+    layout.append(other, Batch("a", BATCHES - 1))
+    assert layout.held(["w"]).isEmpty()
     layout.append(other, Batch("b", 0))
-    assert layout.versions().count() > standing(first).count()
+    assert held(layout.versions(["w"])) == held(standing(other))
 
 
-@pytest.mark.parametrize("make", LAYOUTS)
 def test_purging_changes_nothing_that_is_seen(
-    spark: SparkSession, tmp_path: Path, values: list[EventValue], make: MakeLayout
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
 ) -> None:
     before_s, now_s = 12, 13
-    layout = make(spark, tmp_path / "table")
-    layout.append(versions(spark, tmp_path / "events", values))
+    layout = filled.copy(spark, tmp_path / "table")
     layout.purge("t", before_s)
     kept = layout.versions().cache()
     assert shown(visible(kept, now_s)) == expected(merged(values), now_s)

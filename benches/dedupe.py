@@ -1,0 +1,161 @@
+"""Kafka → Delta: a plain copy, Spark's bare deduplication, and ours, over the same topic.
+
+Each run has a table and a checkpoint of its own and reads the whole topic, each event in three
+copies. The ways take turns; the first round counts for nothing. Rates are by CPU time of Spark's
+JVM, since whatever else the machine does takes clock time from all of them; those by the clock
+stand beside them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from benches.figures import Spread, print_table, write_result
+from benches.machine import machine
+from benches.places import scratch_directory
+from benches.progress import progress_bar
+from benches.segments import SegmentSet, written
+from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
+from sidecar.properties import command_line_settings, load
+from spark_jobs.dedupe.job import run as run_dedupe
+from spark_jobs.dedupe.job_options import DedupeJobOptions
+from spark_jobs.source import read_stream
+from tests.harness.kafka import KafkaBroker
+
+EVENTS, BATCHES = 100_000, 3
+SEGMENTS = SegmentSet("plain, 140 bytes", segment_mib=32, count=2, value_bytes=61)
+TOPIC = "bench.events"
+_COPIED = ("key", "value", "topic", "partition", "offset")
+
+
+@dataclass(frozen=True)
+class WayResult:
+    """Records per CPU second and per second; `of_plain` is the CPU rate as a share of the plain
+    copy's of the same round, `of_bare` of the bare deduplication's."""
+
+    name: str
+    cpu_rate: Spread
+    wall_rate: Spread
+    of_plain: Spread
+    of_bare: Spread
+    of_bare_wall: Spread
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Where one run reads and writes."""
+
+    spark: SparkUnderTest
+    options: DedupeJobOptions
+
+
+def run(is_quick: bool) -> None:
+    events, rounds = (10_000, 1) if is_quick else (EVENTS, 3)
+    at_start = machine()
+    costs: dict[str, list[Cost]] = {name: [] for name in _WAYS}
+    with scratch_directory("dedupe") as scratch, KafkaBroker(scratch / "kafka") as broker:
+        messages = events_of_replicas(written(SEGMENTS), events)
+        fill_topic(broker, TOPIC, messages)
+        records = len(messages)
+        del messages
+        with (
+            SparkUnderTest.started() as spark,
+            progress_bar("dedupe", len(_WAYS) * (rounds + 1)) as step,
+        ):
+            for number in range(rounds + 1):
+                for name, way in _WAYS.items():
+                    options = _options(broker, scratch / f"{name}-{number}", records)
+                    cost = spark.cost_of(partial(way, _Run(spark, options)))
+                    _check(spark, options, records if name == "plain copy" else events)
+                    step()
+                    if number:
+                        costs[name].append(cost)
+    results = [_result(name, costs, records) for name in _WAYS]
+    file = write_result("dedupe", at_start, is_quick, {"records": records, "ways": results})
+    print(at_start.sentence())
+    print_table(
+        f"{records:,} records, {events:,} events",
+        ("", "thousand records/CPU s", "of plain", "of bare", "thousand/s", "of bare by the clock"),
+        [
+            (
+                each.name,
+                each.cpu_rate.text(1, 1e3),
+                each.of_plain.text(2),
+                each.of_bare.text(2),
+                each.wall_rate.text(1, 1e3),
+                each.of_bare_wall.text(2),
+            )
+            for each in results
+        ],
+    )
+    print(f"{file}")
+
+
+def _plain(run: _Run) -> None:
+    _to_delta(read_stream(run.spark.session, run.options).select(*_COPIED), run)
+
+
+def _bare(run: _Run) -> None:
+    records = read_stream(run.spark.session, run.options)
+    found = F.expr("element_at(filter(headers, each -> each.key = 'cdc.id'), 1).value")
+    events = records.select(found.alias("id"), *_COPIED, F.current_timestamp().alias("seen_at"))
+    first = events.withWatermark("seen_at", "3 hours").dropDuplicatesWithinWatermark(["id"])
+    _to_delta(first.drop("seen_at"), run)
+
+
+def _ours(run: _Run) -> None:
+    run_dedupe(run.spark.session, run.options)
+
+
+_WAYS: dict[str, Callable[[_Run], None]] = {"plain copy": _plain, "bare": _bare, "ours": _ours}
+
+
+def _to_delta(frame: DataFrame, run: _Run) -> None:
+    assert run.options.delta_path is not None
+    query = (
+        frame.writeStream.format("delta")
+        .option("checkpointLocation", run.options.checkpoint)
+        .trigger(availableNow=True)
+        .start(run.options.delta_path)
+    )
+    query.awaitTermination()
+
+
+def _options(broker: KafkaBroker, folder: Path, records: int) -> DedupeJobOptions:
+    settings = {
+        "kafka.bootstrap.servers": broker.bootstrap,
+        "topics": TOPIC,
+        "checkpoint": str(folder / "checkpoint"),
+        "sink.delta.path": str(folder / "table"),
+        "max.offsets.per.trigger": str(-(-records // BATCHES)),
+    }
+    overrides = command_line_settings([f"{name}={value}" for name, value in settings.items()])
+    return load(DedupeJobOptions, [], overrides=overrides).properties
+
+
+def _check(spark: SparkUnderTest, options: DedupeJobOptions, expected: int) -> None:
+    """A rate of something else would be worth nothing."""
+    assert options.delta_path is not None
+    found = spark.session.read.format("delta").load(options.delta_path).count()
+    if found != expected:
+        raise AssertionError(f"{options.delta_path} has {found} rows, not {expected}")
+
+
+def _result(name: str, costs: dict[str, list[Cost]], records: int) -> WayResult:
+    def share_of(other: str) -> Spread:
+        pairs = zip(costs[other], costs[name], strict=True)
+        return Spread.of([theirs.cpu_s / ours.cpu_s for theirs, ours in pairs])
+
+    by_clock = zip(costs["bare"], costs[name], strict=True)
+    return WayResult(
+        name,
+        Spread.of([records / cost.cpu_s for cost in costs[name]]),
+        Spread.of([records / cost.wall_s for cost in costs[name]]),
+        share_of("plain copy"),
+        share_of("bare"),
+        Spread.of([theirs.wall_s / ours.wall_s for theirs, ours in by_clock]),
+    )

@@ -1,0 +1,6 @@
+"""What the benchmarks of the Spark jobs have in common: a session, its CPU time, topics."""
+
+from benches.spark.session import Cost, SparkUnderTest
+from benches.spark.topics import events_of_replicas, fill_topic
+
+__all__ = ["Cost", "SparkUnderTest", "events_of_replicas", "fill_topic"]

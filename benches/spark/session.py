@@ -1,0 +1,77 @@
+"""A Spark session of two cores in a JVM of its own, and what a piece of work costs in it."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.session import create_session
+from tests.harness.java import java_home
+from tests.spark.session import fetched_jars
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds on the clock, and CPU seconds of the JVM and its Python workers."""
+
+    wall_s: float
+    cpu_s: float
+
+
+class SparkUnderTest:
+    """`with SparkUnderTest.started() as spark:`; `spark.session` is the session."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        jvm = session.sparkContext._jvm
+        assert jvm is not None
+        beans = jvm.java.lang.management.ManagementFactory
+        self.pid = int(beans.getRuntimeMXBean().getPid())
+
+    @classmethod
+    @contextmanager
+    def started(cls, *, driver_memory: str = "2g") -> Iterator["SparkUnderTest"]:
+        os.environ["JAVA_HOME"] = str(java_home(17))
+        session = create_session(
+            "benches",
+            jars=fetched_jars(),
+            master="local[2]",
+            settings={"spark.driver.memory": driver_memory},
+        )
+        yield cls(session)
+        session.stop()
+
+    def cost_of(self, work: Callable[[], object]) -> Cost:
+        """What it costs to call this."""
+        cpu_s, wall_s = self._cpu_s(), time.monotonic()
+        work()
+        return Cost(time.monotonic() - wall_s, self._cpu_s() - cpu_s)
+
+    def peak_rss_mib(self) -> int:
+        """The most resident memory that the JVM has had."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
+        return int(line.split()[1]) // 1024
+
+    def _cpu_s(self) -> float:
+        """Of the JVM and of all that it started, whether it lives or has ended."""
+        ticks: dict[int, int] = {}
+        parents: dict[int, int] = {}
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            pid = int(stat.parent.name)
+            parents[pid] = int(fields[1])
+            ticks[pid] = sum(map(int, fields[11:15]))
+        ours = {self.pid}
+        while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+            ours |= more
+        return sum(ticks[pid] for pid in ours) / _TICKS_PER_S

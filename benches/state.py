@@ -1,0 +1,133 @@
+"""What the state of dedupe costs: per key that comes in, and per key that is remembered.
+
+Keys come in batches; behind each come small ones, whose CPU time grows with the keys that are
+remembered: each micro-batch looks through all of them for those that are over.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from benches.figures import print_table, write_result
+from benches.machine import machine
+from benches.places import scratch_directory
+from benches.progress import progress_bar
+from benches.spark import SparkUnderTest
+from spark_jobs.dedupe import dedupe
+
+KEYS = (250_000, 750_000, 1_000_000)
+SMALL_BATCHES = 4
+_COLUMNS = "id BINARY, value BINARY, topic STRING, partition INT, offset BIGINT"
+
+
+@dataclass(frozen=True)
+class StateResult:
+    """After so many keys: CPU microseconds of each that came, bytes on the disk of the checkpoint
+    for each that came and of RocksDB for each that is there, CPU seconds of a small batch."""
+
+    keys: int
+    in_cpu_us: float
+    checkpoint_bytes: float
+    disk_bytes: float
+    memory_mib: float
+    small_batch_cpu_s: float
+
+
+@dataclass(frozen=True)
+class StateLaws:
+    """`scan_us`: CPU microseconds that a micro-batch takes for each key that is remembered."""
+
+    scan_us: float
+
+
+def run(is_quick: bool) -> None:
+    steps = (20_000, 40_000) if is_quick else KEYS
+    at_start = machine()
+    results: list[StateResult] = []
+    with (
+        scratch_directory("state") as scratch,
+        SparkUnderTest.started() as spark,
+        progress_bar("state", len(steps)) as step,
+    ):
+        folder, checkpoint = scratch / "keys", scratch / "checkpoint"
+        folder.mkdir()
+        session = spark.session
+        stream = session.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1)
+        query = (
+            dedupe(stream.parquet(str(folder)))
+            .writeStream.format("noop")
+            .option("checkpointLocation", str(checkpoint))
+            .start()
+        )
+        total = 0
+
+        def add(count: int) -> float:
+            nonlocal total
+            _write_keys(spark, folder, total, count)
+            total += count
+            return spark.cost_of(query.processAllAvailable).cpu_s
+
+        add(1000)
+        for count in steps:
+            before = _size(checkpoint)
+            cpu_s = add(count)
+            written = _size(checkpoint) - before
+            # The least is what the work takes; the rest is the machine's, and compiling.
+            small_s = min(add(1) for _ in range(SMALL_BATCHES))
+            results.append(_result(query, total, cpu_s / count * 1e6, written / count, small_s))
+            step()
+        query.stop()
+    first, last = results[0], results[-1]
+    grown = last.small_batch_cpu_s - first.small_batch_cpu_s
+    laws = StateLaws(scan_us=grown / (last.keys - first.keys) * 1e6)
+    file = write_result("state", at_start, is_quick, {"steps": results, "laws": laws})
+    print(at_start.sentence())
+    print_table(
+        f"a micro-batch looks through the keys at {laws.scan_us:.2f} CPU µs a key",
+        ("keys", "CPU µs a new key", "checkpoint bytes", "RocksDB bytes", "MiB", "small batch, s"),
+        [
+            (
+                f"{each.keys:,}",
+                f"{each.in_cpu_us:.1f}",
+                f"{each.checkpoint_bytes:.0f}",
+                f"{each.disk_bytes:.0f}",
+                f"{each.memory_mib:.0f}",
+                f"{each.small_batch_cpu_s:.2f}",
+            )
+            for each in results
+        ],
+    )
+    print(f"{file}")
+
+
+def _write_keys(spark: SparkUnderTest, folder: Path, start: int, count: int) -> None:
+    """One file, which is one micro-batch: ids that are like those of events."""
+    numbers = spark.session.range(start, start + count, 1, 1)
+    rows = numbers.select(
+        F.unhex(F.md5(F.col("id").cast("string"))).alias("id"),
+        F.lit(b"{}").alias("value"),
+        F.lit("topic").alias("topic"),
+        F.lit(0).alias("partition"),
+        F.col("id").alias("offset"),
+    )
+    part = folder.with_name(f"part-{start}")
+    rows.write.parquet(str(part))
+    (file,) = part.glob("*.parquet")
+    file.rename(folder / f"{start:012}.parquet")
+
+
+def _result(
+    query: StreamingQuery, keys: int, in_cpu_us: float, checkpoint_bytes: float, small_s: float
+) -> StateResult:
+    progress = query.lastProgress
+    assert progress is not None
+    (state,) = progress["stateOperators"]
+    disk = state["customMetrics"]["rocksdbSstFileSize"]
+    memory_mib = state["memoryUsedBytes"] / (1 << 20)
+    return StateResult(keys, in_cpu_us, checkpoint_bytes, disk / keys, memory_mib, small_s)
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -1,0 +1,1 @@
+"""Three replicas, three agents, and Spark."""

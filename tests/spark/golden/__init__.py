@@ -1,0 +1,1 @@
+"""The golden test: three replicas, three agents, and Spark between their events and `SELECT *`."""

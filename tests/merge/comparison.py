@@ -10,7 +10,7 @@ from cassandra.query import dict_factory
 
 from spark_jobs.win.table import Table
 from spark_jobs.win.tables import Tables
-from tests.merge.plain import plain
+from tests.merge.plain import plain, plain_clustering
 from tests.merge.typed import Columns, columns_of, typed_rows
 
 _MAX_SHOWN = 5
@@ -71,21 +71,24 @@ def differences(table: Table, selected: Selected) -> list[str]:
 
 def _differences(table: Table, selected: Selected, now_s: int) -> list[str]:
     merged = typed_rows(table, selected.columns, now_s)
-    if [_cells(row) for row in merged] == [_cells(row) for row in selected.rows]:
+    columns = selected.columns
+    if [_cells(row, columns) for row in merged] == [_cells(row, columns) for row in selected.rows]:
         return []
-    keys = [c.name for c in (*selected.columns.partition_key, *selected.columns.clustering)]
-    ours = {_key(row, keys): row for row in merged}
-    theirs = {_key(row, keys): row for row in selected.rows}
-    lines = [f"{_shown(ours[key], keys)} is merged, not selected" for key in ours - theirs.keys()]
+    ours = {_key(row, columns): row for row in merged}
+    theirs = {_key(row, columns): row for row in selected.rows}
+    lines = [
+        f"{_shown(ours[key], columns)} is merged, not selected" for key in ours - theirs.keys()
+    ]
     lines += [
-        f"{_shown(theirs[key], keys)} is selected, not merged" for key in theirs - ours.keys()
+        f"{_shown(theirs[key], columns)} is selected, not merged" for key in theirs - ours.keys()
     ]
     for key in ours.keys() & theirs.keys():
+        ours_plain, theirs_plain = _cells(ours[key], columns), _cells(theirs[key], columns)
         lines += [
-            f"{_shown(ours[key], keys)}: {name} is {ours[key][name]!r} merged, "
+            f"{_shown(ours[key], columns)}: {name} is {ours[key][name]!r} merged, "
             f"{theirs[key][name]!r} selected"
             for name in theirs[key]
-            if plain(ours[key][name]) != plain(theirs[key][name])
+            if ours_plain[name] != theirs_plain[name]
         ]
     if not lines:
         lines = ["the rows are equal and their order differs"]
@@ -112,13 +115,21 @@ def _cdc_tables(session: Any, keyspace: str) -> list[tuple[str, str]]:
     ]
 
 
-def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: plain(value) for name, value in row.items()}
+def _cells(row: Mapping[str, Any], columns: Columns) -> dict[str, Any]:
+    clustering = {column.name for column in columns.clustering}
+    return {
+        name: plain_clustering(value) if name in clustering else plain(value)
+        for name, value in row.items()
+    }
 
 
-def _key(row: Mapping[str, Any], names: Iterable[str]) -> tuple[Any, ...]:
-    return tuple(plain(row[name]) for name in names)
+def _key(row: Mapping[str, Any], columns: Columns) -> tuple[Any, ...]:
+    return (
+        *(plain(row[column.name]) for column in columns.partition_key),
+        *(plain_clustering(row[column.name]) for column in columns.clustering),
+    )
 
 
-def _shown(row: Mapping[str, Any], names: Iterable[str]) -> str:
-    return "row (" + ", ".join(f"{name}={row[name]!r}" for name in names) + ")"
+def _shown(row: Mapping[str, Any], columns: Columns) -> str:
+    key = (*columns.partition_key, *columns.clustering)
+    return "row (" + ", ".join(f"{each.name}={row[each.name]!r}" for each in key) + ")"

@@ -2,10 +2,11 @@
 
 from base64 import b64encode
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
-from cassandra.cqltypes import Int32Type, UTF8Type
+from cassandra.cqltypes import DecimalType, Int32Type, UTF8Type
 
 from spark_jobs.win.table import Table
 from tests.merge.comparison import Selected, differences, summary
@@ -60,6 +61,18 @@ def test_what_differs_is_said(change: Callable[[Rows], object], line: str) -> No
     selected = rows()
     change(selected)
     assert differences(table(), Selected(COLUMNS, selected, range(1))) == [line]
+
+
+@pytest.mark.parametrize(("clustering", "is_same"), [("1.00", True), ("1.01", False)])
+def test_a_row_goes_by_any_name_that_compares_equal(clustering: str, is_same: bool) -> None:
+    merged = Table()
+    raw_decimal = b64encode(bytes([0, 0, 0, 1, 10])).decode()
+    place = {"pk": raw(1), "token": 1, "ck": raw(1)}
+    live = {"ts": 1}
+    merged.apply({"cells": {"kind": "row", **place, "ckv": [raw_decimal], "live": live}})
+    columns = Columns((Column("p", Int32Type),), (Column("c", DecimalType),), ())
+    selected = [{"p": 1, "c": Decimal(clustering)}]
+    assert (differences(merged, Selected(columns, selected, range(1))) == []) is is_same
 
 
 def test_a_message_shows_the_first_few() -> None:

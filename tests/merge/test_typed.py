@@ -1,6 +1,7 @@
 """Raw elements put together and read as the driver reads what Cassandra sends."""
 
 import uuid
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from cassandra.util import Date, Duration, SortedSet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.merge.plain import plain
+from tests.merge.plain import plain, plain_clustering
 from tests.merge.typed import PROTOCOL_VERSION, serialized, time_uuid_order
 
 INT = cqltypes.Int32Type
@@ -77,3 +78,17 @@ def test_time_order_of_uuids(left_time: int, right_time: int) -> None:
 )
 def test_equal_values_are_the_same_values(left: Any, right: Any, same: bool) -> None:
     assert (plain(left) == plain(right)) is same
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        (Decimal("1.0"), Decimal("1.00"), True),
+        (Decimal("0E+2"), Decimal("0.0"), True),
+        (Decimal("1.0"), Decimal("1.01"), False),
+        ({Decimal("1.0"): [Decimal(2)]}, {Decimal("1.00"): [Decimal("2.0")]}, True),
+        (0.0, -0.0, False),
+    ],
+)
+def test_clusterings_that_name_one_row(left: Any, right: Any, same: bool) -> None:
+    assert (plain_clustering(left) == plain_clustering(right)) is same

@@ -7,6 +7,7 @@ the view has them. A line for each difference.
 import datetime
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -15,13 +16,15 @@ from pyspark.sql import Row as SparkRow
 
 from tests.decode.driver import CALENDAR_DAYS, driver_value
 from tests.decode.test_types import exact
-from tests.merge.typed import time_uuid_order
+from tests.merge.plain import plain_clustering
+from tests.merge.typed import PROTOCOL_VERSION, time_uuid_order
 from tests.spark.golden.selected import Row, Selected, elements
 from tests.workloads.cql_types import CqlType
 
 Cell = tuple[int | None, int | None, bytes | None]
 """Write time, second of its expiry, value."""
-Key = tuple[bytes | None, ...]
+Key = tuple[Any, ...]
+"""Raw values of the partition key; of the clustering those in which equal means the same row."""
 Cells = Mapping[str, Any]
 """By column: a cell, or of one that is stored cell by cell the cells of its elements by path, of
 a list in order."""
@@ -48,11 +51,21 @@ def wrong_values(selected: Selected, view: DataFrame) -> Iterator[str]:
     if set(arrow.column_names) != types.keys():
         yield f"{selected.name}: the view has the columns {arrow.column_names}"
         return
+    clustering = {column.name for column in selected.columns.clustering}
+
+    def line(row: Mapping[str, Any]) -> str:
+        return repr(
+            [
+                exact(_numbers(types[name], value) if name in clustering else value)
+                for name, value in row.items()
+            ]
+        )
+
     ours = Counter(
-        repr([exact(value_of(arrow[name][at])) for name in types]) for at in range(len(arrow))
+        line({name: value_of(arrow[name][at]) for name in types}) for at in range(len(arrow))
     )
     theirs = Counter(
-        repr([exact(driver_value(of, row.values[name])) for name, of in types.items()])
+        line({name: driver_value(of, row.values[name]) for name, of in types.items()})
         for row in selected.rows
     )
     for row in (theirs - ours).elements():
@@ -100,6 +113,24 @@ def value_of(scalar: Any) -> Any:
     return scalar.as_py()
 
 
+def _numbers(cql_type: CqlType, shown: Any) -> Any:
+    """A clustering value with each decimal as the number that it is: 1.0 and 1.00 name one row."""
+    of = cql_type.of
+    match shown:
+        case str() if cql_type.name == "decimal":
+            return Fraction(shown)
+        case list() if cql_type.name == "map":
+            entries = (each.values() if isinstance(each, dict) else each for each in shown)
+            return [tuple(map(_numbers, of, entry)) for entry in entries]
+        case list():
+            return [_numbers(of[0], value) for value in shown]
+        case dict() if of:
+            return {
+                name: _numbers(*each) for name, *each in zip(shown, of, shown.values(), strict=True)
+            }
+    return shown
+
+
 def _differences(selected: Selected, ours: Mapping[Key, Cells], now_s: int) -> list[str]:
     theirs = {
         _selected_key(selected, row): _selected_cells(selected, row, now_s) for row in selected.rows
@@ -116,8 +147,11 @@ def _differences(selected: Selected, ours: Mapping[Key, Cells], now_s: int) -> l
 
 
 def _selected_key(selected: Selected, row: Row) -> Key:
-    key = (*selected.columns.partition_key, *selected.columns.clustering)
-    return tuple(row.values[column.name] for column in key)
+    columns = selected.columns
+    return (
+        *(row.values[column.name] for column in columns.partition_key),
+        *_clustering(selected, [row.values[column.name] for column in columns.clustering]),
+    )
 
 
 def _raw_key(selected: Selected, row: SparkRow) -> Key:
@@ -126,7 +160,12 @@ def _raw_key(selected: Selected, row: SparkRow) -> Key:
     clustering: list[bytes | None] = [None] * len(selected.columns.clustering)
     if row["ck"] is not None:
         clustering = [None if each is None else bytes(each) for each in row["ckv"]]
-    return (*(_parts(pk) if count > 1 else [pk]), *clustering)
+    return (*(_parts(pk) if count > 1 else [pk]), *_clustering(selected, clustering))
+
+
+def _clustering(selected: Selected, raw: Sequence[bytes | None]) -> Iterator[Any]:
+    for column, value in zip(selected.columns.clustering, raw, strict=True):
+        yield plain_clustering(column.cql_type.from_binary(value, PROTOCOL_VERSION))
 
 
 def _parts(pk: bytes) -> Iterator[bytes]:

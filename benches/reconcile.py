@@ -33,7 +33,7 @@ from tests.harness.kafka import KafkaBroker
 
 SIZES = (1_000_000, 5_000_000, 12_000_000)
 LAYOUTS = ("append", "merge")
-EVENTS, BUCKETS, ROUNDS = 50_000, 16, 2
+EVENTS, BUCKETS, ROUNDS = 200_000, 16, 3
 SEGMENTS = SegmentSet("plain, 140 bytes", segment_mib=32, count=2, value_bytes=61)
 TOPIC, TABLE = "bench.events", "bench.events"
 _EARLIER_US = 3_600_000_000

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.events import ANY_OTHER, read_cells
+from spark_jobs.reconcile.copies import without_copies
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
 from spark_jobs.reconcile.versions import versions_of
 
@@ -26,9 +27,9 @@ class KeptTables:
     def versions(self, events: DataFrame, buckets: int) -> DataFrame:
         """What events say of these tables. An event that is refused is an error of the query."""
         if "id" in events.columns:
-            # The check of the headers is part of `id`, which nothing else looks at.
-            events = events.where(F.col("id").isNotNull())
-        cells = read_cells(events, self.refused)
+            cells = read_cells(without_copies(events), self.refused)
+        else:
+            cells = read_cells(events, self.refused).dropDuplicates()
         if self.takes_others:
             cells = cells.where(F.col("table").isin(*(table.id for table in self.wanted)))
         return versions_of(cells, buckets, self.counters)

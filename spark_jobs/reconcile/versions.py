@@ -54,12 +54,10 @@ def versions_of(cells: DataFrame, buckets: int, counters: Collection[str] = ()) 
     """What events say, as versions.
 
     `cells` is what `spark_jobs.events.read_cells` gives, `counters` the ids of counter tables.
-    Copies of an event, of which there are as many as replicas, are taken out before anything is
-    made of them.
     """
-    copies = cells.withColumn("bucket", bucket_of(F.col("token"), buckets))
-    # One exchange: what is next to each other for writing is also compared there.
-    events = copies.repartition("table", "bucket").dropDuplicates()
+    with_buckets = cells.withColumn("bucket", bucket_of(F.col("token"), buckets))
+    # What is written to one file is brought together while it is small.
+    events = with_buckets.repartition("table", "bucket")
     written = F.concat(
         F.array("live", "del"),
         F.coalesce("cdel", F.array()),

@@ -2,6 +2,9 @@
 
 import re
 
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
 from sidecar.errors import SidecarError
 from spark_jobs.errors import InputError, JobError, SetupError
 
@@ -17,6 +20,13 @@ _NO_TOPIC = re.compile(
 _NO_TARGET = re.compile(
     r"TimeoutException: (?:Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in metadata"
 )
+
+
+def about_record(place: Column, *parts: str | Column) -> Column:
+    """What an expression raises that finds fault with a record, whose `place` is
+    `topic/partition/offset`."""
+    columns = [part if isinstance(part, Column) else F.lit(part) for part in parts]
+    return F.concat(F.lit(f"{MARK}The record "), place, *columns)
 
 
 def known_fault(error: BaseException) -> BaseException:

@@ -14,7 +14,7 @@ values are JSON, with and without a schema beside the payload.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.faults import MARK
+from spark_jobs.faults import about_record
 from spark_jobs.mongo_reconcile.options import MongoOptions
 
 POSITION = (
@@ -103,10 +103,10 @@ def _fault(identity: Column, event: Column, place: Column) -> Column:
     operation = F.coalesce(event["op"], F.lit("missing"))
     no_source = source["ts_ms"].isNull() | source["db"].isNull() | source["collection"].isNull()
     return (
-        F.when(identity.isNull(), _sentence(place, " has no key with the `id` of a document."))
+        F.when(identity.isNull(), about_record(place, " has no key with the `id` of a document."))
         .when(
             ~operation.isin(*OPERATIONS),
-            _sentence(
+            about_record(
                 place,
                 " is no change of a document: its `op` is ",
                 operation,
@@ -115,11 +115,6 @@ def _fault(identity: Column, event: Column, place: Column) -> Column:
         )
         .when(
             no_source,
-            _sentence(place, " has no `ts_ms`, `db` and `collection` in its `source`."),
+            about_record(place, " has no `ts_ms`, `db` and `collection` in its `source`."),
         )
     )
-
-
-def _sentence(place: Column, *parts: str | Column) -> Column:
-    columns = [part if isinstance(part, Column) else F.lit(part) for part in parts]
-    return F.concat(F.lit(f"{MARK}The record "), place, *columns)

@@ -16,7 +16,7 @@ Only the headers are looked at, so this costs the same for large and small event
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.faults import MARK
+from spark_jobs.faults import about_record
 
 EVENT_COLUMNS = (
     "id",
@@ -72,7 +72,7 @@ def _fault(identity: Column, kind: Column) -> Column:
     return (
         F.when(
             identity.isNull(),
-            _sentence(
+            about_record(
                 place,
                 " has no header `cdc.id`: it was not written by an agent, or by one that stands "
                 "behind something that drops headers.",
@@ -80,7 +80,7 @@ def _fault(identity: Column, kind: Column) -> Column:
         )
         .when(
             F.length(identity) != ID_BYTES,
-            _sentence(
+            about_record(
                 place,
                 " has a header `cdc.id` of ",
                 F.length(identity).cast("string"),
@@ -89,7 +89,7 @@ def _fault(identity: Column, kind: Column) -> Column:
         )
         .when(
             kind.isNull() | ~kind.isin(*KINDS),
-            _sentence(
+            about_record(
                 place,
                 " has the header `cdc.kind` ",
                 F.coalesce(kind, F.lit("missing")),
@@ -97,8 +97,3 @@ def _fault(identity: Column, kind: Column) -> Column:
             ),
         )
     )
-
-
-def _sentence(place: Column, *parts: str | Column) -> Column:
-    columns = [part if isinstance(part, Column) else F.lit(part) for part in parts]
-    return F.concat(F.lit(f"{MARK}The record "), place, *columns)

@@ -4,13 +4,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from confluent_kafka import Producer
 from pyspark.sql import DataFrame, SparkSession
+
+from tests.harness.kafka import KafkaBroker
 
 SCHEMA = (
     "key binary, value binary, topic string, partition int, offset bigint, "
     "headers array<struct<key: string, value: binary>>"
 )
 Header = tuple[str, bytes | None]
+_DEADLINE_S = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,25 @@ def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
         for r in records
     ]
     return spark.createDataFrame(rows, SCHEMA)
+
+
+def send(broker: KafkaBroker, records: Iterable[Record], *, partitions: int = 1) -> None:
+    """Send the records as they are, but that the partition follows from the key. Topics that are
+    not there get so many partitions."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
+    topics = set(broker.topics())
+    for record in records:
+        if record.topic not in topics:
+            broker.create_topic(record.topic, partitions)
+            topics.add(record.topic)
+        producer.produce(
+            record.topic,
+            value=record.value,
+            key=record.key,
+            partition=sum(record.key or b"") % partitions,
+            headers=list(record.headers or ()),
+        )
+    assert producer.flush(_DEADLINE_S) == 0
 
 
 class RecordStream:

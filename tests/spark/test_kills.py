@@ -1,11 +1,11 @@
 """Jobs that write tables, killed in the middle of a micro-batch and started again."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
-from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from spark_jobs.mongo_reconcile import Documents
@@ -18,14 +18,13 @@ from tests.spark.job_process import JobProcess
 from tests.spark.mongo_reconcile.topic import TOPIC, Collection
 from tests.spark.reconcile.forms import expected, shown
 from tests.spark.recorded import three_copies
-from tests.spark.records import Record
+from tests.spark.records import Record, send
 
 RECORDING = "5.0/three-nodes"
 BATCHES = 3
 KILLED_IN = 1
 BUCKETS = 2
 LATER_S = 4_000_000_000
-_DEADLINE_S = 300
 
 pytestmark = pytest.mark.servers
 
@@ -36,14 +35,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
         yield started
 
 
-def publish(broker: KafkaBroker, topic: str, records: list[Record]) -> list[str]:
-    """Send the records as they are; gives the settings of a job that reads them."""
-    broker.create_topic(topic, 1)
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
-    for record in records:
-        headers: list[tuple[str, str | bytes | None]] = [*(record.headers or ())]
-        producer.produce(topic, value=record.value, key=record.key, headers=headers)
-    assert producer.flush(_DEADLINE_S) == 0
+def sent(broker: KafkaBroker, topic: str, records: list[Record]) -> list[str]:
+    """The settings of a job that reads these records, which are sent to the topic."""
+    send(broker, [replace(record, topic=topic) for record in records])
     return [
         f"kafka.bootstrap.servers={broker.bootstrap}",
         f"topics={topic}",
@@ -62,7 +56,7 @@ def test_reconcile_killed_behind_an_append(
     records = three_copies([RECORDING])
     table = tmp_path / "versions"
     settings = [
-        *publish(broker, "reconcile", records),
+        *sent(broker, "reconcile", records),
         f"output={table}",
         f"buckets={BUCKETS}",
         "compact.after.files=1",
@@ -95,7 +89,7 @@ def test_mongo_reconcile_killed_in_a_micro_batch(
         if number % 5 == 0:
             collection.tick(is_new_second=False)
             collection.delete(str(number % 7), has_tombstone=True)
-    settings = [*publish(broker, TOPIC, collection.records), f"table.path={tmp_path / 'table'}"]
+    settings = [*sent(broker, TOPIC, collection.records), f"table.path={tmp_path / 'table'}"]
     module = "spark_jobs.mongo_reconcile"
     job = JobProcess(module, tmp_path, jars_directory, java_options, settings)
     job.start()

@@ -1,12 +1,11 @@
 """The job between a real broker and real sinks, over recorded events of real nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from spark_jobs.dedupe.job import REPLICAS_FILE, run
@@ -15,7 +14,7 @@ from tests.harness.kafka import KafkaBroker
 from tests.spark.dedupe.conftest import job_options
 from tests.spark.job_process import JobProcess
 from tests.spark.recorded import NODES, identity, three_copies
-from tests.spark.records import Record
+from tests.spark.records import Record, send
 
 PARTITIONS = 3
 RECORDINGS = ("5.0/three-nodes", "5.0/random", "5.0/deletions")
@@ -31,22 +30,6 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
         yield started
 
 
-def publish(broker: KafkaBroker, records: Iterable[Record]) -> None:
-    """Send the records as they are; the partition follows from the key."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
-    for record in records:
-        if record.topic not in broker.topics():
-            broker.create_topic(record.topic, PARTITIONS)
-        producer.produce(
-            record.topic,
-            value=record.value,
-            key=record.key,
-            partition=sum(record.key or b"") % PARTITIONS,
-            headers=list(record.headers or ()),
-        )
-    assert producer.flush(_DEADLINE_S) == 0
-
-
 def test_every_event_once_over_two_kills(
     broker: KafkaBroker,
     spark: SparkSession,
@@ -56,7 +39,7 @@ def test_every_event_once_over_two_kills(
 ) -> None:
     sent = three_copies(RECORDINGS, "killed")
     expected = Counter(set(map(identity, sent)))
-    publish(broker, sent)
+    send(broker, sent, partitions=PARTITIONS)
     settings = [
         f"kafka.bootstrap.servers={broker.bootstrap}",
         "topics=killed",
@@ -89,7 +72,7 @@ def test_messages_pass_through_untouched(
     tombstones = [Record(each.headers, None, each.key, each.topic) for each in deletes]
     sent = copies + tombstones
     assert tombstones
-    publish(broker, sent)
+    send(broker, sent, partitions=PARTITIONS)
     topics = sorted({record.topic for record in sent})
     for topic in topics:
         broker.create_topic(f"once.{topic}", PARTITIONS)

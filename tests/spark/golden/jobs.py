@@ -80,7 +80,7 @@ class Jobs:
         layout = open_layout(self._spark, self._reconcile_options())
         tables = {each.name: source.table(each.name) for each in selected}
         plain = [table.id for table in tables.values() if not table.dropped]
-        shown = visible(layout.versions(plain), now_s).cache()
+        shown = visible(layout.held(plain), now_s).cache()
         rows_of: dict[str, list[Row]] = {}
         for row in shown.collect():
             rows_of.setdefault(row["table"], []).append(row)
@@ -88,7 +88,7 @@ class Jobs:
         for each in selected:
             table = tables[each.name]
             if table.dropped:
-                versions = layout.versions([table.id])
+                versions = layout.held([table.id])
                 rows = visible(versions, now_s, table.dropped, table.columns)
                 rows_of[table.id] = rows.collect()
             else:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from sidecar.properties import command_line_settings, load
@@ -18,7 +17,7 @@ from spark_jobs.mongo_reconcile.job_options import MongoJobOptions
 from spark_jobs.progress import follow
 from tests.harness.kafka import KafkaBroker
 from tests.spark.mongo_reconcile.topic import TOPIC, Collection, envelope, record
-from tests.spark.records import Record, RecordStream
+from tests.spark.records import RecordStream, send
 
 
 def job_options(folder: Path, **settings: str) -> MongoJobOptions:
@@ -66,28 +65,20 @@ def test_a_batch_that_was_not_committed_comes_again(spark: SparkSession, tmp_pat
     assert summary(documents) == "shop.cust: 3 documents, 1 deletes remembered"
 
 
-def publish(broker: KafkaBroker, records: list[Record]) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
-    for each in records:
-        producer.produce(TOPIC, value=each.value, key=each.key)
-    assert producer.flush(300) == 0
-
-
 @pytest.mark.servers
 def test_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
     """Two runs, one after the other, then a record that is no change."""
     collection = shop()
     with KafkaBroker(tmp_path / "kafka") as broker:
-        broker.create_topic(TOPIC, 2)
         options = job_options(
             tmp_path,
             kafka_bootstrap_servers=broker.bootstrap,
             metrics_json_file=str(tmp_path / "figures.json"),
             metrics_prometheus_file=str(tmp_path / "figures.prom"),
         )
-        publish(broker, collection.records[:5])
+        send(broker, collection.records[:5], partitions=2)
         assert run(spark, options) == 5
-        publish(broker, collection.records[5:])
+        send(broker, collection.records[5:], partitions=2)
         read = run(spark, options)
         assert read == len(collection.records) - 5
         assert json.loads((tmp_path / "figures.json").read_text()) == {"records": read}
@@ -96,7 +87,7 @@ def test_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
         documents = Documents(spark, options.table_path)
         shown = documents.current("shop.cust").collect()
         assert {key: document for key, document, _ in shown} == collection.documents
-        publish(broker, [record(0, "9", envelope("t", None, 5))])
+        send(broker, [record(0, "9", envelope("t", None, 5))])
         with pytest.raises(InputError, match=rf"{TOPIC}/\d/\d+ is no change of a document"):
             run(spark, options)
         shutil.copytree(options.checkpoint, tmp_path / "other")

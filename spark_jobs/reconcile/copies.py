@@ -7,6 +7,8 @@ one statement are as well, whose local deletion times differ, and the largest of
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+READ = ("id", "value", "topic", "partition", "offset")
+"""The columns of events that are looked at."""
 _CELLS = '"cells":'
 _BEGIN = '{"kind":"'
 

@@ -12,6 +12,7 @@ from sidecar.logs import fields
 from spark_jobs.checkpoint import JobIdentity, claim
 from spark_jobs.options import StreamOptions
 from spark_jobs.progress import follow, stopping_on_signals
+from spark_jobs.reconcile.copies import READ
 from spark_jobs.reconcile.figures import Figures, write
 from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
 from spark_jobs.reconcile.options import ReconcileOptions, TableOptions
@@ -74,7 +75,8 @@ def run(
     claimed = claim(session, options.checkpoint, identity)
     records = read_stream(session, options, is_limited=options.trigger != "once")
     following = Following(open_layout(session, options), tables, options.buckets, claimed.id)
-    return following.run(events(records), options, stop=stop)
+    # A micro-batch holds every column that it is given, asked for or not.
+    return following.run(events(records).select(*READ), options, stop=stop)
 
 
 class Following:

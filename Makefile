@@ -7,7 +7,7 @@ EXTENSION := $(VENV)/.extension
 CRATES := $(addprefix commitlog/,capsule core events python rows)
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
-PYTHON_SOURCES := agent sidecar commitlog spark_jobs tests benches examples
+PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
 

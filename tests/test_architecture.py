@@ -15,6 +15,7 @@ MAY_KNOW = {
     "commitlog": {"commitlog"},
     "sidecar": {"sidecar"},
     "agent": {"agent", "commitlog", "sidecar"},
+    "mongo_agent": {"mongo_agent", "sidecar"},
     "spark_jobs": {"commitlog", "sidecar", "spark_jobs"},
 }
 # The parts of the sidecar that have nothing to do with a process that serves.

@@ -62,7 +62,9 @@ def events(records: DataFrame, *, keep_strangers: bool = False) -> DataFrame:
 
 def _header(name: str) -> Column:
     usual = F.get("headers", F.lit(_USUAL_PLACES[name]))
-    anywhere = F.get(F.filter("headers", lambda each: each["key"] == F.lit(name)), F.lit(0))
+    # Not a filter: with a function in it Spark interprets what it else compiles.
+    place = F.array_position(F.col("headers")["key"], F.lit(name)).cast("int")
+    anywhere = F.get("headers", place - 1)
     return F.when(usual["key"] == F.lit(name), usual["value"]).otherwise(anywhere["value"])
 
 

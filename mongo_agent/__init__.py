@@ -1,0 +1,1 @@
+"""The agent beside a MongoDB replica set: change streams to Kafka."""

@@ -1,0 +1,64 @@
+"""Resume tokens, as far as anything but the server may look into them.
+
+`_data` is a key string in hexadecimal digits, so tokens of one stream compare as text. It begins
+with the cluster time; a token that no event has, a *high-water mark*, says nothing else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# Of the key string: a timestamp, a small number, the same after the version.
+_TIMESTAMP = "82"
+_VERSIONS = {"2B02": 1, "2B04": 2}
+_HIGH_WATER_MARK = "29"
+_TIME_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ClusterTime:
+    """A time of the oplog: seconds, and the number of the entry within its second."""
+
+    second: int
+    increment: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenParts:
+    """`version` is 1 or 2, or 0 of a form that is not known."""
+
+    time: ClusterTime
+    version: int
+    is_high_water_mark: bool
+
+
+def read_token(token: Mapping[str, Any]) -> TokenParts:
+    """Raises ValueError for a token of another form, such as those of Amazon DocumentDB: it is
+    good to resume by and says nothing."""
+    data = token.get("_data")
+    digits = len(_TIMESTAMP) + _TIME_DIGITS
+    if not isinstance(data, str) or not data.startswith(_TIMESTAMP) or len(data) < digits:
+        raise ValueError(f"the resume token {token!r} does not begin with a cluster time")
+    try:
+        time = bytes.fromhex(data[len(_TIMESTAMP) : digits])
+    except ValueError as error:
+        raise ValueError(f"the resume token {token!r} is not hexadecimal") from error
+    rest = data[digits:].upper()
+    version = _VERSIONS.get(rest[:4], 0)
+    return TokenParts(
+        ClusterTime(int.from_bytes(time[:4]), int.from_bytes(time[4:])),
+        version,
+        version > 0 and rest[4:].startswith(_HIGH_WATER_MARK),
+    )
+
+
+def is_behind(token: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether the first is later in the stream than the second. Both are of one stream."""
+    later, earlier = (read_and_data(each) for each in (token, other))
+    return later > earlier
+
+
+def read_and_data(token: Mapping[str, Any]) -> bytes:
+    """The bytes by which tokens of one stream compare. Raises ValueError as `read_token` does."""
+    read_token(token)
+    return bytes.fromhex(token["_data"])

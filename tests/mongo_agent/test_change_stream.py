@@ -1,0 +1,74 @@
+"""Tokens, errors and pauses."""
+
+import itertools
+
+import pytest
+
+from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.change_stream.failures import RESUMABLE_LABEL, Failure, failure_of
+from mongo_agent.change_stream.tokens import ClusterTime, TokenParts, is_behind, read_token
+
+TIME = "65C0FFEE00000003"
+AT = ClusterTime(0x65C0FFEE, 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "parts"),
+    [
+        (f"82{TIME}2B0229296E04", TokenParts(AT, 1, is_high_water_mark=True)),
+        (f"82{TIME}2B0429296E1404", TokenParts(AT, 2, is_high_water_mark=True)),
+        (f"82{TIME}2B022C0100296E5A", TokenParts(AT, 1, is_high_water_mark=False)),
+        (f"82{TIME.lower()}2b042c0100296e5a", TokenParts(AT, 2, is_high_water_mark=False)),
+        (f"82{TIME}", TokenParts(AT, 0, is_high_water_mark=False)),
+    ],
+)
+def test_a_token_tells_its_time(data: str, parts: TokenParts) -> None:
+    assert read_token({"_data": data}) == parts
+
+
+@pytest.mark.parametrize("data", ["", "82", "0165A0", f"81{TIME}", "82" + "x" * 16, None, b"\x82"])
+def test_tokens_of_another_form_tell_nothing(data: object) -> None:
+    with pytest.raises(ValueError, match="the resume token"):
+        read_token({"_data": data})
+
+
+def test_tokens_come_one_behind_the_other() -> None:
+    mark = {"_data": f"82{TIME}2B0229296E04"}
+    event = {"_data": f"82{TIME}2B022C0100296E5A"}
+    later = {"_data": "8265C0FFEE000000042B0229296E04".lower()}
+    for earlier, behind in itertools.combinations((mark, event, later), 2):
+        assert is_behind(behind, earlier)
+        assert not is_behind(earlier, behind)
+        assert not is_behind(earlier, earlier)
+
+
+@pytest.mark.parametrize(
+    ("code", "labels", "failure"),
+    [
+        (None, (), Failure.RESUMABLE),
+        (43, (), Failure.RESUMABLE),
+        (10107, (), Failure.RESUMABLE),
+        (8, (RESUMABLE_LABEL,), Failure.RESUMABLE),
+        (18, (), Failure.AUTHENTICATION),
+        (13, (), Failure.AUTHORISATION),
+        (286, (), Failure.HISTORY_LOST),
+        (286, (RESUMABLE_LABEL,), Failure.HISTORY_LOST),
+        (280, (), Failure.FILTERED_TOKEN),
+        (260, (), Failure.INVALID_TOKEN),
+        (10334, (), Failure.TOO_LARGE),
+        (40573, (), Failure.NOT_SUPPORTED),
+        (8, (), Failure.OTHER),
+    ],
+)
+def test_an_error_has_one_class(
+    code: int | None, labels: tuple[str, ...], failure: Failure
+) -> None:
+    assert failure_of(code, labels) is failure
+
+
+def test_the_pauses_are_those_of_the_manuals() -> None:
+    delays_s = [delay_ms // 1000 for delay_ms in Backoff().delays_ms()]
+    assert delays_s == [1, 2, 4, 8, 16, 32, 64, *[120] * 9]
+    ends_s = list(itertools.accumulate(delays_s))
+    assert [ends_s[at] for at in (6, 7, 15)] == [127, 247, 1207]
+    assert list(Backoff(5, 3, 2).delays_ms()) == [3, 3]

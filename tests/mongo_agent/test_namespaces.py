@@ -1,0 +1,66 @@
+"""Which collections the lists of a configuration take."""
+
+from typing import Any
+
+import pytest
+
+from mongo_agent.capture import Namespaces, split_patterns
+
+
+@pytest.mark.parametrize(
+    ("text", "patterns"),
+    [
+        ("", ()),
+        (" , ,", ()),
+        ("shop[.]a, shop[.]b", ("shop[.]a", "shop[.]b")),
+        ("shop[.]a{1,2},b", ("shop[.]a{1,2}", "b")),
+        ("[,]x,(a,b),c", ("[,]x", "(a,b)", "c")),
+        (r"a\,b,c", (r"a\,b", "c")),
+        ("[{],b", ("[{]", "b")),
+    ],
+)
+def test_commas_inside_of_an_expression_are_its_own(text: str, patterns: tuple[str, ...]) -> None:
+    assert split_patterns(text) == patterns
+
+
+@pytest.mark.parametrize(
+    ("lists", "taken", "left"),
+    [
+        ({}, ["shop.a", "Shop.b"], ["admin.x", "local.oplog.rs", "config.y", "shop.system.views"]),
+        ({"include_databases": ("db1",)}, ["db1.a", "DB1.a"], ["db10.a", "xdb1.a"]),
+        ({"exclude_databases": ("db1",)}, ["db10.a"], ["db1.a"]),
+        ({"include_collections": ("shop[.].*",)}, ["shop.a", "shop.a.b"], ["shops.a", "xshop.a"]),
+        ({"exclude_collections": ("shop[.]a",)}, ["shop.ab", "x.a"], ["shop.a", "SHOP.A"]),
+        ({"include_collections": (".*[.]x",)}, ["shop.y.x", "shop.x"], ["shop.xy"]),
+        # Anchored, the manuals' own example takes no collection at all.
+        ({"include_collections": ("inventory[.]*",)}, [], ["inventory.orders"]),
+        (
+            {"include_databases": ("shop",), "exclude_collections": ("shop[.]b",)},
+            ["shop.a"],
+            ["shop.b", "y.a"],
+        ),
+        (
+            {"include_collections": ("shop.a", "shop.b.c"), "mode": "literal"},
+            ["shop.a", "shop.b.c"],
+            ["shopx.a", "Shop.a", "shop.b"],
+        ),
+    ],
+)
+def test_names_are_compared_as_a_whole(
+    lists: dict[str, Any], taken: list[str], left: list[str]
+) -> None:
+    namespaces = Namespaces(**lists)
+    found = {name: namespaces.captures(*name.split(".", 1)) for name in (*taken, *left)}
+    assert found == dict.fromkeys(taken, True) | dict.fromkeys(left, False)
+
+
+@pytest.mark.parametrize("what", ["database", "collection"])
+def test_lists_that_exclude_each_other_are_refused(what: str) -> None:
+    lists: dict[str, Any] = {f"include_{what}s": ("a",), f"exclude_{what}s": ("b",)}
+    with pytest.raises(ValueError, match=f"`{what}.include.list` and `{what}.exclude.list`"):
+        Namespaces(**lists)
+
+
+def test_what_is_no_expression_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"'shop\[' is no regular expression"):
+        Namespaces(include_databases=("shop[",))

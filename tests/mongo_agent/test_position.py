@@ -1,0 +1,90 @@
+"""A stream goes on behind what was delivered, whatever has changed since."""
+
+import pytest
+
+from mongo_agent.change_stream.failures import Failure
+from mongo_agent.change_stream.position import (
+    Opening,
+    StreamPosition,
+    opening,
+    reopening,
+    stored_position,
+)
+from mongo_agent.change_stream.tokens import ClusterTime
+from sidecar.errors import OffsetStoreError
+from sidecar.offsets import decode, encode
+
+TIME = ClusterTime(0x65C0FFEE, 3)
+EVENT = {"_data": "8265C0FFEE000000032B022C0100296E5A"}
+NEXT = {"_data": "8265C0FFEE000000032B022C0101296E5A"}
+MARK = {"_data": "8265C0FFEE000000032B0229296E04"}
+AT = StreamPosition(EVENT, TIME, "f1", "rs0")
+
+
+def test_a_position_is_kept() -> None:
+    assert stored_position(decode(encode(AT.values())), "rs0") == AT
+    assert stored_position({}, "rs0") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cluster": "other"}, "of the cluster other, and this is rs0"),
+        ({"token": "{"}, "cannot be read"),
+        ({"token": "[]"}, "a token is an object"),
+        ({"cluster.time": "5"}, "cannot be read"),
+    ],
+)
+def test_a_position_that_means_nothing_here_is_refused(
+    change: dict[str, str], message: str
+) -> None:
+    with pytest.raises(OffsetStoreError, match=message):
+        stored_position(AT.values() | change, "rs0")
+
+
+def test_offsets_of_something_else_are_refused() -> None:
+    with pytest.raises(OffsetStoreError, match=r"has no `token`, `cluster\.time`"):
+        stored_position({"CommitLog-7-1.log": "5"}, "rs0")
+
+
+def test_it_is_opened_behind_its_token() -> None:
+    assert opening(None, "f1") == Opening()
+    assert opening(AT, "f1") == Opening(start_after=EVENT)
+
+
+def test_other_filters_open_it_by_its_time() -> None:
+    found = opening(AT, "f2")
+    assert found == Opening(from_time=TIME, sent=EVENT)
+    assert found.was_sent(EVENT)
+    assert found.was_sent(MARK)
+    assert not found.was_sent(NEXT)
+
+
+def test_a_token_of_no_event_passes_every_filter() -> None:
+    mark = StreamPosition(MARK, TIME, "f1", "rs0")
+    assert opening(mark, "f2") == Opening(start_after=MARK)
+
+
+@pytest.mark.parametrize(
+    ("last", "failure", "again"),
+    [
+        (Opening(), Failure.RESUMABLE, Opening(start_after=EVENT)),
+        (Opening(is_split=True), Failure.OTHER, Opening(start_after=EVENT, is_split=True)),
+        (Opening(), Failure.TOO_LARGE, Opening(start_after=EVENT, is_split=True)),
+        (Opening(is_split=True), Failure.TOO_LARGE, None),
+        (Opening(start_after=EVENT), Failure.FILTERED_TOKEN, Opening(from_time=TIME, sent=EVENT)),
+        (Opening(from_time=TIME, sent=EVENT), Failure.FILTERED_TOKEN, None),
+        (Opening(start_after=EVENT), Failure.HISTORY_LOST, None),
+        (Opening(), Failure.AUTHENTICATION, None),
+        (Opening(), Failure.INVALID_TOKEN, None),
+    ],
+)
+def test_what_a_failure_leads_to(last: Opening, failure: Failure, again: Opening | None) -> None:
+    assert reopening(last, AT, failure) == again
+
+
+def test_before_the_first_position_it_is_opened_as_it_was() -> None:
+    first = Opening(from_time=TIME)
+    assert reopening(first, None, Failure.RESUMABLE) == first
+    assert reopening(first, None, Failure.TOO_LARGE) == Opening(from_time=TIME, is_split=True)
+    assert reopening(first, None, Failure.FILTERED_TOKEN) is None

@@ -4,7 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
-CRATES := $(addprefix commitlog/,capsule core events python rows)
+CRATES := $(addprefix commitlog/,capsule core events mongo python rows)
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples

@@ -25,9 +25,17 @@ OF_THE_SIDECAR = {
 CRATES_MAY_KNOW = {
     "core": set[str](),
     "events": {"commitlog-core"},
+    "mongo": {"commitlog-events"},
     "rows": {"commitlog-core", "commitlog-events"},
     "capsule": {"pyo3"},
-    "python": {"commitlog-capsule", "commitlog-core", "commitlog-events", "commitlog-rows", "pyo3"},
+    "python": {
+        "commitlog-capsule",
+        "commitlog-core",
+        "commitlog-events",
+        "commitlog-mongo",
+        "commitlog-rows",
+        "pyo3",
+    },
 }
 OURS_OR_PYTHON = {f"commitlog-{crate}" for crate in CRATES_MAY_KNOW} | {"pyo3"}
 # Databases and brokers have one place each, so that a change of a client stays in it.

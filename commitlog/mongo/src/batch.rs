@@ -1,0 +1,140 @@
+//! Many messages in one buffer, with what delivery needs to know of each.
+
+use std::collections::BTreeMap;
+
+use crate::bson::Timestamp;
+use crate::change::Operation;
+use crate::error::BsonError;
+
+/// What a message tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Insert,
+    Update,
+    Replace,
+    Delete,
+    Read,
+    /// No value: the key's older messages may go from a compacted topic.
+    Tombstone,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Replace => "replace",
+            Self::Delete => "delete",
+            Self::Read => "read",
+            Self::Tombstone => "tombstone",
+        }
+    }
+}
+
+impl From<Operation> for Kind {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Insert => Self::Insert,
+            Operation::Update => Self::Update,
+            Operation::Replace => Self::Replace,
+            Operation::Delete => Self::Delete,
+            Operation::Read => Self::Read,
+        }
+    }
+}
+
+/// One message.
+#[derive(Debug, Clone, Copy)]
+pub struct MessageEntry {
+    pub topic: usize,
+    /// Where key and value are in the buffer; the value begins behind the key.
+    pub key_start: usize,
+    pub value_start: usize,
+    pub value_end: usize,
+    pub id: [u8; 16],
+    pub kind: Kind,
+    /// Time of the change, microseconds.
+    pub timestamp_us: i64,
+    pub cluster_time: Timestamp,
+    /// Kafka's murmur of the key, 31 bits.
+    pub partition_hash: u32,
+    /// Which of the events that were given it is of.
+    pub event: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct Topic {
+    pub database: Box<[u8]>,
+    pub collection: Box<[u8]>,
+    pub name: String,
+}
+
+/// An event that gives no message because its bytes cannot be read.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    pub event: usize,
+    pub error: BsonError,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct EventBatch {
+    pub entries: Vec<MessageEntry>,
+    pub topics: Vec<Topic>,
+    /// How many events were given.
+    pub events: usize,
+    /// Events of no document, by their operation.
+    pub skipped: BTreeMap<String, u64>,
+    pub refused: Vec<Refused>,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl EventBatch {
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Bytes of all keys and values; a tombstone shares the key of its delete.
+    pub fn size_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub fn key(&self, entry: &MessageEntry) -> &[u8] {
+        let range = entry.key_start..entry.value_start;
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// None for a tombstone.
+    pub fn value(&self, entry: &MessageEntry) -> Option<&[u8]> {
+        let range = entry.value_start..entry.value_end;
+        (entry.kind != Kind::Tombstone).then(|| self.bytes.get(range).unwrap_or_default())
+    }
+
+    pub fn topic(&self, entry: &MessageEntry) -> &str {
+        let topic = self.topics.get(entry.topic);
+        topic.map_or("", |topic| &topic.name)
+    }
+
+    /// How many of the events given are wholly done when the first `messages` messages are: a delete
+    /// only with its tombstone.
+    pub fn events_done(&self, messages: usize) -> usize {
+        let next = self.entries.get(messages);
+        next.map_or(self.events, |next| next.event)
+    }
+
+    /// Messages by collection, as `database.collection`, and kind.
+    pub fn counts(&self) -> BTreeMap<(String, Kind), u64> {
+        let mut counts = BTreeMap::new();
+        for (index, topic) in self.topics.iter().enumerate() {
+            let name = [&*topic.database, b".", &*topic.collection].concat();
+            let name = String::from_utf8_lossy(&name).into_owned();
+            for entry in self.entries.iter().filter(|entry| entry.topic == index) {
+                *counts.entry((name.clone(), entry.kind)).or_default() += 1;
+            }
+        }
+        counts
+    }
+}

@@ -1,0 +1,325 @@
+//! BSON as it lies in the bytes: documents are slices, elements are read one after the other.
+//!
+//! Nothing is built, and nothing is read behind the end of the document that is being read. Text
+//! is not looked at: what a server holds need not be UTF-8 (<https://bsonspec.org/spec.html>).
+
+use crate::error::{BsonError, Problem};
+
+/// So many documents may lie in each other; servers accept 100.
+pub const MAX_DEPTH: usize = 200;
+
+/// A document or an array, which is a document with positions as names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Document<'b> {
+    /// From the length to the zero at the end.
+    bytes: &'b [u8],
+    /// Where it begins in what was given.
+    offset: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Element<'b> {
+    pub name: &'b [u8],
+    pub value: Value<'b>,
+    /// The value as it lies there.
+    pub raw: &'b [u8],
+    pub tag: u8,
+    /// Where the value begins.
+    pub offset: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'b> {
+    Double(f64),
+    String(&'b [u8]),
+    Document(Document<'b>),
+    Array(Document<'b>),
+    Binary {
+        subtype: u8,
+        bytes: &'b [u8],
+    },
+    Undefined,
+    ObjectId(&'b [u8; 12]),
+    Boolean(bool),
+    /// Milliseconds since 1970.
+    DateTime(i64),
+    Null,
+    Regex {
+        pattern: &'b [u8],
+        options: &'b [u8],
+    },
+    DbPointer {
+        namespace: &'b [u8],
+        id: &'b [u8; 12],
+    },
+    Code(&'b [u8]),
+    Symbol(&'b [u8]),
+    CodeWithScope {
+        code: &'b [u8],
+        scope: Document<'b>,
+    },
+    Int32(i32),
+    Timestamp(Timestamp),
+    Int64(i64),
+    Decimal128(u128),
+    MinKey,
+    MaxKey,
+}
+
+/// A time of the cluster's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Timestamp {
+    pub seconds: u32,
+    pub increment: u32,
+}
+
+impl<'b> Document<'b> {
+    /// A document that fills the bytes.
+    pub fn parse(bytes: &'b [u8]) -> Result<Self, BsonError> {
+        let mut cursor = Cursor {
+            bytes,
+            at: 0,
+            base: 0,
+        };
+        let document = cursor.read_document()?;
+        match cursor.left() {
+            0 => Ok(document),
+            extra => Err(Problem::Extra { extra }.at(cursor.at)),
+        }
+    }
+
+    pub fn bytes(&self) -> &'b [u8] {
+        self.bytes
+    }
+
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    pub fn elements(&self) -> Elements<'b> {
+        let end = self.bytes.len().saturating_sub(1);
+        Elements {
+            cursor: Cursor {
+                bytes: self.bytes.get(..end).unwrap_or_default(),
+                at: 4,
+                base: self.offset,
+            },
+        }
+    }
+}
+
+/// The elements of a document, up to the first that is damaged.
+#[derive(Debug, Clone)]
+pub struct Elements<'b> {
+    cursor: Cursor<'b>,
+}
+
+impl<'b> Elements<'b> {
+    #[inline]
+    pub fn read(&mut self) -> Result<Option<Element<'b>>, BsonError> {
+        if self.cursor.left() == 0 {
+            return Ok(None);
+        }
+        self.cursor.read_element().map(Some)
+    }
+}
+
+/// The one reader of bytes: every access is checked here.
+#[derive(Debug, Clone)]
+struct Cursor<'b> {
+    bytes: &'b [u8],
+    at: usize,
+    /// Where `bytes` begin in what was given.
+    base: usize,
+}
+
+impl<'b> Cursor<'b> {
+    #[inline]
+    fn left(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    fn offset(&self) -> usize {
+        self.base.saturating_add(self.at)
+    }
+
+    #[inline]
+    fn rest(&self) -> &'b [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    #[inline]
+    fn take(&mut self, count: usize) -> Result<&'b [u8], BsonError> {
+        match self.rest().get(..count) {
+            Some(taken) => {
+                self.at = self.at.saturating_add(count);
+                Ok(taken)
+            }
+            None => Err(self.too_short(count)),
+        }
+    }
+
+    #[inline]
+    fn take_array<const N: usize>(&mut self) -> Result<&'b [u8; N], BsonError> {
+        match self.rest().first_chunk::<N>() {
+            Some(taken) => {
+                self.at = self.at.saturating_add(N);
+                Ok(taken)
+            }
+            None => Err(self.too_short(N)),
+        }
+    }
+
+    #[cold]
+    fn too_short(&self, needed: usize) -> BsonError {
+        let left = self.left();
+        Problem::TooShort { needed, left }.at(self.offset())
+    }
+
+    #[inline]
+    fn read_i32(&mut self) -> Result<i32, BsonError> {
+        Ok(i32::from_le_bytes(*self.take_array()?))
+    }
+
+    #[inline]
+    fn read_i64(&mut self) -> Result<i64, BsonError> {
+        Ok(i64::from_le_bytes(*self.take_array()?))
+    }
+
+    /// Bytes up to a zero, without it.
+    #[inline]
+    fn read_name(&mut self) -> Result<&'b [u8], BsonError> {
+        let rest = self.rest();
+        match rest.iter().position(|byte| *byte == 0) {
+            Some(length) => {
+                self.at = self.at.saturating_add(length).saturating_add(1);
+                Ok(rest.get(..length).unwrap_or_default())
+            }
+            None => Err(Problem::NameEnd.at(self.offset())),
+        }
+    }
+
+    #[inline]
+    fn read_text(&mut self) -> Result<&'b [u8], BsonError> {
+        let start = self.offset();
+        let length = self.read_i32()?;
+        let whole = usize::try_from(length).ok().filter(|whole| {
+            // The zero is counted.
+            (1..=self.left()).contains(whole)
+        });
+        let Some(whole) = whole else {
+            return Err(Problem::TextLength { length }.at(start));
+        };
+        match self.take(whole)? {
+            [text @ .., 0] => Ok(text),
+            _ => Err(Problem::TextEnd.at(start)),
+        }
+    }
+
+    #[inline]
+    fn read_document(&mut self) -> Result<Document<'b>, BsonError> {
+        let offset = self.offset();
+        let rest = self.rest();
+        let Some(length) = rest.first_chunk::<4>() else {
+            return Err(self.too_short(4));
+        };
+        let length = i32::from_le_bytes(*length);
+        let whole = usize::try_from(length).ok().filter(|whole| *whole >= 5);
+        let Some(bytes) = whole.and_then(|whole| rest.get(..whole)) else {
+            return Err(Problem::DocumentLength { length }.at(offset));
+        };
+        if bytes.last() != Some(&0) {
+            return Err(Problem::DocumentEnd.at(offset));
+        }
+        self.at = self.at.saturating_add(bytes.len());
+        Ok(Document { bytes, offset })
+    }
+
+    fn read_binary(&mut self) -> Result<Value<'b>, BsonError> {
+        const OLD: u8 = 2;
+        let start = self.offset();
+        let length = self.read_i32()?;
+        let [subtype] = *self.take_array()?;
+        let wrong = || Problem::BinaryLength { length }.at(start);
+        let count = usize::try_from(length).map_err(|_| wrong())?;
+        if count > self.left() {
+            return Err(wrong());
+        }
+        let bytes = self.take(count)?;
+        if subtype != OLD {
+            return Ok(Value::Binary { subtype, bytes });
+        }
+        // The old form has its length a second time.
+        let (inner, bytes) = bytes.split_first_chunk::<4>().ok_or_else(wrong)?;
+        let inner = usize::try_from(i32::from_le_bytes(*inner));
+        if inner == Ok(bytes.len()) {
+            Ok(Value::Binary { subtype, bytes })
+        } else {
+            Err(wrong())
+        }
+    }
+
+    fn read_code_with_scope(&mut self) -> Result<Value<'b>, BsonError> {
+        let (start, from) = (self.offset(), self.at);
+        let length = self.read_i32()?;
+        let code = self.read_text()?;
+        let scope = self.read_document()?;
+        if usize::try_from(length) == Ok(self.at.saturating_sub(from)) {
+            Ok(Value::CodeWithScope { code, scope })
+        } else {
+            Err(Problem::CodeLength { length }.at(start))
+        }
+    }
+
+    #[inline]
+    fn read_element(&mut self) -> Result<Element<'b>, BsonError> {
+        let tag_offset = self.offset();
+        let [tag] = *self.take_array()?;
+        let name = self.read_name()?;
+        let (offset, from) = (self.offset(), self.at);
+        let value = match tag {
+            0x01 => Value::Double(f64::from_le_bytes(*self.take_array()?)),
+            0x02 => Value::String(self.read_text()?),
+            0x03 => Value::Document(self.read_document()?),
+            0x04 => Value::Array(self.read_document()?),
+            0x05 => self.read_binary()?,
+            0x06 => Value::Undefined,
+            0x07 => Value::ObjectId(self.take_array()?),
+            0x08 => match *self.take_array()? {
+                [0] => Value::Boolean(false),
+                [1] => Value::Boolean(true),
+                [value] => return Err(Problem::Boolean { value }.at(offset)),
+            },
+            0x09 => Value::DateTime(self.read_i64()?),
+            0x0a => Value::Null,
+            0x0b => Value::Regex {
+                pattern: self.read_name()?,
+                options: self.read_name()?,
+            },
+            0x0c => Value::DbPointer {
+                namespace: self.read_text()?,
+                id: self.take_array()?,
+            },
+            0x0d => Value::Code(self.read_text()?),
+            0x0e => Value::Symbol(self.read_text()?),
+            0x0f => self.read_code_with_scope()?,
+            0x10 => Value::Int32(self.read_i32()?),
+            0x11 => Value::Timestamp(Timestamp {
+                increment: u32::from_le_bytes(*self.take_array()?),
+                seconds: u32::from_le_bytes(*self.take_array()?),
+            }),
+            0x12 => Value::Int64(self.read_i64()?),
+            0x13 => Value::Decimal128(u128::from_le_bytes(*self.take_array()?)),
+            0x7f => Value::MaxKey,
+            0xff => Value::MinKey,
+            tag => return Err(Problem::Type { tag }.at(tag_offset)),
+        };
+        Ok(Element {
+            name,
+            value,
+            raw: self.bytes.get(from..self.at).unwrap_or_default(),
+            tag,
+            offset,
+        })
+    }
+}

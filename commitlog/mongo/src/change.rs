@@ -1,0 +1,411 @@
+//! What a message needs of an event of a change stream, or of a copied document: slices of its bytes.
+
+use crate::bson::{Document, Element, Timestamp, Value};
+use crate::error::{BsonError, Problem};
+
+/// What happened to a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Insert,
+    Update,
+    Replace,
+    Delete,
+    /// Nothing: it was copied.
+    Read,
+}
+
+impl Operation {
+    /// The letter of `op`.
+    pub fn letter(self) -> &'static str {
+        match self {
+            Self::Insert => "c",
+            Self::Update | Self::Replace => "u",
+            Self::Delete => "d",
+            Self::Read => "r",
+        }
+    }
+}
+
+/// The multi-document transaction that a change is of.
+#[derive(Debug, Clone, Copy)]
+pub struct Transaction<'b> {
+    pub lsid: Document<'b>,
+    pub number: i64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UpdateDescription<'b> {
+    pub updated_fields: Option<Document<'b>>,
+    pub removed_fields: Option<Document<'b>>,
+    pub truncated_arrays: Option<Document<'b>>,
+}
+
+/// Where a copy stands, as `source.snapshot` says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotMark {
+    True,
+    First,
+    FirstInCollection,
+    LastInCollection,
+    Last,
+    Incremental,
+}
+
+impl SnapshotMark {
+    pub const ALL: [Self; 6] = [
+        Self::True,
+        Self::First,
+        Self::FirstInCollection,
+        Self::LastInCollection,
+        Self::Last,
+        Self::Incremental,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::True => "true",
+            Self::First => "first",
+            Self::FirstInCollection => "first_in_data_collection",
+            Self::LastInCollection => "last_in_data_collection",
+            Self::Last => "last",
+            Self::Incremental => "incremental",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mark| mark.name() == name)
+    }
+}
+
+/// What all documents of a copied collection share.
+#[derive(Debug, Clone, Copy)]
+pub struct Copy<'b> {
+    pub database: &'b [u8],
+    pub collection: &'b [u8],
+    /// The time of the cluster that the copy began with or was read at.
+    pub cluster_time: Timestamp,
+    /// When it was read, milliseconds.
+    pub read_at_ms: i64,
+    pub mark: SnapshotMark,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'b> {
+    pub operation: Operation,
+    pub database: &'b [u8],
+    pub collection: &'b [u8],
+    /// `_id` of the document.
+    pub id: Element<'b>,
+    /// The raw document key, with the shard key if there is one; of a copied document the raw `_id`.
+    pub key: &'b [u8],
+    pub cluster_time: Timestamp,
+    /// Position among the operations of one transaction.
+    pub transaction_index: u64,
+    pub transaction: Option<Transaction<'b>>,
+    pub wall_time_ms: Option<i64>,
+    /// Milliseconds: the wall time, else the cluster time, else the time of the copy.
+    pub source_ms: i64,
+    pub before: Option<Document<'b>>,
+    pub after: Option<Document<'b>>,
+    pub update: Option<UpdateDescription<'b>>,
+    pub snapshot: Option<SnapshotMark>,
+    /// The whole event, or the copied document.
+    pub raw: Document<'b>,
+}
+
+/// What an event of a change stream is.
+#[allow(clippy::large_enum_variant, reason = "nearly all are changes")]
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'b> {
+    Change(Change<'b>),
+    /// Of no document: `drop`, `invalidate`, …
+    Other {
+        operation: &'b [u8],
+    },
+}
+
+/// The members of an event that are looked for, as they come.
+#[derive(Default)]
+struct Members<'b> {
+    operation: Option<&'b [u8]>,
+    database: Option<&'b [u8]>,
+    collection: Option<&'b [u8]>,
+    key: Option<Document<'b>>,
+    cluster_time: Option<Timestamp>,
+    wall_time_ms: Option<i64>,
+    lsid: Option<Document<'b>>,
+    transaction_number: Option<i64>,
+    transaction_index: u64,
+    before: Option<Document<'b>>,
+    after: Option<Document<'b>>,
+    update: Option<UpdateDescription<'b>>,
+}
+
+impl<'b> Event<'b> {
+    /// An event as the server sends it.
+    pub fn parse(bytes: &'b [u8]) -> Result<Self, BsonError> {
+        let event = Document::parse(bytes)?;
+        let members = Members::read(event)?;
+        let missing = |member| Problem::Missing { member }.at(0);
+        let operation = match members.operation.ok_or_else(|| missing("operationType"))? {
+            b"insert" => Operation::Insert,
+            b"update" => Operation::Update,
+            b"replace" => Operation::Replace,
+            b"delete" => Operation::Delete,
+            operation => return Ok(Self::Other { operation }),
+        };
+        let key = members.key.ok_or_else(|| missing("documentKey"))?;
+        let cluster_time = members.cluster_time.ok_or_else(|| missing("clusterTime"))?;
+        let transaction = match (members.lsid, members.transaction_number) {
+            (Some(lsid), Some(number)) => Some(Transaction { lsid, number }),
+            _ => None,
+        };
+        let of_cluster_ms = i64::from(cluster_time.seconds).saturating_mul(1000);
+        Ok(Self::Change(Change {
+            operation,
+            database: members.database.ok_or_else(|| missing("ns.db"))?,
+            collection: members.collection.ok_or_else(|| missing("ns.coll"))?,
+            id: id_of(key)?,
+            key: key.bytes(),
+            cluster_time,
+            transaction_index: members.transaction_index,
+            transaction,
+            wall_time_ms: members.wall_time_ms,
+            source_ms: members.wall_time_ms.unwrap_or(of_cluster_ms),
+            before: members.before,
+            after: members.after.filter(|_| operation != Operation::Delete),
+            update: members.update.filter(|_| operation == Operation::Update),
+            snapshot: None,
+            raw: event,
+        }))
+    }
+}
+
+impl<'b> Change<'b> {
+    /// A copied document.
+    pub fn of_copy(bytes: &'b [u8], copy: &Copy<'b>) -> Result<Self, BsonError> {
+        let document = Document::parse(bytes)?;
+        let id = id_of(document)?;
+        Ok(Self {
+            operation: Operation::Read,
+            database: copy.database,
+            collection: copy.collection,
+            id,
+            key: id.raw,
+            cluster_time: copy.cluster_time,
+            transaction_index: 0,
+            transaction: None,
+            wall_time_ms: None,
+            source_ms: copy.read_at_ms,
+            before: None,
+            after: Some(document),
+            update: None,
+            snapshot: Some(copy.mark),
+            raw: document,
+        })
+    }
+}
+
+fn id_of(document: Document<'_>) -> Result<Element<'_>, BsonError> {
+    let mut elements = document.elements();
+    while let Some(element) = elements.read()? {
+        if element.name == b"_id" {
+            return Ok(element);
+        }
+    }
+    Err(Problem::Missing { member: "_id" }.at(document.offset()))
+}
+
+impl<'b> Members<'b> {
+    fn read(event: Document<'b>) -> Result<Self, BsonError> {
+        let mut members = Self::default();
+        let mut elements = event.elements();
+        while let Some(element) = elements.read()? {
+            members.take(&element)?;
+        }
+        Ok(members)
+    }
+
+    fn take(&mut self, element: &Element<'b>) -> Result<(), BsonError> {
+        match element.name {
+            b"_id" => {
+                if let Value::Document(token) = element.value {
+                    self.transaction_index = transaction_index(token)?.unwrap_or_default();
+                }
+            }
+            b"operationType" => self.operation = Some(text(element, "operationType")?),
+            b"ns" => {
+                let Some(namespace) = document(element, "ns")? else {
+                    return Ok(());
+                };
+                let mut parts = namespace.elements();
+                while let Some(part) = parts.read()? {
+                    match part.name {
+                        b"db" => self.database = Some(text(&part, "ns.db")?),
+                        b"coll" => self.collection = Some(text(&part, "ns.coll")?),
+                        _ => {}
+                    }
+                }
+            }
+            b"documentKey" => self.key = document(element, "documentKey")?,
+            b"clusterTime" => {
+                let Value::Timestamp(time) = element.value else {
+                    return Err(wrong(element, "clusterTime"));
+                };
+                self.cluster_time = Some(time);
+            }
+            b"wallTime" => {
+                let Value::DateTime(millis) = element.value else {
+                    return Err(wrong(element, "wallTime"));
+                };
+                self.wall_time_ms = Some(millis);
+            }
+            b"lsid" => self.lsid = document(element, "lsid")?,
+            b"txnNumber" => self.transaction_number = Some(integer(element, "txnNumber")?),
+            b"fullDocument" => self.after = document(element, "fullDocument")?,
+            b"fullDocumentBeforeChange" => {
+                self.before = document(element, "fullDocumentBeforeChange")?;
+            }
+            b"updateDescription" => {
+                let update = document(element, "updateDescription")?;
+                self.update = update.map(UpdateDescription::read).transpose()?;
+            }
+            b"splitEvent" => return Err(Problem::Fragment.at(element.offset)),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl<'b> UpdateDescription<'b> {
+    fn read(description: Document<'b>) -> Result<Self, BsonError> {
+        let mut update = Self::default();
+        let mut elements = description.elements();
+        while let Some(element) = elements.read()? {
+            match element.name {
+                b"updatedFields" => update.updated_fields = document(&element, "updatedFields")?,
+                b"removedFields" => update.removed_fields = array(&element, "removedFields")?,
+                b"truncatedArrays" => update.truncated_arrays = array(&element, "truncatedArrays")?,
+                _ => {}
+            }
+        }
+        Ok(update)
+    }
+}
+
+#[cold]
+fn wrong(element: &Element<'_>, member: &'static str) -> BsonError {
+    Problem::Member { member }.at(element.offset)
+}
+
+pub(crate) fn text<'b>(element: &Element<'b>, member: &'static str) -> Result<&'b [u8], BsonError> {
+    match element.value {
+        Value::String(text) => Ok(text),
+        _ => Err(wrong(element, member)),
+    }
+}
+
+pub(crate) fn integer(element: &Element<'_>, member: &'static str) -> Result<i64, BsonError> {
+    match element.value {
+        Value::Int32(number) => Ok(i64::from(number)),
+        Value::Int64(number) => Ok(number),
+        _ => Err(wrong(element, member)),
+    }
+}
+
+/// None is null: a document that was gone when it was looked up.
+fn document<'b>(
+    element: &Element<'b>,
+    member: &'static str,
+) -> Result<Option<Document<'b>>, BsonError> {
+    match element.value {
+        Value::Document(document) => Ok(Some(document)),
+        Value::Null => Ok(None),
+        _ => Err(wrong(element, member)),
+    }
+}
+
+fn array<'b>(
+    element: &Element<'b>,
+    member: &'static str,
+) -> Result<Option<Document<'b>>, BsonError> {
+    match element.value {
+        Value::Array(array) => Ok(Some(array)),
+        Value::Null => Ok(None),
+        _ => Err(wrong(element, member)),
+    }
+}
+
+/// The position of an operation in its transaction, which a resume token has behind the cluster
+/// time, its own version and its kind. Other tokens than those of MongoDB 4.0 and later have none.
+fn transaction_index(token: Document<'_>) -> Result<Option<u64>, BsonError> {
+    let mut elements = token.elements();
+    while let Some(element) = elements.read()? {
+        if let (b"_data", Value::String(hex)) = (element.name, element.value) {
+            return Ok(index_in_token(hex));
+        }
+    }
+    Ok(None)
+}
+
+/// Numbers of a token are those of the server's `KeyString`: a tag that tells zero or the number of
+/// bytes, then twice the number in so many bytes.
+fn index_in_token(hex: &[u8]) -> Option<u64> {
+    const TIMESTAMP: u64 = 0x82;
+    const ZERO: u64 = 0x29;
+    const ONE_BYTE: u64 = 0x2b;
+    const EIGHT_BYTES: u64 = 0x32;
+    const VERSION_AND_KIND: [&[u8]; 2] = [b"2B022C0100", b"2B042C0100"];
+    if number_of_hex(hex.get(..2)?)? != TIMESTAMP {
+        return None;
+    }
+    let rest = hex.get(18..)?;
+    let starts = |start: &&[u8]| {
+        rest.get(..10)
+            .is_some_and(|of| of.eq_ignore_ascii_case(start))
+    };
+    VERSION_AND_KIND.iter().find(|start| starts(start))?;
+    let tag = number_of_hex(rest.get(10..12)?)?;
+    match tag {
+        ZERO => Some(0),
+        ONE_BYTE..=EIGHT_BYTES => {
+            let digits = usize::try_from(tag - ONE_BYTE + 1).ok()? * 2;
+            Some(number_of_hex(rest.get(12..12 + digits)?)? >> 1)
+        }
+        _ => None,
+    }
+}
+
+/// At most sixteen digits.
+fn number_of_hex(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0_u64, |number, digit| {
+        let digit = char::from(*digit).to_digit(16)?;
+        Some(number << 4 | u64::from(digit))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_in_tokens() {
+        let time = "8263D2A4F600000001";
+        let tail = "6E5A1004";
+        for (middle, index) in [
+            ("2B022C010029", Some(0)),
+            ("2B042C010029", Some(0)),
+            ("2B022C01002B02", Some(1)),
+            ("2b022c01002bfe", Some(127)),
+            ("2B022C01002C0100", Some(128)),
+            ("2B042C01002D020000", Some(65536)),
+            ("2B022929", None),
+            ("46", None),
+        ] {
+            let token = format!("{time}{middle}{tail}");
+            assert_eq!(index_in_token(token.as_bytes()), index, "{token}");
+        }
+        assert_eq!(index_in_token(b"82"), None);
+        assert_eq!(index_in_token("é".repeat(40).as_bytes()), None);
+    }
+}

@@ -1,0 +1,89 @@
+//! How events look, as the configuration asks for it.
+
+use crate::json::{Flavour, Spacing};
+
+/// The shape of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// The envelope of Debezium 3.
+    #[default]
+    Debezium3,
+    /// The envelope of Debezium 2.1.
+    Debezium21,
+    /// The change event as the server sends it.
+    Native,
+}
+
+impl Layout {
+    pub const ALL: [Self; 3] = [Self::Debezium3, Self::Debezium21, Self::Native];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Debezium3 => "debezium-3",
+            Self::Debezium21 => "debezium-2.1",
+            Self::Native => "mongodb",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layout| layout.name() == name)
+    }
+}
+
+/// The extended JSON of documents; keys are not affected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DocumentJson {
+    /// Documents strict, the fields of updates relaxed: what Debezium does at first.
+    #[default]
+    Legacy,
+    Strict,
+    Extended,
+    Relaxed,
+}
+
+impl DocumentJson {
+    pub const ALL: [Self; 4] = [Self::Legacy, Self::Strict, Self::Extended, Self::Relaxed];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Strict => "strict",
+            Self::Extended => "extended",
+            Self::Relaxed => "relaxed",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|json| json.name() == name)
+    }
+
+    pub(crate) fn of_documents(self) -> (Flavour, Spacing) {
+        let flavour = match self {
+            Self::Legacy | Self::Strict => Flavour::Strict,
+            Self::Extended => Flavour::Canonical,
+            Self::Relaxed => Flavour::Relaxed,
+        };
+        (flavour, Spacing::Compact)
+    }
+
+    pub(crate) fn of_updated_fields(self) -> (Flavour, Spacing) {
+        match self {
+            Self::Legacy => (Flavour::Relaxed, Spacing::Spaced),
+            other => other.of_documents(),
+        }
+    }
+}
+
+/// Everything that shapes events besides what happened.
+#[derive(Debug, Clone, Default)]
+pub struct EventFormat {
+    pub topic_prefix: String,
+    pub connector_version: String,
+    pub replica_set: String,
+    /// Who reads; never part of an identity.
+    pub node_id: String,
+    pub layout: Layout,
+    pub document_json: DocumentJson,
+    /// Whether a delete is followed by a message without a value.
+    pub tombstones: bool,
+}

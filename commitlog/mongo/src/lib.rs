@@ -1,0 +1,16 @@
+//! Turns raw BSON of MongoDB into change events: key, value and headers as bytes.
+//!
+//! [`bson`] reads bytes where they lie, [`json`] writes them as Java's driver does, [`change`] finds
+//! in an event of a change stream what a message needs, `layout` writes values, `identity` makes
+//! event ids, and [`encoder`] fills a [`batch::EventBatch`]. No tree is built on the way. What
+//! the bytes look like is in `docs/mongo-event-format.md`.
+
+pub mod batch;
+pub mod bson;
+pub mod change;
+pub mod encoder;
+pub mod error;
+pub mod format;
+mod identity;
+pub mod json;
+mod layout;

@@ -1,0 +1,408 @@
+//! Messages of events: keys, values field by field, tombstones, identities, and what gives none.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod written;
+
+use commitlog_mongo::batch::{EventBatch, Kind};
+use commitlog_mongo::bson::Timestamp;
+use commitlog_mongo::change::{Copy, SnapshotMark};
+use commitlog_mongo::encoder::Encoder;
+use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use written::{array, cust, document, double, element, event, int32, int64, nested, string};
+
+const AT_NS: i64 = 1_700_000_000_123_456_789;
+
+fn format() -> EventFormat {
+    EventFormat {
+        topic_prefix: "L".to_owned(),
+        connector_version: "0.1.0".to_owned(),
+        replica_set: "rs0".to_owned(),
+        node_id: "a".to_owned(),
+        tombstones: true,
+        ..EventFormat::default()
+    }
+}
+
+fn encode_with(format: EventFormat, events: &[Vec<u8>]) -> EventBatch {
+    Encoder::new(format).encode(events.iter().map(Vec::as_slice), AT_NS)
+}
+
+fn encode(events: &[Vec<u8>]) -> EventBatch {
+    encode_with(format(), events)
+}
+
+fn copied(format: EventFormat, documents: &[Vec<u8>]) -> EventBatch {
+    let copy = Copy {
+        database: b"shop",
+        collection: b"cust",
+        cluster_time: Timestamp {
+            seconds: 5,
+            increment: 6,
+        },
+        read_at_ms: 1_600_000_000_000,
+        mark: SnapshotMark::Last,
+    };
+    Encoder::new(format).encode_copied(documents.iter().map(Vec::as_slice), &copy, AT_NS)
+}
+
+fn value(batch: &EventBatch, index: usize) -> Value {
+    let text = batch.value(&batch.entries[index]).unwrap();
+    serde_json::from_slice(text).unwrap()
+}
+
+fn key_of(id: Vec<u8>) -> String {
+    let batch = copied(format(), &[document(&[id])]);
+    assert_eq!(batch.len(), 1, "{:?}", batch.refused);
+    String::from_utf8(batch.key(&batch.entries[0]).to_vec()).unwrap()
+}
+
+fn insert() -> Vec<u8> {
+    event("insert", &[nested("fullDocument", &cust("x"))])
+}
+
+fn update(fields: &[Vec<u8>]) -> Vec<u8> {
+    event("update", &[nested("updateDescription", fields)])
+}
+
+#[test]
+fn keys_are_those_of_debezium() {
+    let oid = [
+        0x59, 0x6e, 0x27, 0x58, 0x26, 0xf0, 0x8b, 0x27, 0x30, 0x77, 0x9e, 0x1f,
+    ];
+    let numbers: Vec<_> = ["0", "1"].map(|name| double(name, 10.0)).to_vec();
+    let of_document = nested("_id", &[string("hi", "kafka"), array("nums", &numbers)]);
+    let binary = [&5_i32.to_le_bytes()[..], &[0], b"kafka"].concat();
+    for (id, expected) in [
+        (int32("_id", 1234), r#"{"id":"1234"}"#),
+        (int64("_id", 2_147_483_657), r#"{"id":"2147483657"}"#),
+        (double("_id", 12.34), r#"{"id":"12.34"}"#),
+        (double("_id", 1e10), r#"{"id":"1.0E10"}"#),
+        (string("_id", "1234"), r#"{"id":"\"1234\""}"#),
+        (
+            of_document,
+            r#"{"id":"{\"hi\": \"kafka\",\"nums\": [10.0,10.0]}"}"#,
+        ),
+        (
+            element(7, "_id", &oid),
+            r#"{"id":"{\"$oid\": \"596e275826f08b2730779e1f\"}"}"#,
+        ),
+        (
+            element(5, "_id", &binary),
+            r#"{"id":"{\"$binary\": {\"base64\": \"a2Fma2E=\",\"subType\": \"00\"}}"}"#,
+        ),
+        (
+            element(9, "_id", &1_577_836_800_000_i64.to_le_bytes()),
+            r#"{"id":"{\"$date\": \"2020-01-01T00:00:00Z\"}"}"#,
+        ),
+    ] {
+        assert_eq!(key_of(id), expected);
+    }
+}
+
+#[test]
+fn an_insert() {
+    let batch = encode(&[insert()]);
+    let entry = &batch.entries[0];
+    assert_eq!(batch.topic(entry), "L.shop.cust");
+    assert_eq!(batch.key(entry), br#"{"id":"7"}"#);
+    assert_eq!(entry.kind, Kind::Insert);
+    assert_eq!(entry.timestamp_us, 1_674_749_174_123_000);
+    assert_eq!(
+        std::str::from_utf8(batch.value(entry).unwrap()).unwrap(),
+        concat!(
+            r#"{"before":null,"after":"{\"_id\": {\"$numberLong\": \"7\"},\"n\": \"x\"}","#,
+            r#""updateDescription":null,"source":{"version":"0.1.0","connector":"mongodb","name":"L","#,
+            r#""ts_ms":1674749174123,"snapshot":"false","db":"shop","sequence":null,"#,
+            r#""ts_us":1674749174123000,"ts_ns":1674749174123000000,"collection":"cust","ord":2,"#,
+            r#""lsid":null,"txnNumber":null,"wallTime":1674749174123},"op":"c","#,
+            r#""ts_ms":1700000000123,"ts_us":1700000000123456,"ts_ns":1700000000123456789,"#,
+            r#""transaction":null}"#
+        )
+    );
+}
+
+#[test]
+fn an_update() {
+    let truncated = nested("0", &[string("field", "a.b"), int32("newSize", 2)]);
+    let description = [
+        nested("updatedFields", &[string("n", "y"), int64("m", 1)]),
+        array("removedFields", &[string("0", "old")]),
+        array("truncatedArrays", &[truncated]),
+    ];
+    let lsid = nested("lsid", &[int64("id", 1)]);
+    let event = event(
+        "update",
+        &[
+            nested("updateDescription", &description),
+            element(0x0a, "fullDocument", b""),
+            nested("fullDocumentBeforeChange", &cust("x")),
+            lsid,
+            int64("txnNumber", 3),
+        ],
+    );
+    let batch = encode(&[event]);
+    let value = value(&batch, 0);
+    assert_eq!(value["op"], "u");
+    assert_eq!(value["after"], Value::Null);
+    assert_eq!(value["before"], r#"{"_id": {"$numberLong": "7"},"n": "x"}"#);
+    assert_eq!(
+        value["updateDescription"],
+        json!({
+            "removedFields": ["old"],
+            "updatedFields": r#"{"n": "y", "m": 1}"#,
+            "truncatedArrays": [{"field": "a.b", "size": 2}],
+        })
+    );
+    assert_eq!(value["source"]["lsid"], r#"{"id": {"$numberLong": "1"}}"#);
+    assert_eq!(value["source"]["txnNumber"], 3);
+}
+
+#[test]
+fn what_is_empty_in_an_update_is_null() {
+    let description = [nested("updatedFields", &[]), array("removedFields", &[])];
+    let batch = encode(&[update(&description)]);
+    assert_eq!(
+        value(&batch, 0)["updateDescription"],
+        json!({"removedFields": null, "updatedFields": "{}", "truncatedArrays": null})
+    );
+}
+
+#[test]
+fn a_replacement() {
+    let batch = encode(&[event("replace", &[nested("fullDocument", &cust("z"))])]);
+    let value = value(&batch, 0);
+    assert_eq!(value["op"], "u");
+    assert_eq!(value["after"], r#"{"_id": {"$numberLong": "7"},"n": "z"}"#);
+    assert_eq!(value["updateDescription"], Value::Null);
+    assert_eq!(batch.entries[0].kind, Kind::Replace);
+}
+
+#[test]
+fn a_delete_and_its_tombstone_are_one() {
+    let batch = encode(&[insert(), event("delete", &[]), insert()]);
+    assert_eq!(batch.len(), 4);
+    let [_, delete, tombstone, _] = batch.entries.as_slice() else {
+        unreachable!("four messages");
+    };
+    assert_eq!(value(&batch, 1)["op"], "d");
+    assert_eq!(value(&batch, 1)["after"], Value::Null);
+    assert_eq!(batch.key(delete), batch.key(tombstone));
+    assert_eq!(batch.value(tombstone), None);
+    assert_ne!(delete.id, tombstone.id);
+    assert_eq!(delete.partition_hash, tombstone.partition_hash);
+    let done: Vec<_> = (0..=4)
+        .map(|messages| batch.events_done(messages))
+        .collect();
+    assert_eq!(done, [0, 1, 1, 2, 3]);
+    let without = EventFormat {
+        tombstones: false,
+        ..format()
+    };
+    assert_eq!(encode_with(without, &[event("delete", &[])]).len(), 1);
+}
+
+#[test]
+fn a_copied_document() {
+    let batch = copied(format(), &[document(&cust("x"))]);
+    let value = value(&batch, 0);
+    assert_eq!(value["op"], "r");
+    assert_eq!(value["after"], r#"{"_id": {"$numberLong": "7"},"n": "x"}"#);
+    assert_eq!(value["source"]["snapshot"], "last");
+    assert_eq!(value["source"]["ts_ms"], 1_600_000_000_000_i64);
+    assert_eq!(value["source"]["ord"], 6);
+    assert_eq!(value["source"]["wallTime"], Value::Null);
+}
+
+#[test]
+fn the_envelope_of_debezium_21() {
+    let old = EventFormat {
+        layout: Layout::Debezium21,
+        ..format()
+    };
+    let batch = encode_with(old, &[insert()]);
+    let value = value(&batch, 0);
+    let names = |value: &Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        names(&value).join(" "),
+        "before after patch filter updateDescription source op ts_ms transaction"
+    );
+    assert_eq!(
+        names(&value["source"]).join(" "),
+        "version connector name ts_ms snapshot db sequence rs collection ord lsid txnNumber"
+    );
+    assert_eq!(value["source"]["rs"], "rs0");
+}
+
+#[test]
+fn the_native_event() {
+    let native = EventFormat {
+        layout: Layout::Native,
+        document_json: DocumentJson::Relaxed,
+        ..format()
+    };
+    let batch = encode_with(native.clone(), &[insert()]);
+    let event = value(&batch, 0);
+    assert_eq!(event["operationType"], "insert");
+    assert_eq!(event["fullDocument"], json!({"_id": 7, "n": "x"}));
+    assert_eq!(batch.key(&batch.entries[0]), br#"{"id":"7"}"#);
+    let batch = copied(native, &[document(&cust("x"))]);
+    assert_eq!(
+        value(&batch, 0),
+        json!({
+            "_id": {"_id": 7, "copyingData": true}, "operationType": "insert",
+            "ns": {"db": "shop", "coll": "cust"}, "documentKey": {"_id": 7},
+            "fullDocument": {"_id": 7, "n": "x"},
+        })
+    );
+}
+
+#[test]
+fn what_gives_no_message_is_told() {
+    let mut short = insert();
+    short.pop();
+    let drop = event("drop", &[]);
+    let fragment = event("insert", &[nested("splitEvent", &[])]);
+    let nameless = document(&[string("operationType", "insert")]);
+    let batch = encode(&[short, drop, insert(), fragment, nameless]);
+    assert_eq!(batch.events, 5);
+    assert_eq!(batch.len(), 1);
+    assert_eq!(batch.entries[0].event, 2);
+    assert_eq!(batch.skipped["drop"], 1);
+    let refused = batch.refused.iter();
+    let refused: Vec<_> = refused
+        .map(|refused| (refused.event, refused.error.to_string()))
+        .collect();
+    assert_eq!(refused[0].0, 0);
+    assert!(
+        refused[0].1.contains("which does not fit at byte 0"),
+        "{refused:?}"
+    );
+    assert_eq!(refused[1].0, 3);
+    assert!(refused[1].1.contains("a split event"), "{refused:?}");
+    assert_eq!(
+        refused[2],
+        (4, "the event has no documentKey at byte 0".to_owned())
+    );
+    assert_eq!(batch.size_bytes(), encode(&[insert()]).size_bytes());
+}
+
+#[test]
+fn topics_have_names_that_kafka_allows() {
+    let named = document(&[
+        string("operationType", "delete"),
+        written::timestamp("clusterTime", 1, 1),
+        nested("ns", &[string("db", "a b"), string("coll", "ü$x")]),
+        nested("documentKey", &[string("country", "x"), int32("_id", 1)]),
+    ]);
+    let batch = encode(&[named]);
+    assert_eq!(batch.topic(&batch.entries[0]), "L.a_b.__x");
+    assert_eq!(batch.key(&batch.entries[0]), br#"{"id":"1"}"#);
+    assert_eq!(batch.entries[0].timestamp_us, 1_000_000);
+}
+
+/// Ids of one event that is sent in several ways.
+#[test]
+fn identities_leave_out_what_readers_differ_in() {
+    let id = |event: &Vec<u8>| encode(std::slice::from_ref(event)).entries[0].id;
+    let fields = || nested("updatedFields", &[string("n", "y")]);
+    let plain = id(&update(&[fields()]));
+    let looked_up = event(
+        "update",
+        &[
+            nested(
+                "updateDescription",
+                &[fields(), array("removedFields", &[])],
+            ),
+            nested("fullDocument", &cust("later")),
+            nested("fullDocumentBeforeChange", &cust("before")),
+        ],
+    );
+    assert_eq!(plain, id(&looked_up));
+    let others = [
+        update(&[nested("updatedFields", &[string("n", "z")])]),
+        update(&[fields(), array("removedFields", &[string("0", "o")])]),
+        event("replace", &[]),
+        event("delete", &[]),
+        insert(),
+        event(
+            "update",
+            &[
+                nested("updateDescription", &[fields()]),
+                nested("lsid", &[int64("id", 1)]),
+                int64("txnNumber", 1),
+            ],
+        ),
+    ];
+    let mut ids: Vec<_> = others.iter().map(id).collect();
+    ids.push(plain);
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 7);
+}
+
+#[test]
+fn operations_of_one_transaction_differ_by_their_place() {
+    let at = |place: &str| {
+        let token = format!("8263D2A4F6000000022B022C0100{place}6E5A1004");
+        document(&[
+            nested("_id", &[string("_data", &token)]),
+            string("operationType", "delete"),
+            written::timestamp("clusterTime", 1, 1),
+            nested("ns", &[string("db", "d"), string("coll", "c")]),
+            nested("documentKey", &[int32("_id", 1)]),
+        ])
+    };
+    let batch = encode(&[at("29"), at("2B02"), at("29")]);
+    let ids: Vec<_> = batch.entries.iter().map(|entry| entry.id).collect();
+    assert_ne!(ids[0], ids[2]);
+    assert_eq!(ids[0], ids[4]);
+}
+
+proptest! {
+    #[test]
+    fn changed_events_are_refused_or_read(
+        which in 0..3_usize,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        layout in prop::sample::select(Layout::ALL.to_vec()),
+    ) {
+        let mut bytes = match which {
+            0 => insert(),
+            1 => update(&[
+                nested("updatedFields", &[string("n", "z")]),
+                array("removedFields", &[string("0", "o")]),
+                array("truncatedArrays", &[nested("0", &[string("field", "a"), int32("newSize", 2)])]),
+            ]),
+            _ => event("delete", &[nested("fullDocumentBeforeChange", &cust("before"))]),
+        };
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let length = bytes.len();
+        let batch = encode_with(EventFormat { layout, ..format() }, &[bytes]);
+        for refused in &batch.refused {
+            prop_assert!(refused.error.offset <= length);
+        }
+        for entry in &batch.entries {
+            let key: Result<Value, _> = serde_json::from_slice(batch.key(entry));
+            prop_assert!(key.is_ok());
+            if let Some(value) = batch.value(entry) {
+                let value: Result<Value, _> = serde_json::from_slice(value);
+                prop_assert!(value.is_ok());
+            }
+        }
+        let skipped: u64 = batch.skipped.values().sum();
+        let told = batch.entries.len() + batch.refused.len();
+        prop_assert!(told as u64 + skipped >= 1);
+    }
+}

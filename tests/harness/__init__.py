@@ -19,4 +19,5 @@ A node to try something on, from the repository root (`.venv/bin/python`):
         print(node.cdc_segments(), node.yaml)    # node.yaml is what `cassandra.config` wants
 
 `KafkaBroker(directory)` is used in the same way; both have `stop`, `kill` and `restart`.
+`mongo` is no real server but a replica set of the project's own that speaks MongoDB's protocol.
 """

@@ -1,0 +1,91 @@
+"""Commands that tell of the member and the replica set, and fail points."""
+
+from tests.harness.mongo.commands.authentication import speculate
+from tests.harness.mongo.commands.command import Command
+from tests.harness.mongo.context import Context
+from tests.harness.mongo.faults import parse_fail_point
+from tests.harness.mongo.members import VERSION, WIRE_VERSION
+from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, Document
+
+
+def _hello(context: Context) -> Document:
+    body = context.body
+    known = body.get("topologyVersion")
+    member = context.member
+    application = body.get("client", {}).get("application", {}).get("name")
+    if application is not None:
+        context.connection.application = application
+    if known is not None and known["processId"] == member.process_id:
+        timeout_s = body.get("maxAwaitTimeMS", 0) / 1000
+        context.wait(lambda: member.version != known["counter"], timeout_s)
+    topology = context.deployment.topology
+    reply = topology.hello(member, context.connection, context.deployment.last_write())
+    if "saslSupportedMechs" in body:
+        reply["saslSupportedMechs"] = ["SCRAM-SHA-256"]
+    if "speculativeAuthenticate" in body:
+        reply |= speculate(context, body["speculativeAuthenticate"])
+    return reply
+
+
+def _ping(_: Context) -> Document:
+    return {}
+
+
+def _build_info(_: Context) -> Document:
+    return {
+        "version": VERSION,
+        "versionArray": [*map(int, VERSION.split(".")), 0],
+        "gitVersion": "0" * 40,
+        "modules": [],
+        "bits": 64,
+        "debug": False,
+        "maxBsonObjectSize": MAX_DOCUMENT_BYTES,
+        "storageEngines": ["wiredTiger"],
+    }
+
+
+def _get_parameter(context: Context) -> Document:
+    known = {"featureCompatibilityVersion": {"version": VERSION.rpartition(".")[0]}}
+    return {name: value for name, value in known.items() if name in context.body}
+
+
+def _status(context: Context) -> Document:
+    return context.deployment.topology.status(context.deployment.last_write())
+
+
+def _fail_point(context: Context) -> Document:
+    context.member.fail_point = parse_fail_point(context.body)
+    return {"count": 0}
+
+
+def _connection_status(context: Context) -> Document:
+    user = context.connection.user
+    users = [] if user is None else [{"user": user.name, "db": "admin"}]
+    roles = [] if user is None else [{"role": role, "db": place} for role, place in user.roles]
+    return {"authInfo": {"authenticatedUsers": users, "authenticatedUserRoles": roles}}
+
+
+def _server_status(context: Context) -> Document:
+    return {
+        "host": context.member.name,
+        "version": VERSION,
+        "process": "mongod",
+        "maxWireVersion": WIRE_VERSION,
+        "connections": {"current": len(context.member.connections)},
+        "repl": {"setName": context.deployment.topology.set_name},
+    }
+
+
+COMMANDS = {
+    "hello": Command(_hello),
+    "ismaster": Command(_hello),
+    "isMaster": Command(_hello),
+    "ping": Command(_ping),
+    "buildInfo": Command(_build_info),
+    "buildinfo": Command(_build_info),
+    "connectionStatus": Command(_connection_status),
+    "getParameter": Command(_get_parameter, "monitor"),
+    "replSetGetStatus": Command(_status, "monitor"),
+    "serverStatus": Command(_server_status, "monitor"),
+    "configureFailPoint": Command(_fail_point, "admin"),
+}

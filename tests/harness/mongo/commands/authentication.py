@@ -1,0 +1,52 @@
+"""`saslStart`, `saslContinue`, and the same inside of `hello`."""
+
+from tests.harness.mongo.commands.command import Command
+from tests.harness.mongo.context import Context
+from tests.harness.mongo.errors import CommandError
+from tests.harness.mongo.scram import Conversation, failed, user_name
+from tests.harness.mongo.wire import Document
+
+
+def speculate(context: Context, body: Document) -> Document:
+    """The first step, told only when it goes well."""
+    try:
+        return {"speculativeAuthenticate": _start(context, body)}
+    except CommandError:
+        return {}
+
+
+def _start(context: Context, body: Document) -> Document:
+    if body.get("mechanism") != "SCRAM-SHA-256":
+        raise CommandError(2, f"Received authentication for mechanism {body.get('mechanism')}")
+    message = bytes(body["payload"]).decode()
+    name = user_name(message)
+    known = {user.name: user for user in context.deployment.users}
+    conversation = Conversation(known.get(name))
+    context.connection.conversation = conversation
+    return {"conversationId": 1, "done": False, "payload": conversation.first(message)}
+
+
+def _sasl_start(context: Context) -> Document:
+    return _start(context, context.body)
+
+
+def _sasl_continue(context: Context) -> Document:
+    connection = context.connection
+    conversation, connection.conversation = connection.conversation, None
+    if conversation is None:
+        raise failed()
+    payload = conversation.final(bytes(context.body["payload"]).decode())
+    connection.user = conversation.user
+    return {"conversationId": 1, "done": True, "payload": payload}
+
+
+def _logout(context: Context) -> Document:
+    context.connection.user = None
+    return {}
+
+
+COMMANDS = {
+    "saslStart": Command(_sasl_start),
+    "saslContinue": Command(_sasl_continue),
+    "logout": Command(_logout),
+}

@@ -1,0 +1,81 @@
+"""Errors that a member answers a command with, by the server's codes and names."""
+
+from collections.abc import Sequence
+from typing import Any
+
+CODE_NAMES = {
+    1: "InternalError",
+    2: "BadValue",
+    9: "FailedToParse",
+    11: "UserNotFound",
+    13: "Unauthorized",
+    14: "TypeMismatch",
+    18: "AuthenticationFailed",
+    20: "IllegalOperation",
+    26: "NamespaceNotFound",
+    43: "CursorNotFound",
+    47: "NoMatchingDocument",
+    48: "NamespaceExists",
+    50: "MaxTimeMSExpired",
+    59: "CommandNotFound",
+    64: "WriteConcernFailed",
+    66: "ImmutableField",
+    72: "InvalidOptions",
+    73: "InvalidNamespace",
+    91: "ShutdownInProgress",
+    112: "WriteConflict",
+    136: "CappedPositionLost",
+    189: "PrimarySteppedDown",
+    217: "IncompleteTransactionHistory",
+    225: "TransactionTooOld",
+    237: "CursorKilled",
+    239: "SnapshotTooOld",
+    251: "NoSuchTransaction",
+    260: "InvalidResumeToken",
+    263: "OperationNotSupportedInTransaction",
+    280: "ChangeStreamFatalError",
+    286: "ChangeStreamHistoryLost",
+    10107: "NotWritablePrimary",
+    10334: "BSONObjectTooLarge",
+    11000: "DuplicateKey",
+    11600: "InterruptedAtShutdown",
+    11602: "InterruptedDueToReplStateChange",
+    13435: "NotPrimaryNoSecondaryOk",
+    40324: "Location40324",
+    40415: "Location40415",
+}
+# What a client resumes a change stream after (change-streams.md of the driver specifications).
+RESUMABLE = {6, 7, 43, 63, 89, 91, 133, 150, 189, 234, 262, 9001, 10107, 11600, 11602, 13388} | {
+    13435,
+    13436,
+}
+# What a client sends a retryable write again after (retryable-writes.md).
+RETRYABLE_WRITES = {6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436}
+# A member that is no primary, or goes; a client looks at the topology again.
+STATE_CHANGES = {91, 189, 10107, 11600, 11602, 13435, 13436}
+
+
+class CommandError(Exception):
+    """A command fails with `code`; `labels` are the driver's error labels."""
+
+    def __init__(self, code: int, message: str, labels: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.labels = tuple(labels)
+
+    def reply(self) -> dict[str, Any]:
+        """The body of the answer."""
+        body: dict[str, Any] = {
+            "ok": 0.0,
+            "errmsg": self.message,
+            "code": self.code,
+            "codeName": CODE_NAMES.get(self.code, f"Location{self.code}"),
+        }
+        if self.labels:
+            body["errorLabels"] = list(self.labels)
+        return body
+
+
+class ConnectionDropped(Exception):  # noqa: N818 - what happens, not what failed
+    """The member closes the connection instead of an answer."""

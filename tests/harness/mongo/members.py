@@ -1,0 +1,156 @@
+"""The members of the replica set: their roles, and how each tells them in `hello`."""
+
+import random
+import socket
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from bson import Int64, ObjectId
+
+from tests.harness.mongo.change_streams import ChangeStream
+from tests.harness.mongo.faults import FailCommand
+from tests.harness.mongo.scram import Conversation
+from tests.harness.mongo.users import User
+from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, Document
+
+VERSION = "7.0.14"
+WIRE_VERSION = 21
+_MAX_BATCH_COUNT = 100_000
+
+
+@dataclass
+class Cursor:
+    """An open cursor: a change stream, or documents that were found and wait to be fetched."""
+
+    namespace: str
+    stream: ChangeStream | None = None
+    documents: list[Document] = field(default_factory=list)
+    max_await_s: float = 1.0
+    at_cluster_time: Any = None
+
+
+@dataclass(eq=False)
+class Connection:
+    """One client's connection to a member."""
+
+    socket: socket.socket
+    number: int
+    application: str | None = None
+    user: User | None = None
+    conversation: Conversation | None = None
+    is_closed: bool = False
+
+    def close(self) -> None:
+        """Wake whoever reads from it; its thread closes the socket."""
+        self.is_closed = True
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            # The client was faster.
+            return
+
+
+@dataclass(eq=False)
+class Member:
+    """One server. `epoch` grows when operations in progress are interrupted."""
+
+    name: str
+    process_id: ObjectId = field(default_factory=ObjectId)
+    version: int = 0
+    is_up: bool = False
+    epoch: int = 0
+    fail_point: FailCommand | None = None
+    cursors: dict[int, Cursor] = field(default_factory=dict)
+    connections: set[Connection] = field(default_factory=set)
+
+    def topology_version(self) -> Document:
+        return {"processId": self.process_id, "counter": Int64(self.version)}
+
+    def keep(self, cursor: Cursor) -> Int64:
+        """The id under which a client fetches more."""
+        number = Int64(random.getrandbits(62) | 1)
+        self.cursors[number] = cursor
+        return number
+
+    def drop_connections(self) -> None:
+        for connection in self.connections:
+            connection.close()
+
+
+@dataclass
+class Topology:
+    """Who is primary. Without a primary the set takes no writes."""
+
+    set_name: str
+    members: list[Member]
+    primary: Member | None = None
+    term: int = 0
+    set_version: int = 1
+
+    def elect(self, primary: Member | None) -> None:
+        """Make a member primary, or none; every member tells a new topology version."""
+        if primary is not None:
+            self.term += 1
+        self.primary = primary
+        for member in self.members:
+            member.version += 1
+
+    def hello(self, member: Member, connection: Connection, last_write: Document) -> Document:
+        is_primary = member is self.primary
+        body: Document = {
+            "helloOk": True,
+            "isWritablePrimary": is_primary,
+            "ismaster": is_primary,
+            "secondary": not is_primary,
+            "topologyVersion": member.topology_version(),
+            "hosts": [each.name for each in self.members],
+            "setName": self.set_name,
+            "setVersion": self.set_version,
+            "me": member.name,
+            "lastWrite": last_write,
+            "maxBsonObjectSize": MAX_DOCUMENT_BYTES,
+            "maxMessageSizeBytes": MAX_MESSAGE_BYTES,
+            "maxWriteBatchSize": _MAX_BATCH_COUNT,
+            "localTime": datetime.now(UTC).replace(tzinfo=None),
+            "logicalSessionTimeoutMinutes": 30,
+            "connectionId": connection.number,
+            "minWireVersion": 0,
+            "maxWireVersion": WIRE_VERSION,
+            "readOnly": False,
+        }
+        if self.primary is not None:
+            body["primary"] = self.primary.name
+        if is_primary:
+            # As the server's: the term in the low bytes, so that a later election compares greater.
+            body["electionId"] = ObjectId(f"7fffffff{self.term:016x}")
+        return body
+
+    def status(self, last_write: Document) -> Document:
+        """`replSetGetStatus`, as far as it tells of roles and times."""
+        states = {
+            id(member): (1, "PRIMARY")
+            if member is self.primary
+            else (2, "SECONDARY")
+            if member.is_up
+            else (8, "(not reachable/healthy)")
+            for member in self.members
+        }
+        return {
+            "set": self.set_name,
+            "term": Int64(self.term),
+            "optimes": {
+                "lastCommittedOpTime": last_write["majorityOpTime"],
+                "appliedOpTime": last_write["opTime"],
+            },
+            "members": [
+                {
+                    "_id": number,
+                    "name": member.name,
+                    "health": float(member.is_up),
+                    "state": states[id(member)][0],
+                    "stateStr": states[id(member)][1],
+                }
+                for number, member in enumerate(self.members)
+            ],
+        }

@@ -1,0 +1,211 @@
+"""A replica set on loopback as a context manager."""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Self
+
+from bson import Timestamp
+
+from tests.harness.errors import ServerFailedError
+from tests.harness.mongo.deployment import Deployment
+from tests.harness.mongo.listener import Listener, bound_socket
+from tests.harness.mongo.members import Member, Topology
+from tests.harness.mongo.users import User
+from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES
+
+
+class MongoReplicaSet:
+    """`with MongoReplicaSet(members=3) as replica_set:` gives members that listen on free ports.
+
+    With `users`, clients have to authenticate (SCRAM-SHA-256). `token_version` is that of resume
+    tokens: 2 as of MongoDB 7, 1 as before. `max_event_bytes` is what one event may weigh. Every
+    `noop_interval_s` seconds without a write a no-op moves the cluster time, as on a real primary.
+    Leaving the block stops all members and raises what went wrong inside of them.
+    """
+
+    def __init__(
+        self,
+        members: int = 1,
+        *,
+        name: str = "rs0",
+        users: Sequence[User] = (),
+        token_version: int = 2,
+        max_event_bytes: int = MAX_DOCUMENT_BYTES,
+        noop_interval_s: float = 10,
+    ) -> None:
+        self._sockets: dict[str, socket.socket] = {}
+        for _ in range(members):
+            bound = bound_socket()
+            self._sockets[f"127.0.0.1:{bound.getsockname()[1]}"] = bound
+        topology = Topology(name, [Member(address) for address in self._sockets])
+        self.name = name
+        self._deployment = Deployment(topology, tuple(users), token_version, max_event_bytes)
+        self._listeners: dict[str, Listener] = {}
+        self._failures: list[BaseException] = []
+        self._noop_interval_s = noop_interval_s
+        self._is_stopping = threading.Event()
+        self._noop_writer = threading.Thread(target=self._write_noops, name=f"no-ops of {name}")
+
+    @property
+    def members(self) -> list[str]:
+        """`host:port` of every member."""
+        return [member.name for member in self._deployment.topology.members]
+
+    @property
+    def primary(self) -> str | None:
+        member = self._deployment.topology.primary
+        return member.name if member is not None else None
+
+    @property
+    def connection_string(self) -> str:
+        """For clients that bring their credentials by themselves."""
+        return f"mongodb://{','.join(self.members)}/?replicaSet={self.name}"
+
+    @property
+    def cluster_time(self) -> Timestamp:
+        return self._deployment.oplog.time
+
+    @property
+    def open_cursors(self) -> int:
+        """Cursors that clients have open, on all members."""
+        with self._deployment.changed:
+            return sum(len(member.cursors) for member in self._deployment.topology.members)
+
+    def __enter__(self) -> Self:
+        for address in self.members:
+            self.start_member(address)
+        self.elect(self.members[0])
+        self._noop_writer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_stopping.set()
+        self._noop_writer.join()
+        for address in self.members:
+            if address in self._listeners:
+                self._stop_listener(address)
+        for bound in self._sockets.values():
+            bound.close()
+        if not self._failures:
+            return
+        if error is None:
+            raise ServerFailedError(f"a member of {self.name} failed") from self._failures[0]
+        error.add_note(f"a member of {self.name} failed: {self._failures[0]!r}")
+
+    def elect(self, address: str) -> None:
+        """Make a member primary; the old one steps down and its operations are interrupted."""
+        topology = self._deployment.topology
+        with self._deployment.changed:
+            old, new = topology.primary, self._member(address)
+            if old is new:
+                return
+            topology.elect(new)
+            if old is not None:
+                old.epoch += 1
+            self._deployment.commit(())
+
+    def step_down(self, *, drops_connections: bool = True) -> None:
+        """The primary gives up; the next running member in order is elected."""
+        topology = self._deployment.topology
+        with self._deployment.changed:
+            old = topology.primary
+            running = [each for each in topology.members if each.is_up and each is not old]
+            if old is None or not running:
+                raise ValueError("a step-down needs a primary and another member that runs")
+            self.elect(running[0].name)
+            if drops_connections:
+                old.drop_connections()
+
+    def lose_primary(self) -> None:
+        """Nobody is primary, until `elect`."""
+        topology = self._deployment.topology
+        with self._deployment.changed:
+            if topology.primary is not None:
+                topology.primary.epoch += 1
+            topology.elect(None)
+            self._deployment.changed.notify_all()
+
+    def stop_member(self, address: str) -> None:
+        """As by a kill: its cursors are gone. Another running member becomes primary."""
+        topology = self._deployment.topology
+        with self._deployment.changed:
+            member = self._member(address)
+            member.is_up = False
+            running = [each for each in topology.members if each.is_up]
+            if topology.primary is member:
+                topology.elect(running[0] if running else None)
+                self._deployment.commit(())
+        self._stop_listener(address)
+        with self._deployment.changed:
+            member.cursors.clear()
+
+    def start_member(self, address: str) -> None:
+        """Start a member that does not run, on the port that it had."""
+        bound = self._sockets.pop(address, None)
+        if bound is None:
+            bound = bound_socket(int(address.rpartition(":")[2]))
+        with self._deployment.changed:
+            member = self._member(address)
+            member.is_up = True
+            member.version += 1
+            self._listeners[address] = Listener(self._deployment, member, bound)
+        self._listeners[address].start()
+
+    def drop_connections(self) -> None:
+        """Close every client's connection, in the middle of whatever it does."""
+        with self._deployment.changed:
+            for member in self._deployment.topology.members:
+                member.drop_connections()
+            self._deployment.changed.notify_all()
+
+    def write_noop(self) -> Timestamp:
+        """Move the cluster time by an entry without changes."""
+        with self._deployment.changed:
+            return self._deployment.commit(()).time
+
+    def truncate_oplog(self) -> None:
+        """Forget all of the oplog but its last entry."""
+        with self._deployment.changed:
+            self._deployment.oplog.truncate()
+            self._deployment.changed.notify_all()
+
+    def expire_history(self) -> None:
+        """Refuse snapshot reads at times before now (239)."""
+        with self._deployment.changed:
+            self._deployment.history_start = self._deployment.commit(()).time
+
+    @contextlib.contextmanager
+    def stalled_majority(self) -> Iterator[None]:
+        """Inside of the block no write gets a majority, and no change stream moves."""
+        oplog = self._deployment.oplog
+        with self._deployment.changed:
+            oplog.stall_majority()
+        try:
+            yield
+        finally:
+            with self._deployment.changed:
+                oplog.restore_majority()
+                self._deployment.changed.notify_all()
+
+    def _member(self, address: str) -> Member:
+        return next(each for each in self._deployment.topology.members if each.name == address)
+
+    def _stop_listener(self, address: str) -> None:
+        listener = self._listeners.pop(address)
+        listener.stop()
+        self._failures += listener.failures
+
+    def _write_noops(self) -> None:
+        last = self.cluster_time
+        while not self._is_stopping.wait(self._noop_interval_s):
+            if self.cluster_time == last and self.primary is not None:
+                self.write_noop()
+            last = self.cluster_time

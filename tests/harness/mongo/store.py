@@ -1,0 +1,132 @@
+"""Documents and the catalogue with their history: the oplog applied, readable at every time.
+
+Every value is kept with the cluster time from which it holds, so a read at a time is a look-up and
+needs no copy (`readConcern` majority, `atClusterTime`, the view of a transaction).
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+from bson import Timestamp
+
+from tests.harness.mongo.key_string import order
+from tests.harness.mongo.oplog import Change, Entry, Namespace
+from tests.harness.mongo.wire import Document
+
+T = TypeVar("T")
+
+NEWEST = Timestamp(2**32 - 1, 2**32 - 1)
+
+
+class Versions(Generic[T]):
+    """One value over time."""
+
+    def __init__(self) -> None:
+        self._times: list[Timestamp] = []
+        self._values: list[T | None] = []
+
+    def at(self, time: Timestamp) -> T | None:
+        index = bisect_right(self._times, time)
+        return self._values[index - 1] if index else None
+
+    def set(self, time: Timestamp, value: T | None) -> None:
+        self._times.append(time)
+        self._values.append(value)
+
+    @property
+    def changed_at(self) -> Timestamp:
+        return self._times[-1]
+
+
+@dataclass
+class Collection:
+    """Documents by the key of their `_id`, in order of their first insert."""
+
+    uuid: UUID
+    options: Mapping[str, Any]
+    documents: dict[bytes, Versions[Document]] = field(default_factory=dict)
+    indexes: dict[str, Document] = field(
+        default_factory=lambda: {"_id_": {"v": 2, "key": {"_id": 1}, "name": "_id_"}}
+    )
+
+    @property
+    def has_images(self) -> bool:
+        images = self.options.get("changeStreamPreAndPostImages")
+        return bool(images and images.get("enabled"))
+
+
+class Store:
+    """All collections of the replica set at all times."""
+
+    def __init__(self) -> None:
+        self._catalogue: dict[Namespace, Versions[Collection]] = {}
+
+    def apply(self, entry: Entry) -> None:
+        for change in entry.changes:
+            self._apply(change, entry.time)
+
+    def collection(self, namespace: Namespace, time: Timestamp = NEWEST) -> Collection | None:
+        versions = self._catalogue.get(namespace)
+        return versions.at(time) if versions is not None else None
+
+    def namespaces(self, time: Timestamp = NEWEST) -> list[Namespace]:
+        """The collections that there are at `time`, in order of names."""
+        return sorted(name for name, found in self._catalogue.items() if found.at(time) is not None)
+
+    def _apply(self, change: Change, time: Timestamp) -> None:
+        if change.is_of_document:
+            collection = self._catalogue[change.namespace].at(NEWEST)
+            assert collection is not None, f"no collection {change.namespace}"
+            key = order(change.document_id)
+            collection.documents.setdefault(key, Versions()).set(time, change.after)
+            return
+        match change.operation:
+            case "create":
+                assert change.uuid is not None
+                options = dict(change.description or {})
+                options.pop("idIndex", None)
+                created = Collection(change.uuid, options)
+                self._name(change.namespace, time, created)
+            case "drop":
+                self._name(change.namespace, time, None)
+            case "rename":
+                assert change.to is not None
+                self._name(change.to, time, self._catalogue[change.namespace].at(NEWEST))
+                self._name(change.namespace, time, None)
+            case "modify":
+                collection = self._catalogue[change.namespace].at(NEWEST)
+                assert collection is not None
+                collection.options = {**collection.options, **(change.description or {})}
+
+    def _name(self, namespace: Namespace, time: Timestamp, value: Collection | None) -> None:
+        self._catalogue.setdefault(namespace, Versions()).set(time, value)
+
+
+@dataclass
+class View:
+    """The documents at one time, with what a transaction wrote and did not commit."""
+
+    store: Store
+    time: Timestamp = NEWEST
+    written: dict[tuple[Namespace, bytes], Document | None] = field(default_factory=dict)
+
+    def document(self, namespace: Namespace, key: bytes) -> Document | None:
+        if (namespace, key) in self.written:
+            return self.written[namespace, key]
+        collection = self.store.collection(namespace, self.time)
+        versions = collection.documents.get(key) if collection is not None else None
+        return versions.at(self.time) if versions is not None else None
+
+    def documents(self, namespace: Namespace) -> Iterator[Document]:
+        """In natural order. Not to be changed."""
+        collection = self.store.collection(namespace, self.time)
+        keys = list(collection.documents) if collection is not None else []
+        seen = set(keys)
+        keys += [key for name, key in self.written if name == namespace and key not in seen]
+        for key in keys:
+            document = self.document(namespace, key)
+            if document is not None:
+                yield document

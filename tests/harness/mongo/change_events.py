@@ -11,7 +11,7 @@ from tests.harness.mongo.oplog import Change, Entry
 from tests.harness.mongo.tokens import event_token
 from tests.harness.mongo.wire import Document
 
-_INTERNAL = ("admin", "local", "config")
+INTERNAL_DATABASES = ("admin", "local", "config")
 _ORDINARY = {"insert", "update", "replace", "delete", "drop", "rename", "dropDatabase"}
 _IMAGE_CHOICES = ("off", "whenAvailable", "required")
 
@@ -27,7 +27,7 @@ class Scope:
 
     def sees(self, change: Change) -> bool:
         if self.database is None:
-            return change.database not in _INTERNAL and self._is_public(change)
+            return change.database not in INTERNAL_DATABASES and self._is_public(change)
         if self.collection is None:
             return change.database == self.database and self._is_public(change)
         watched = (self.database, self.collection)

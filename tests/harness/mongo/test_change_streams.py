@@ -159,6 +159,17 @@ def test_errors_of_resuming(client: Client, replica_set: MongoReplicaSet) -> Non
     assert code_of(client, start_at_operation_time=Timestamp(1, 1)) == 286
 
 
+@pytest.mark.parametrize("name", ["admin", "local", "config"])
+def test_internal_databases_are_not_watched(client: Client, name: str) -> None:
+    with client.watch() as stream:
+        client[name].things.insert_one({})
+        client.shop.customers.insert_one({})
+        assert stream.next()["ns"]["db"] == "shop"
+    with pytest.raises(OperationFailure) as caught, client[name].watch():
+        pass
+    assert caught.value.code == 73
+
+
 def test_a_cursor_that_the_oplog_overtook_ends(
     client: Client, replica_set: MongoReplicaSet
 ) -> None:

@@ -35,6 +35,20 @@ def test_a_transaction_is_one_piece_of_the_stream(client: Client) -> None:
     assert tokens == sorted(set(tokens))
 
 
+def test_a_large_transaction_resumes_inside(client: Client) -> None:
+    customers = client.shop.customers
+    customers.insert_one({"_id": -1})
+    with customers.watch() as stream:
+        with client.start_session() as session, session.start_transaction():
+            customers.insert_many([{"_id": number} for number in range(300)], session=session)
+        events = [stream.next() for _ in range(300)]
+    tokens = [event["_id"]["_data"] for event in events]
+    assert tokens == sorted(set(tokens))
+    for number in (0, 126, 127, 128, 255, 298):
+        with customers.watch(resume_after=events[number]["_id"]) as stream:
+            assert stream.next() == events[number + 1]
+
+
 def test_an_aborted_transaction_leaves_nothing(client: Client) -> None:
     shop = client.shop
     shop.create_collection("customers")

@@ -5,7 +5,7 @@ from typing import Any
 
 from bson import Int64
 
-from tests.harness.mongo.change_events import Scope
+from tests.harness.mongo.change_events import INTERNAL_DATABASES, Scope
 from tests.harness.mongo.change_streams import open_stream
 from tests.harness.mongo.commands.command import Command
 from tests.harness.mongo.context import Context
@@ -99,6 +99,10 @@ def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document
     is_whole = bool(pipeline[0]["$changeStream"].get("allChangesForCluster"))
     if is_whole and context.database != "admin":
         raise CommandError(72, "A $changeStream with allChangesForCluster may only run on admin")
+    names = (context.database, target if isinstance(target, str) else "")
+    if not is_whole and (names[0] in INTERNAL_DATABASES or names[1].startswith("system.")):
+        message = f"$changeStream may not be opened on the internal {'.'.join(names)}"
+        raise CommandError(73, message)
     user = context.connection.user
     if is_whole and user is not None and not user.may("read", None):
         raise CommandError(13, "not authorized on admin to execute command { aggregate: 1 }")

@@ -120,6 +120,30 @@ def test_a_stream_that_waits_lives_through_it(
     assert [event["documentKey"] for event in found] == [{"_id": 1}]
 
 
+def test_an_election_interrupts_what_waits_on_the_old_primary(three: MongoReplicaSet) -> None:
+    errors: list[Any] = []
+
+    def wait_for_events() -> None:
+        pipeline: list[dict[str, Any]] = [{"$changeStream": {}}]
+        with direct(three.members[0]) as client:
+            opened = client.shop.command("aggregate", "customers", pipeline=pipeline, cursor={})
+            number = opened["cursor"]["id"]
+            try:
+                client.shop.command("getMore", number, collection="customers", maxTimeMS=MINUTES_MS)
+            except NotPrimaryError as error:
+                errors.append(error.details)
+
+    waiting = threading.Thread(target=wait_for_events)
+    waiting.start()
+    # An election before the command began interrupts nothing, so there are as many as it takes.
+    while waiting.is_alive():
+        three.elect(three.members[1])
+        three.elect(three.members[0])
+        waiting.join(0.01)
+    assert [error["code"] for error in errors] == [11602]
+    assert errors[0]["errorLabels"] == ["ResumableChangeStreamError"]
+
+
 def test_a_member_tells_its_role_and_its_topology_version(three: MongoReplicaSet) -> None:
     with direct(three.members[0]) as first, direct(three.members[1]) as second:
         old = first.admin.command("hello")

@@ -1,4 +1,4 @@
-"""The Java programs in `tests/reader-java`, compiled once for each state of their sources.
+"""Java programs of the tests, compiled once for each state of their sources.
 
 Eclipse's compiler does it, so that a Java runtime without `javac` is enough.
 """
@@ -6,6 +6,7 @@ Eclipse's compiler does it, so that a Java runtime without `javac` is enough.
 import hashlib
 import subprocess
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.harness.cache import cached_directory
@@ -18,11 +19,15 @@ _COMPILER = "org.eclipse.jdt:ecj:3.33.0"
 
 
 def compiled_classes(jars: Path | None = None, only: str = "") -> Path:
-    """A folder of classes, compiled against the jars in a folder.
+    """The programs in `tests/reader-java`, compiled against the jars in a folder.
 
     `only` is the name of a single source file that needs no jars.
     """
-    files = sorted(SOURCES.rglob(only or "*.java"))
+    return compiled(sorted(SOURCES.rglob(only or "*.java")), jars)
+
+
+def compiled(files: Sequence[Path], jars: Path | None = None) -> Path:
+    """A folder of the classes of these files, compiled against the jars in a folder."""
     digest = hashlib.sha256(str(jars).encode())
     for file in files:
         digest.update(file.read_bytes())

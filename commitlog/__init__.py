@@ -1,4 +1,5 @@
-"""Apache Cassandra commit-log segments: a fast parser and the change events in them."""
+"""Apache Cassandra commit-log segments: a fast parser and the change events in them; and messages
+of MongoDB's change streams."""
 
 from commitlog._commitlog import (
     Blocked,
@@ -8,6 +9,9 @@ from commitlog._commitlog import (
     EventFormat,
     Gap,
     Lost,
+    MongoBatch,
+    MongoEncoder,
+    RefusedEvent,
     Scan,
     Schema,
     SchemaChanges,
@@ -37,6 +41,9 @@ __all__ = [
     "Gap",
     "Lost",
     "MalformedValueError",
+    "MongoBatch",
+    "MongoEncoder",
+    "RefusedEvent",
     "Scan",
     "Schema",
     "SchemaChanges",

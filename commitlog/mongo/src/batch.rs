@@ -19,7 +19,16 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub fn name(self) -> &'static str {
+    pub const ALL: [Self; 6] = [
+        Self::Insert,
+        Self::Update,
+        Self::Replace,
+        Self::Delete,
+        Self::Read,
+        Self::Tombstone,
+    ];
+
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Insert => "insert",
             Self::Update => "update",
@@ -118,9 +127,9 @@ impl EventBatch {
         topic.map_or("", |topic| &topic.name)
     }
 
-    /// How many of the events given are wholly done when the first `messages` messages are: a delete
+    /// How many of the events that were given are wholly done when the first `messages` messages are: a delete
     /// only with its tombstone.
-    pub fn events_done(&self, messages: usize) -> usize {
+    pub fn position_after(&self, messages: usize) -> usize {
         let next = self.entries.get(messages);
         next.map_or(self.events, |next| next.event)
     }

@@ -194,7 +194,7 @@ fn a_delete_and_its_tombstone_are_one() {
     assert_ne!(delete.id, tombstone.id);
     assert_eq!(delete.partition_hash, tombstone.partition_hash);
     let done: Vec<_> = (0..=4)
-        .map(|messages| batch.events_done(messages))
+        .map(|messages| batch.position_after(messages))
         .collect();
     assert_eq!(done, [0, 1, 1, 2, 3]);
     let without = EventFormat {

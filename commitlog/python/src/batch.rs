@@ -5,13 +5,85 @@ use std::sync::Arc;
 
 use commitlog_core::segment;
 use commitlog_events::batch::{self, EventEntry, Stop};
+use commitlog_events::event::Kind;
 use commitlog_events::format;
-use commitlog_events::value::json::write_string;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::messages::{self, SourceText};
+use crate::messages::{self, Messages, SourceText};
 use crate::schema::SchemaChanges;
+
+impl Messages for batch::EventBatch {
+    type Entry = EventEntry;
+    const KINDS: &'static [&'static str] = &["row", "static", "partition", "range"];
+
+    fn topic_names(&self) -> impl Iterator<Item = &str> {
+        self.topics.iter().map(|topic| topic.name.as_str())
+    }
+
+    fn topic(&self, entry: &EventEntry) -> usize {
+        entry.topic as usize
+    }
+
+    fn key(&self, entry: &EventEntry) -> &[u8] {
+        self.key(entry)
+    }
+
+    fn value(&self, entry: &EventEntry) -> Option<&[u8]> {
+        Some(self.value(entry))
+    }
+
+    fn id(&self, entry: &EventEntry) -> [u8; 16] {
+        entry.id
+    }
+
+    fn timestamp_us(&self, entry: &EventEntry) -> i64 {
+        entry.timestamp_us
+    }
+
+    fn kind(&self, entry: &EventEntry) -> usize {
+        match entry.kind {
+            Kind::Row => 0,
+            Kind::Static => 1,
+            Kind::Partition => 2,
+            Kind::Range => 3,
+        }
+    }
+
+    fn partition_hash(&self, entry: &EventEntry) -> u32 {
+        entry.partition_hash
+    }
+}
+
+/// `host id/segment id/position/index`. All events share the first two parts.
+struct SegmentText {
+    text: Vec<u8>,
+    shared: usize,
+    digits: itoa::Buffer,
+}
+
+impl SegmentText {
+    fn new(format: &format::EventFormat, segment_id: i64) -> Self {
+        let text = format!("{}/{segment_id}/", format.node_id).into_bytes();
+        Self {
+            shared: text.len(),
+            text,
+            digits: itoa::Buffer::new(),
+        }
+    }
+}
+
+impl SourceText<EventEntry> for SegmentText {
+    fn of(&mut self, entry: &EventEntry) -> &[u8] {
+        self.text.truncate(self.shared);
+        let position = self.digits.format(entry.position);
+        self.text.extend_from_slice(position.as_bytes());
+        self.text.push(b'/');
+        let index = self.digits.format(entry.index);
+        self.text.extend_from_slice(index.as_bytes());
+        &self.text
+    }
+}
 
 /// A range of a segment that gave no events, and why.
 #[pyclass(frozen, get_all, module = "commitlog")]
@@ -91,8 +163,8 @@ impl EventBatch {
         self.batch.entries.get(first..stop).unwrap_or_default()
     }
 
-    fn source(&self) -> SourceText {
-        SourceText::new(&self.format, self.segment_id)
+    fn source(&self) -> SegmentText {
+        SegmentText::new(&self.format, self.segment_id)
     }
 }
 
@@ -222,28 +294,8 @@ impl EventBatch {
 
     /// One JSON line an event.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
-        let mut out = Vec::new();
-        let mut source = self.source();
-        for entry in self.entries(first, stop) {
-            out.extend_from_slice(b"{\"topic\":");
-            write_string(&mut out, self.batch.topic(entry).as_bytes());
-            out.extend_from_slice(b",\"key\":");
-            out.extend_from_slice(self.batch.key(entry));
-            out.extend_from_slice(b",\"value\":");
-            out.extend_from_slice(self.batch.value(entry));
-            out.extend_from_slice(b",\"headers\":{\"cdc.id\":\"");
-            for byte in entry.id {
-                out.extend_from_slice(format!("{byte:02x}").as_bytes());
-            }
-            out.extend_from_slice(b"\",\"cdc.source\":");
-            write_string(&mut out, source.of(entry));
-            let headers = format!(
-                ",\"cdc.ts_us\":\"{}\",\"cdc.kind\":\"{}\"}}}}\n",
-                entry.timestamp_us,
-                entry.kind.name()
-            );
-            out.extend_from_slice(headers.as_bytes());
-        }
+        let entries = self.entries(first, stop);
+        let out = messages::ndjson(&self.batch, entries, self.source());
         PyBytes::new(py, &out)
     }
 

@@ -70,6 +70,6 @@ impl EventFormat {
     }
 }
 
-fn unknown(argument: &str, value: &str) -> PyErr {
+pub fn unknown(argument: &str, value: &str) -> PyErr {
     PyValueError::new_err(format!("{argument}: \"{value}\" is not known"))
 }

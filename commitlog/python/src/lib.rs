@@ -11,6 +11,7 @@ mod counters;
 mod error;
 mod format;
 mod messages;
+mod mongo;
 mod reader;
 mod rows;
 mod schema;
@@ -28,6 +29,8 @@ mod _commitlog {
     use crate::counters::CounterHistory;
     #[pymodule_export]
     use crate::format::EventFormat;
+    #[pymodule_export]
+    use crate::mongo::{MongoBatch, MongoEncoder, RefusedEvent};
     #[pymodule_export]
     use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};
     #[pymodule_export]

@@ -1,81 +1,71 @@
-//! Events as the objects of Python that a Kafka client takes.
+//! Messages as the objects of Python that a Kafka client takes.
 
-use std::sync::Arc;
-
-use commitlog_events::batch::{self, EventEntry};
-use commitlog_events::event::Kind;
-use commitlog_events::format;
+use commitlog_events::value::json::write_string;
 use pyo3::exceptions::PyIndexError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-/// Who says so: `host id/segment id/position/index`. All events share the first two parts.
-pub struct SourceText {
-    text: Vec<u8>,
-    shared: usize,
-    digits: itoa::Buffer,
+/// What the messages of a batch are made of.
+pub trait Messages {
+    type Entry;
+    /// The kinds that there are, by their number.
+    const KINDS: &'static [&'static str];
+
+    fn topic_names(&self) -> impl Iterator<Item = &str>;
+    fn topic(&self, entry: &Self::Entry) -> usize;
+    fn key(&self, entry: &Self::Entry) -> &[u8];
+    /// None for a tombstone.
+    fn value(&self, entry: &Self::Entry) -> Option<&[u8]>;
+    fn id(&self, entry: &Self::Entry) -> [u8; 16];
+    fn timestamp_us(&self, entry: &Self::Entry) -> i64;
+    /// The number of its kind.
+    fn kind(&self, entry: &Self::Entry) -> usize;
+    fn partition_hash(&self, entry: &Self::Entry) -> u32;
 }
 
-impl SourceText {
-    pub fn new(format: &Arc<format::EventFormat>, segment_id: i64) -> Self {
-        let text = format!("{}/{segment_id}/", format.node_id).into_bytes();
-        Self {
-            shared: text.len(),
-            text,
-            digits: itoa::Buffer::new(),
-        }
-    }
-
-    pub fn of(&mut self, entry: &EventEntry) -> &[u8] {
-        self.text.truncate(self.shared);
-        let position = self.digits.format(entry.position);
-        self.text.extend_from_slice(position.as_bytes());
-        self.text.push(b'/');
-        let index = self.digits.format(entry.index);
-        self.text.extend_from_slice(index.as_bytes());
-        &self.text
-    }
+/// Writes who says so: the header `cdc.source`.
+pub trait SourceText<Entry> {
+    fn of(&mut self, entry: &Entry) -> &[u8];
 }
 
 /// Makes the headers of events; what events share is made once.
-struct Headers<'py> {
+struct Headers<'py, S> {
     py: Python<'py>,
     id: Bound<'py, PyString>,
     source: Bound<'py, PyString>,
     time: Bound<'py, PyString>,
-    kinds: [Bound<'py, PyTuple>; Kind::ALL.len()],
-    source_text: SourceText,
+    kinds: Vec<Bound<'py, PyTuple>>,
+    source_text: S,
     digits: itoa::Buffer,
 }
 
-impl<'py> Headers<'py> {
-    fn new(py: Python<'py>, source_text: SourceText) -> PyResult<Self> {
+impl<'py, S> Headers<'py, S> {
+    fn new(py: Python<'py>, kinds: &[&str], source_text: S) -> PyResult<Self> {
         let name = intern!(py, "cdc.kind");
-        let kind = |kind: Kind| header(py, name, kind.name().as_bytes());
-        let [row, of_static, partition, range] = Kind::ALL;
+        let kinds = kinds.iter().map(|kind| header(py, name, kind.as_bytes()));
         Ok(Self {
             py,
             id: intern!(py, "cdc.id").clone(),
             source: intern!(py, "cdc.source").clone(),
             time: intern!(py, "cdc.ts_us").clone(),
-            kinds: [kind(row)?, kind(of_static)?, kind(partition)?, kind(range)?],
+            kinds: kinds.collect::<PyResult<_>>()?,
             source_text,
             digits: itoa::Buffer::new(),
         })
     }
 
-    fn of(&mut self, entry: &EventEntry) -> PyResult<Bound<'py, PyList>> {
-        let [row, of_static, partition, range] = &self.kinds;
-        let kind = match entry.kind {
-            Kind::Row => row,
-            Kind::Static => of_static,
-            Kind::Partition => partition,
-            Kind::Range => range,
-        };
-        let time = self.digits.format(entry.timestamp_us);
+    fn of<M: Messages>(&mut self, batch: &M, entry: &M::Entry) -> PyResult<Bound<'py, PyList>>
+    where
+        S: SourceText<M::Entry>,
+    {
+        let kind = self
+            .kinds
+            .get(batch.kind(entry))
+            .ok_or_else(|| PyIndexError::new_err("an event is of no kind of its batch"))?;
+        let time = self.digits.format(batch.timestamp_us(entry));
         let headers = [
-            header(self.py, &self.id, &entry.id)?,
+            header(self.py, &self.id, &batch.id(entry))?,
             header(self.py, &self.source, self.source_text.of(entry))?,
             header(self.py, &self.time, time.as_bytes())?,
             kind.clone(),
@@ -94,22 +84,22 @@ fn header<'py>(
 }
 
 /// Tuples of topic, key, value, headers, partition hash.
-pub fn messages<'py>(
+pub fn messages<'py, M: Messages>(
     py: Python<'py>,
-    batch: &batch::EventBatch,
-    entries: &[EventEntry],
-    source: SourceText,
+    batch: &M,
+    entries: &[M::Entry],
+    source: impl SourceText<M::Entry>,
 ) -> PyResult<Bound<'py, PyList>> {
     let topics = Topics::new(py, batch);
-    let mut headers = Headers::new(py, source)?;
+    let mut headers = Headers::new(py, M::KINDS, source)?;
     let list = PyList::empty(py);
     for entry in entries {
         let message = [
-            topics.name(entry)?.clone().into_any(),
+            topics.name(batch.topic(entry))?.clone().into_any(),
             PyBytes::new(py, batch.key(entry)).into_any(),
-            PyBytes::new(py, batch.value(entry)).into_any(),
-            headers.of(entry)?.into_any(),
-            entry.partition_hash.into_pyobject(py)?.into_any(),
+            bytes_or_none(py, batch.value(entry)),
+            headers.of(batch, entry)?.into_any(),
+            batch.partition_hash(entry).into_pyobject(py)?.into_any(),
         ];
         list.append(PyTuple::new(py, message)?)?;
     }
@@ -121,37 +111,77 @@ pub fn messages<'py>(
 ///
 /// `partitions` is asked once for the number of partitions of each topic; where it gives None the
 /// list ends before the topic's first event.
-pub fn produce_arguments<'py>(
+pub fn produce_arguments<'py, M: Messages>(
     py: Python<'py>,
-    batch: &batch::EventBatch,
-    entries: &[EventEntry],
-    source: SourceText,
+    batch: &M,
+    entries: &[M::Entry],
+    source: impl SourceText<M::Entry>,
     partitions: &Bound<'py, PyAny>,
     on_delivery: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
     let mut topics = Topics::new(py, batch);
-    let mut headers = Headers::new(py, source)?;
+    let mut headers = Headers::new(py, M::KINDS, source)?;
     let none = py.None().into_bound(py);
     let now = 0_u32.into_pyobject(py)?.into_any();
     let list = PyList::empty(py);
     for entry in entries {
-        let Some(count) = topics.partitions(entry, partitions)? else {
+        let Some(count) = topics.partitions(batch.topic(entry), partitions)? else {
             break;
         };
-        let partition = entry.partition_hash.checked_rem(count).unwrap_or_default();
+        let partition = batch
+            .partition_hash(entry)
+            .checked_rem(count)
+            .unwrap_or_default();
         let arguments = [
-            topics.name(entry)?.clone().into_any(),
-            PyBytes::new(py, batch.value(entry)).into_any(),
+            topics.name(batch.topic(entry))?.clone().into_any(),
+            bytes_or_none(py, batch.value(entry)),
             PyBytes::new(py, batch.key(entry)).into_any(),
             partition.into_pyobject(py)?.into_any(),
             on_delivery.clone(),
             none.clone(),
             now.clone(),
-            headers.of(entry)?.into_any(),
+            headers.of(batch, entry)?.into_any(),
         ];
         list.append(PyTuple::new(py, arguments)?)?;
     }
     Ok(list)
+}
+
+/// One JSON line a message.
+pub fn ndjson<M: Messages>(
+    batch: &M,
+    entries: &[M::Entry],
+    mut source: impl SourceText<M::Entry>,
+) -> Vec<u8> {
+    let topics: Vec<_> = batch.topic_names().collect();
+    let mut out = Vec::new();
+    for entry in entries {
+        let topic = topics.get(batch.topic(entry)).copied().unwrap_or_default();
+        let kind = M::KINDS.get(batch.kind(entry)).copied().unwrap_or_default();
+        out.extend_from_slice(b"{\"topic\":");
+        write_string(&mut out, topic.as_bytes());
+        out.extend_from_slice(b",\"key\":");
+        out.extend_from_slice(batch.key(entry));
+        out.extend_from_slice(b",\"value\":");
+        out.extend_from_slice(batch.value(entry).unwrap_or(b"null"));
+        out.extend_from_slice(b",\"headers\":{\"cdc.id\":\"");
+        for byte in batch.id(entry) {
+            out.extend_from_slice(format!("{byte:02x}").as_bytes());
+        }
+        out.extend_from_slice(b"\",\"cdc.source\":");
+        write_string(&mut out, source.of(entry));
+        let time = batch.timestamp_us(entry);
+        let headers = format!(",\"cdc.ts_us\":\"{time}\",\"cdc.kind\":\"{kind}\"}}}}\n");
+        out.extend_from_slice(headers.as_bytes());
+    }
+    out
+}
+
+fn bytes_or_none<'py>(py: Python<'py>, bytes: Option<&[u8]>) -> Bound<'py, PyAny> {
+    match bytes {
+        Some(bytes) => PyBytes::new(py, bytes).into_any(),
+        None => py.None().into_bound(py),
+    }
 }
 
 /// The names of a batch's topics, and how many partitions those have that were met.
@@ -161,26 +191,27 @@ struct Topics<'py> {
 }
 
 impl<'py> Topics<'py> {
-    fn new(py: Python<'py>, batch: &batch::EventBatch) -> Self {
-        let topics = batch.topics.iter();
-        Self {
-            names: topics.map(|topic| PyString::new(py, &topic.name)).collect(),
-            partitions: vec![None; batch.topics.len()],
-        }
+    fn new(py: Python<'py>, batch: &impl Messages) -> Self {
+        let names: Vec<_> = batch
+            .topic_names()
+            .map(|name| PyString::new(py, name))
+            .collect();
+        let partitions = vec![None; names.len()];
+        Self { names, partitions }
     }
 
-    fn name(&self, entry: &EventEntry) -> PyResult<&Bound<'py, PyString>> {
+    fn name(&self, topic: usize) -> PyResult<&Bound<'py, PyString>> {
         self.names
-            .get(entry.topic as usize)
+            .get(topic)
             .ok_or_else(|| PyIndexError::new_err("an event is of no topic of its batch"))
     }
 
-    fn partitions(&mut self, entry: &EventEntry, ask: &Bound<'py, PyAny>) -> PyResult<Option<u32>> {
-        if let Some(Some(known)) = self.partitions.get(entry.topic as usize) {
+    fn partitions(&mut self, topic: usize, ask: &Bound<'py, PyAny>) -> PyResult<Option<u32>> {
+        if let Some(Some(known)) = self.partitions.get(topic) {
             return Ok(Some(*known));
         }
-        let answer = ask.call1((self.name(entry)?,))?.extract()?;
-        if let Some(place) = self.partitions.get_mut(entry.topic as usize) {
+        let answer = ask.call1((self.name(topic)?,))?.extract()?;
+        if let Some(place) = self.partitions.get_mut(topic) {
             *place = answer;
         }
         Ok(answer)

@@ -1,5 +1,4 @@
-"""Apache Cassandra commit-log segments: a fast parser and the change events in them; and messages
-of MongoDB's change streams."""
+"""Apache Cassandra commit-log segments: a fast parser and the change events in them."""
 
 from commitlog._commitlog import (
     Blocked,
@@ -9,9 +8,6 @@ from commitlog._commitlog import (
     EventFormat,
     Gap,
     Lost,
-    MongoBatch,
-    MongoEncoder,
-    RefusedEvent,
     Scan,
     Schema,
     SchemaChanges,
@@ -41,9 +37,6 @@ __all__ = [
     "Gap",
     "Lost",
     "MalformedValueError",
-    "MongoBatch",
-    "MongoEncoder",
-    "RefusedEvent",
     "Scan",
     "Schema",
     "SchemaChanges",

@@ -13,7 +13,7 @@ from bson.json_util import JSONMode, JSONOptions
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from commitlog import MongoEncoder
+from commitlog.mongo import MongoEncoder
 from tests.mongo.documents import CODEC, SHORT_DOUBLES, Json, documents, encoded, event
 from tests.mongo.java_driver import extended_json
 

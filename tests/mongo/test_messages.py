@@ -10,7 +10,7 @@ from bson import Binary, DatetimeMS, Decimal128, Int64, ObjectId
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commitlog import MongoBatch, MongoEncoder
+from commitlog.mongo import MongoBatch, MongoEncoder
 from tests.mongo.documents import SHORT_DOUBLES, Json, documents, encoded, event
 
 _AT_NS = 1_700_000_000_123_456_789

@@ -1,0 +1,5 @@
+"""Messages of MongoDB's change streams, from raw BSON (docs/mongo-event-format.md)."""
+
+from commitlog._commitlog import MongoBatch, MongoEncoder, RefusedEvent
+
+__all__ = ["MongoBatch", "MongoEncoder", "RefusedEvent"]

@@ -18,7 +18,7 @@ Like a real server:
     change streams at three levels with awaiting `getMore`, post-batch resume tokens, tokens in the
     server's bytes, the rules of resuming and their errors (260, 280, 286), look-ups, images,
     expanded events, `invalidate`, split fragments; `$match` behind the stream; transactions as one
-    entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; `failCommand`.
+    entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; fail points.
 
 Faults, by methods of `MongoReplicaSet`: step-down, a killed member, dropped connections, no
 primary, a stalled majority, a truncated oplog, an expired history of snapshot reads.

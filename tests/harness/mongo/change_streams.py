@@ -14,7 +14,13 @@ from tests.harness.mongo.change_events import Options, Scope, events
 from tests.harness.mongo.errors import CommandError
 from tests.harness.mongo.key_string import order
 from tests.harness.mongo.oplog import Change, Oplog, next_time
-from tests.harness.mongo.pipelines import STREAM_STAGES, Stage, stage_name, transformed
+from tests.harness.mongo.pipelines import (
+    OTHER_STAGES,
+    STREAM_STAGES,
+    Stage,
+    stage_name,
+    transformed,
+)
 from tests.harness.mongo.store import Store, View
 from tests.harness.mongo.tokens import Position, high_water_mark, parse_token
 from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, Document, encode
@@ -177,7 +183,10 @@ def open_stream(
     for stage in stages:
         if stage_name(stage) == _SPLIT:
             raise CommandError(7182802, f"{_SPLIT} must be the last stage in the pipeline")
-        if stage_name(stage) not in STREAM_STAGES:
+        if stage_name(stage) not in STREAM_STAGES | OTHER_STAGES:
+            message = f"Unrecognized pipeline stage name: '{stage_name(stage)}'"
+            raise CommandError(40324, message)
+        if stage_name(stage) in OTHER_STAGES:
             message = f"{stage_name(stage)} is not permitted in a $changeStream pipeline"
             raise CommandError(20, message)
     start, position = _start(oplog, argument)

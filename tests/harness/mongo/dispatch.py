@@ -60,7 +60,7 @@ def _run(context: Context) -> Document:
     if hits and fail_point is not None and "writeConcernError" in fail_point.data:
         concern_error = fail_point.data["writeConcernError"]
         reply["writeConcernError"] = concern_error
-        reply["errorLabels"] = sorted(_labels(context, concern_error["code"]))
+        reply["errorLabels"] = sorted(_labels(context, concern_error["code"], False))
     return reply
 
 
@@ -107,7 +107,7 @@ def _once(context: Context, command: Command) -> Document:
 
 def _failure(context: Context, error: CommandError) -> Document:
     body = error.reply()
-    labels = {*error.labels, *_labels(context, error.code)}
+    labels = {*error.labels, *_labels(context, error.code, error.is_before_cursor)}
     if labels:
         body["errorLabels"] = sorted(labels)
     if error.code in STATE_CHANGES:
@@ -116,10 +116,10 @@ def _failure(context: Context, error: CommandError) -> Document:
     return body
 
 
-def _labels(context: Context, code: int) -> set[str]:
+def _labels(context: Context, code: int, is_before_cursor: bool) -> set[str]:
     labels = set[str]()
     is_stream = context.name in ("aggregate", "getMore")
-    if is_stream and code in RESUMABLE:
+    if is_stream and code in RESUMABLE and not is_before_cursor:
         labels.add("ResumableChangeStreamError")
     is_in_transaction = "autocommit" in context.body
     ends_transaction = context.name in ("commitTransaction", "abortTransaction")

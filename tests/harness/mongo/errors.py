@@ -56,10 +56,17 @@ STATE_CHANGES = {91, 189, 10107, 11600, 11602, 13435, 13436}
 
 
 class CommandError(Exception):
-    """A command fails with `code`; `labels` are the driver's error labels."""
+    """A command fails with `code`; `labels` are the driver's error labels.
 
-    def __init__(self, code: int, message: str, labels: Sequence[str] = ()) -> None:
+    `is_before_cursor` says that the command never came to its cursor: such an error does not tell
+    clients to resume a change stream.
+    """
+
+    def __init__(
+        self, code: int, message: str, labels: Sequence[str] = (), *, is_before_cursor: bool = False
+    ) -> None:
         super().__init__(message)
+        self.is_before_cursor = is_before_cursor
         self.code = code
         self.message = message
         self.labels = tuple(labels)

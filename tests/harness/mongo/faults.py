@@ -1,4 +1,8 @@
-"""Fail points of one member: `configureFailPoint` with `failCommand`, as driver tests use it."""
+"""Fail points of one member, as driver tests set them with `configureFailPoint`.
+
+`failCommand` fails commands before they begin; `failGetMoreAfterCursorCheckout` fails a `getMore`
+that has its cursor, so that the error carries what a change stream's own errors carry.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,14 +10,17 @@ from typing import Any
 
 from tests.harness.mongo.errors import CommandError
 
+_OF_CURSORS = "failGetMoreAfterCursorCheckout"
+
 
 @dataclass
 class FailCommand:
-    """What `failCommand` does. `skips` commands pass first; `times` None is without end."""
+    """Which commands fail, and how. `skips` commands pass first; `times` None is without end."""
 
     data: Mapping[str, Any]
     times: int | None
     skips: int = 0
+    is_before_cursor: bool = True
 
     def hits(self, command: str, application: str | None) -> bool:
         """Whether this command fails; counts it."""
@@ -40,20 +47,28 @@ class FailCommand:
     def error(self) -> CommandError | None:
         if "errorCode" not in self.data:
             return None
-        message = "Failing command via 'failCommand' failpoint"
-        return CommandError(self.data["errorCode"], message, self.data.get("errorLabels", ()))
+        return CommandError(
+            self.data["errorCode"],
+            "Failing command via failpoint",
+            self.data.get("errorLabels", ()),
+            is_before_cursor=self.is_before_cursor,
+        )
 
 
 def parse_fail_point(body: Mapping[str, Any]) -> FailCommand | None:
     """The fail point that a command sets, None where it takes it away."""
-    if body["configureFailPoint"] != "failCommand":
-        raise CommandError(2, f"unknown fail point {body['configureFailPoint']}")
+    name = body["configureFailPoint"]
+    if name not in ("failCommand", _OF_CURSORS):
+        raise CommandError(2, f"unknown fail point {name}")
     mode = body["mode"]
     if mode == "off":
         return None
-    data = body.get("data", {})
+    data = dict(body.get("data", {}))
+    if name == _OF_CURSORS:
+        data["failCommands"] = ["getMore"]
+    is_before_cursor = name != _OF_CURSORS
     if mode == "alwaysOn":
-        return FailCommand(data, None)
+        return FailCommand(data, None, is_before_cursor=is_before_cursor)
     if isinstance(mode, Mapping):
-        return FailCommand(data, mode.get("times"), mode.get("skip", 0))
+        return FailCommand(data, mode.get("times"), mode.get("skip", 0), is_before_cursor)
     raise CommandError(2, f"unknown mode {mode!r}")

@@ -15,6 +15,8 @@ from tests.harness.mongo.wire import Document
 Stage = Mapping[str, Any]
 # What the server allows behind `$changeStream`.
 STREAM_STAGES = {"$match", "$project", "$addFields", "$set", "$unset"}
+# What the server knows and does not allow there.
+OTHER_STAGES = {"$sort", "$limit", "$skip", "$count", "$group", "$lookup", "$out", "$merge"}
 
 
 def stage_name(stage: Stage) -> str:

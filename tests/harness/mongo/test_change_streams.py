@@ -152,6 +152,7 @@ def test_errors_of_resuming(client: Client, replica_set: MongoReplicaSet) -> Non
         assert stream.next()["operationType"] == "delete"
     assert code_of(client, [{"$project": {"fullDocument": 1, "_id": 0}}], start_after=token) == 280
     assert code_of(client, [{"$group": {"_id": None}}]) == 20
+    assert code_of(client, [{"$unknown": 1}]) == 40324
     assert code_of(client, full_document="never") == 2
     client.shop.customers.insert_one({})
     replica_set.truncate_oplog()

@@ -209,6 +209,24 @@ def test_a_resumable_error_is_resumed(client: Client, code: int) -> None:
         assert stream.next()["documentKey"] == {"_id": 1}
 
 
+def test_a_resumable_error_is_told_by_its_label(client: Client) -> None:
+    """Codes that the driver resumes after by their label alone (the driver's own fail points)."""
+    with client.shop.watch() as stream:
+        for number, code in enumerate((6, 189, 262, 9001)):
+            client.admin.command(
+                "configureFailPoint",
+                "failGetMoreAfterCursorCheckout",
+                mode={"times": 1},
+                data={"errorCode": code},
+            )
+            client.shop.customers.insert_one({"_id": number})
+            assert stream.next()["documentKey"] == {"_id": number}
+        fail_commands(client, {"times": 1}, failCommands=["getMore"], errorCode=6)
+        with pytest.raises(OperationFailure) as caught:
+            stream.next()
+    assert caught.value.code == 6
+
+
 def test_other_errors_and_those_of_opening_are_told(client: Client) -> None:
     fail_commands(client, {"times": 1}, failCommands=["getMore"], errorCode=286)
     with client.shop.watch() as stream, pytest.raises(OperationFailure) as caught:

@@ -2,14 +2,14 @@
 stands behind `$changeStream`.
 """
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.harness.mongo.errors import CommandError
+from tests.harness.mongo.expressions import ABSENT, evaluated
 from tests.harness.mongo.key_string import order
 from tests.harness.mongo.matching import is_match, values_at
-from tests.harness.mongo.updates import put
+from tests.harness.mongo.updates import put, with_fields
 from tests.harness.mongo.wire import Document
 
 Stage = Mapping[str, Any]
@@ -38,9 +38,7 @@ def transformed(document: Document, stages: Iterable[Stage]) -> Document | None:
             case "$project":
                 document = projected(document, argument)
             case "$addFields" | "$set":
-                document = copy.deepcopy(document)
-                for path, value in argument.items():
-                    put(document, path, value)
+                document = with_fields(document, argument)
             case "$unset":
                 names = [argument] if isinstance(argument, str) else argument
                 document = projected(document, dict.fromkeys(names, 0))
@@ -119,11 +117,23 @@ _WHOLE: dict[str, Callable[[Iterator[Document], Any], Iterator[Document]]] = {
 
 
 def projected(document: Document, projection: Mapping[str, Any]) -> Document:
-    """Inclusion or exclusion by dotted paths."""
+    """Inclusion or exclusion by dotted paths, and fields that are computed."""
     chosen = {path: value for path, value in projection.items() if path != "_id"}
-    includes = any(chosen.values()) or (not chosen and bool(projection.get("_id")))
-    tree = _tree(chosen)
-    kept: Document = _included(document, tree) if includes else _excluded(document, tree)
+    computed = {
+        path: value for path, value in chosen.items() if not isinstance(value, bool | int | float)
+    }
+    includes = (
+        bool(computed) or any(chosen.values()) or (not chosen and bool(projection.get("_id")))
+    )
+    tree = _tree(path for path in chosen if path not in computed)
+    if includes and not tree:
+        kept: Document = {}
+    else:
+        kept = _included(document, tree) if includes else _excluded(document, tree)
+    for path, expression in computed.items():
+        value = evaluated(expression, document)
+        if value is not ABSENT:
+            put(kept, path, value)
     if not projection.get("_id", True):
         kept.pop("_id", None)
     elif includes and "_id" in document:

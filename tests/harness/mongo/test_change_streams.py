@@ -128,6 +128,25 @@ def test_filters(client: Client, stages: list[Document], numbers: list[int]) -> 
         assert filtered.try_next() is None
 
 
+def test_projections(client: Client) -> None:
+    stages: list[Document] = [
+        {"$project": {"kind": "$operationType", "ns": 1, "fixed": "text", "no": "$nothing"}},
+        {"$addFields": {"where.coll": "$ns.coll"}},
+        {"$unset": "ns.db"},
+    ]
+    with client.shop.watch(stages) as stream:
+        client.shop.customers.insert_one({})
+        event = stream.next()
+    shown = {name: value for name, value in event.items() if name != "_id"}
+    coll = {"coll": "customers"}
+    assert shown == {"ns": coll, "kind": "insert", "fixed": "text", "where": coll}
+    with client.shop.watch([{"$addFields": {"n": {"$toString": "$_id"}}}]) as stream:
+        client.shop.customers.insert_one({})
+        with pytest.raises(OperationFailure) as caught:
+            stream.next()
+    assert caught.value.code == 168
+
+
 def code_of(client: Client, stages: list[Document] | None = None, **options: Any) -> int | None:
     """The code with which a stream fails, at its opening or at its first events."""
     with (

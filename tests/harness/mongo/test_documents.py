@@ -146,6 +146,8 @@ def test_queries(client: Client) -> None:
     bounded = collection.find().min([("_id", 3)]).max([("_id", 6)]).hint([("_id", 1)])
     assert [each["_id"] for each in bounded] == [3, 4, 5]
     assert collection.distinct("sub.even") == [False, True]
+    assert collection.find_one({"n": 7}, {"_id": 1}) == {"_id": 7}
+    assert collection.find_one({"n": 7}, {"sub.even": 0}) == {"_id": 7, "n": 7, "sub": {}}
     assert collection.find_one({"nothing": {"$exists": True}}) is None
 
 

@@ -12,11 +12,10 @@ from typing import Any
 from bson import Int64
 
 from tests.harness.mongo.errors import CommandError
+from tests.harness.mongo.expressions import ABSENT, evaluated
 from tests.harness.mongo.key_string import order
 from tests.harness.mongo.matching import is_match
 from tests.harness.mongo.wire import Document
-
-_ABSENT = object()
 
 
 @dataclass
@@ -71,8 +70,18 @@ def value_at(document: Any, path: str) -> Any:
         elif isinstance(document, list) and name.isdigit() and int(name) < len(document):
             document = document[int(name)]
         else:
-            return _ABSENT
+            return ABSENT
     return document
+
+
+def with_fields(document: Document, fields: Mapping[str, Any]) -> Document:
+    """`$set` as a stage: expressions see the document as it was before."""
+    after = copy.deepcopy(document)
+    for path, expression in fields.items():
+        value = evaluated(expression, document)
+        if value is not ABSENT:
+            put(after, path, copy.deepcopy(value))
+    return after
 
 
 def put(document: Any, path: str, value: Any) -> None:
@@ -97,14 +106,14 @@ def put(document: Any, path: str, value: Any) -> None:
 
 def _set(document: Document, path: str, value: Any, description: Description) -> None:
     found = value_at(document, path)
-    if found is not _ABSENT and type(found) is type(value) and order(found) == order(value):
+    if found is not ABSENT and type(found) is type(value) and order(found) == order(value):
         return
     put(document, path, copy.deepcopy(value))
     description.updated[path] = value
 
 
 def _unset(document: Document, path: str, _: Any, description: Description) -> None:
-    if value_at(document, path) is _ABSENT:
+    if value_at(document, path) is ABSENT:
         return
     parent_path, _, name = path.rpartition(".")
     parent = value_at(document, parent_path) if parent_path else document
@@ -118,7 +127,7 @@ def _unset(document: Document, path: str, _: Any, description: Description) -> N
 def _arithmetic(name: str, result: Callable[[Any, Any], Any], absent: int) -> Callable[..., None]:
     def apply(document: Document, path: str, value: Any, description: Description) -> None:
         found = value_at(document, path)
-        old = absent if found is _ABSENT else found
+        old = absent if found is ABSENT else found
         if isinstance(old, bool) or not isinstance(old, int | float):
             message = f"Cannot apply {name} to a value of non-numeric type: {path}"
             raise CommandError(14, message)
@@ -133,7 +142,7 @@ def _arithmetic(name: str, result: Callable[[Any, Any], Any], absent: int) -> Ca
 def _extremum(is_better: Callable[[bytes, bytes], bool]) -> Callable[..., None]:
     def apply(document: Document, path: str, value: Any, description: Description) -> None:
         found = value_at(document, path)
-        if found is _ABSENT or is_better(order(value), order(found)):
+        if found is ABSENT or is_better(order(value), order(found)):
             _set(document, path, value, description)
 
     return apply
@@ -141,7 +150,7 @@ def _extremum(is_better: Callable[[bytes, bytes], bool]) -> Callable[..., None]:
 
 def _append(document: Document, path: str, values: list[Any], description: Description) -> None:
     array = value_at(document, path)
-    if array is _ABSENT:
+    if array is ABSENT:
         _set(document, path, values, description)
         return
     if not isinstance(array, list):
@@ -189,7 +198,7 @@ def _pop(document: Document, path: str, value: Any, description: Description) ->
 
 def _rename(document: Document, path: str, target: str, description: Description) -> None:
     found = value_at(document, path)
-    if found is not _ABSENT:
+    if found is not ABSENT:
         _unset(document, path, None, description)
         _set(document, target, found, description)
 
@@ -210,17 +219,16 @@ _OPERATORS: dict[str, Callable[[Document, str, Any, Description], None]] = {
 
 
 def _stage(document: Document, stage: Mapping[str, Any]) -> Document:
-    """One stage of an update by pipeline, over literal values."""
+    """One stage of an update by pipeline."""
     ((name, argument),) = stage.items()
     match name:
         case "$set" | "$addFields":
-            for path, value in argument.items():
-                put(document, path, copy.deepcopy(value))
-        case "$unset" | "$project" if isinstance(argument, str | list):
+            document = with_fields(document, argument)
+        case "$unset":
             for path in [argument] if isinstance(argument, str) else argument:
                 _unset(document, path, None, Description())
         case "$replaceWith":
-            document = copy.deepcopy({"_id": document["_id"], **argument})
+            document = {"_id": document["_id"], **evaluated(argument, document)}
         case _:
             raise CommandError(40324, f"Unrecognized pipeline stage name: '{name}'")
     return document

@@ -20,11 +20,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-Message = tuple[str, bytes, bytes, list[tuple[str, bytes]], int]
-"""Topic, key, value, headers, partition hash (31 bits: the partition is hash % partitions)."""
+Message = tuple[str, bytes, bytes | None, list[tuple[str, bytes]], int]
+"""Topic, key, value (None: a tombstone), headers, partition hash (31 bits: the partition is
+hash % partitions)."""
 
 ProduceArguments = tuple[
-    str, bytes, bytes, int, Callable[..., None], None, int, list[tuple[str, bytes]]
+    str, bytes | None, bytes, int, Callable[..., None], None, int, list[tuple[str, bytes]]
 ]
 """What `confluent_kafka.Producer.produce` takes, by position: topic, value, key, partition,
 callback, the callback's other name, timestamp (0: the time of the call), headers."""

@@ -82,7 +82,7 @@ class Leaving:
         """Keeps an event that the sink refuses, or without room for it its segment; False when
         neither is possible for now."""
         topic, key, value, headers, _ = refused.message
-        event = RefusedEvent(topic, key, value, headers, refused.reason)
+        event = RefusedEvent(topic, key, value or b"null", headers, refused.reason)
         try:
             is_kept = self._quarantine.keep(refused.name, (event,))
         except OSError as error:

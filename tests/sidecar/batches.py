@@ -22,7 +22,9 @@ class ListBatch:
 
     @property
     def size_bytes(self) -> int:
-        return sum(len(key) + len(value) for _, key, value, _, _ in self.content) or 7 * len(self)
+        return sum(len(key) + len(value or b"") for _, key, value, _, _ in self.content) or 7 * len(
+            self
+        )
 
     @property
     def end(self) -> int:
@@ -57,7 +59,7 @@ class ListBatch:
     def ndjson(self, first: int, stop: int, /) -> bytes:
         return b"".join(
             json.dumps(
-                {"topic": topic, "key": json.loads(key), "value": json.loads(value)}
+                {"topic": topic, "key": json.loads(key), "value": json.loads(value or b"null")}
             ).encode()
             + b"\n"
             for topic, key, value, _, _ in self.messages(first, stop)

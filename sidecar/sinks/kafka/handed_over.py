@@ -64,7 +64,7 @@ class HandedOver:
         messages = self._numbered.batch.messages(self._first, stop)
         number = self._numbered.first + self._first
         for topic, key, value, _, _ in messages:
-            if (topic, key, value) == reported and number not in self._failed:
+            if (topic, key, value or b"") == reported and number not in self._failed:
                 self._failed.add(number)
                 return number
             number += 1

@@ -160,7 +160,7 @@ class FakeBatch:
         return produce_arguments(self.messages(first, stop), partitions, on_delivery)
 
     def ndjson(self, first: int, stop: int, /) -> bytes:
-        return b"".join(message[2] + b"\n" for message in self.messages(first, stop))
+        return b"".join((message[2] or b"null") + b"\n" for message in self.messages(first, stop))
 
 
 class FakeReader:

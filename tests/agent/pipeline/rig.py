@@ -110,7 +110,9 @@ class Rig:
 
     def collect(self) -> list[str]:
         """The identities of all events that arrived, in order."""
-        self.delivered += [message[2].decode().strip('"') for _, message in self.sink.messages]
+        self.delivered += [
+            (message[2] or b"").decode().strip('"') for _, message in self.sink.messages
+        ]
         self.sink.messages.clear()
         return self.delivered
 

@@ -239,7 +239,7 @@ def test_a_stop_with_batches_ahead_sends_them_and_reads_no_more(
 
 
 def facts(message: Message) -> dict[str, Any]:
-    value = json.loads(message[2])
+    value = json.loads(message[2] or b"null")
     del value["ts_ms"]
     return {"key": json.loads(message[1]), "value": value, "topic": message[0]}
 
@@ -356,4 +356,6 @@ def test_counters_that_are_read_again_after_a_batch_was_dropped(
 def _event(message: Message) -> Event:
     topic, key, value, headers, _ = message
     named = {name: text.hex() if name == "cdc.id" else text.decode() for name, text in headers}
-    return Event(topic=topic, key=json.loads(key), value=json.loads(value), headers=named)
+    return Event(
+        topic=topic, key=json.loads(key), value=json.loads(value or b"null"), headers=named
+    )

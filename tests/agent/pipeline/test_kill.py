@@ -114,7 +114,8 @@ class Lives(RuleBasedStateMachine):
 
     def ids(self) -> dict[int, str]:
         return {
-            number: message[2].decode().strip('"') for number, message in self.rig.sink.messages
+            number: (message[2] or b"").decode().strip('"')
+            for number, message in self.rig.sink.messages
         }
 
     # The agent.

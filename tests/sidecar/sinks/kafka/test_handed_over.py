@@ -50,7 +50,8 @@ class Answers:
 
 
 def message(content: int) -> Message:
-    return "t", b"", b"%d" % content, [], 0
+    """The content 0 is a tombstone."""
+    return "t", b"", b"%d" % content if content else None, [], 0
 
 
 def handed_over(contents: Sequence[int], first: int, answers: Answers) -> HandedOver:

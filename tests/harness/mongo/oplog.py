@@ -4,6 +4,7 @@ Every other part derives from it: collections are it applied, change streams are
 has one cluster time; a transaction is one entry of several changes.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -113,10 +114,7 @@ class Oplog:
 
     def number_at(self, time: Timestamp) -> int:
         """The number of the first entry at or after `time`."""
-        for offset, entry in enumerate(self._entries):
-            if entry.time >= time:
-                return self._first_number + offset
-        return self.end
+        return self._first_number + bisect_left(self._entries, time, key=lambda each: each.time)
 
     def entries(self) -> Iterator[Entry]:
         return iter(self._entries)

@@ -44,6 +44,7 @@ ONLY_IN = {
     "confluent_kafka": "sidecar/sinks/kafka",
     "Cryptodome": "agent/keystore",
     "javaobj": "agent/keystore",
+    "pymongo": "mongo_agent/change_stream",
     "watchdog": "agent/cdc_raw",
 }
 SURFACE = {

@@ -154,4 +154,6 @@ def _pattern(pattern: Any, options: str) -> re.Pattern[str]:
     for letter, flag in zip("imsx", (re.I, re.M, re.S, re.X), strict=True):
         if letter in options:
             flags |= flag
+    # The end of the text has another name in the server's expressions.
+    pattern = re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", pattern)
     return re.compile(pattern, flags & ~re.LOCALE)

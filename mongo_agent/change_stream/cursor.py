@@ -1,0 +1,195 @@
+"""One open cursor of a change stream, a reply at a time.
+
+The commands are sent as they are, in one session, and events stay raw: a driver's own stream gives
+event by event, decodes each, and resumes by itself in silence, once. Here every failure is said,
+and what is done about it is decided elsewhere.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from bson import CodecOptions, Timestamp
+from bson.raw_bson import RawBSONDocument
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure, PyMongoError
+
+from mongo_agent.change_stream.failures import RESUMABLE_LABEL, Failure, failure_of
+from mongo_agent.change_stream.position import Opening, Token
+from mongo_agent.change_stream.tokens import ClusterTime
+
+Client = MongoClient[Any]
+_RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
+_SPLIT: Mapping[str, Any] = {"$changeStreamSplitLargeEvent": {}}
+
+
+class StreamFailedError(Exception):
+    """A reply did not come; `failure` is what that means to the stream."""
+
+    def __init__(self, failure: Failure, message: str) -> None:
+        super().__init__(message)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is watched: a collection, a database, or without either the whole deployment."""
+
+    database: str | None = None
+    collection: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """`full_document` and `full_document_before` are the server's own words; `batch_size` is in
+    events, 0 leaves it to the server. `await_ms` is how long it may wait for an event."""
+
+    full_document: str = "updateLookup"
+    full_document_before: str = "off"
+    shows_expanded_events: bool = False
+    batch_size: int = 0
+    await_ms: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Events as raw BSON, and the token behind all of them; without events it moves too. `is_last`:
+    the server has closed the cursor, which it does behind an invalidation."""
+
+    events: tuple[bytes, ...]
+    token: Token | None
+    is_last: bool
+
+
+class StreamCursor:
+    """`with StreamCursor.open(…) as cursor: cursor.read()`."""
+
+    def __init__(
+        self, client: Client, session: Any, database: str, options: StreamOptions, reply: Any
+    ) -> None:
+        self._client = client
+        self._session = session
+        self._database = database
+        self._options = options
+        self._opened: Reply | None = _reply(reply, "firstBatch")
+        self._id = int(reply["cursor"]["id"])
+        self._namespace = str(reply["cursor"]["ns"]).partition(".")[2]
+
+    @classmethod
+    def open(
+        cls,
+        client: Client,
+        scope: Scope,
+        stages: Sequence[Mapping[str, Any]],
+        opening: Opening,
+        options: StreamOptions,
+    ) -> Self:
+        """`stages` follow the stream's own. Raises `StreamFailedError`."""
+        stage = _stream_stage(scope, opening, options)
+        pipeline = [{"$changeStream": stage}, *stages, *([_SPLIT] if opening.is_split else [])]
+        cursor = {"batchSize": options.batch_size} if options.batch_size else {}
+        command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
+        database = scope.database or "admin"
+        session = _session(client)
+        try:
+            reply = _run(client, session, database, command)
+        except BaseException:
+            session.end_session()
+            raise
+        return cls(client, session, database, options, reply)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be more to read."""
+        return self._opened is not None or self._id != 0
+
+    def read(self) -> Reply:
+        """Wait for events, at most `await_ms`. Raises `StreamFailedError`, and ValueError once the
+        cursor is closed."""
+        if self._opened is not None:
+            opened, self._opened = self._opened, None
+            return opened
+        if self._id == 0:
+            raise ValueError("a closed cursor is read")
+        command: dict[str, Any] = {"getMore": self._id, "collection": self._namespace}
+        if self._options.batch_size:
+            command["batchSize"] = self._options.batch_size
+        command["maxTimeMS"] = self._options.await_ms
+        try:
+            reply = _run(self._client, self._session, self._database, command)
+        except StreamFailedError:
+            self._id = 0
+            raise
+        self._id = int(reply["cursor"]["id"])
+        return _reply(reply, "nextBatch")
+
+    def close(self) -> None:
+        """Tell the server that nobody reads on; it finds out by itself when it is away."""
+        if self._id:
+            command = {"killCursors": self._namespace, "cursors": [self._id]}
+            self._id = 0
+            with suppress(PyMongoError):
+                self._client[self._database].command(command, session=self._session)
+        self._opened = None
+        self._session.end_session()
+
+
+def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dict[str, Any]:
+    stage: dict[str, Any] = {}
+    if scope.database is None:
+        stage["allChangesForCluster"] = True
+    if options.full_document != "default":
+        stage["fullDocument"] = options.full_document
+    if options.full_document_before != "off":
+        stage["fullDocumentBeforeChange"] = options.full_document_before
+    if options.shows_expanded_events:
+        stage["showExpandedEvents"] = True
+    if opening.start_after is not None:
+        stage["startAfter"] = dict(opening.start_after)
+    elif opening.from_time is not None:
+        stage["startAtOperationTime"] = _timestamp(opening.from_time)
+    return stage
+
+
+def _timestamp(time: ClusterTime) -> Timestamp:
+    return Timestamp(time.second, time.increment)
+
+
+def _session(client: Client) -> Any:
+    try:
+        return client.start_session(causal_consistency=False)
+    except PyMongoError as error:
+        raise _failed(error) from error
+
+
+def _run(client: Client, session: Any, database: str, command: Mapping[str, Any]) -> Any:
+    try:
+        return client[database].command(dict(command), codec_options=_RAW, session=session)
+    except PyMongoError as error:
+        raise _failed(error) from error
+
+
+def _failed(error: PyMongoError) -> StreamFailedError:
+    code = error.code if isinstance(error, OperationFailure) else None
+    labels = [label for label in (RESUMABLE_LABEL,) if error.has_error_label(label)]
+    return StreamFailedError(failure_of(code, labels), str(error))
+
+
+def _reply(reply: Any, batch: str) -> Reply:
+    cursor = reply["cursor"]
+    token = cursor.get("postBatchResumeToken")
+    events = tuple(event.raw for event in cursor[batch])
+    return Reply(events, None if token is None else dict(token), int(cursor["id"]) == 0)

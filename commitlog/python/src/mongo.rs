@@ -75,7 +75,7 @@ impl MongoEncoder {
     /// Copied documents of one collection.
     #[pyo3(signature = (documents, *, database, collection, cluster_time, read_at_ms, snapshot,
         at_ns = None))]
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn encode_copied(
         &self,
         py: Python<'_>,

@@ -9,7 +9,7 @@ from uuid import uuid4
 from bson import Timestamp
 
 from tests.harness.mongo.deployment import Deployment, Transaction
-from tests.harness.mongo.errors import CommandError, ConnectionDropped
+from tests.harness.mongo.errors import CommandError, ConnectionDroppedError
 from tests.harness.mongo.key_string import order
 from tests.harness.mongo.members import Connection, Member
 from tests.harness.mongo.oplog import Change, Namespace
@@ -64,7 +64,7 @@ class Context:
     def check(self) -> None:
         """Raise when the connection went or the member changed its role."""
         if self.connection.is_closed:
-            raise ConnectionDropped
+            raise ConnectionDroppedError
         if self.member.epoch != self.epoch:
             raise CommandError(11602, "operation was interrupted")
 

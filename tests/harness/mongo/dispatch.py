@@ -8,7 +8,7 @@ from tests.harness.mongo.errors import (
     RETRYABLE_WRITES,
     STATE_CHANGES,
     CommandError,
-    ConnectionDropped,
+    ConnectionDroppedError,
 )
 from tests.harness.mongo.wire import Document
 
@@ -27,7 +27,7 @@ _WITHOUT_USER = {
 
 
 def reply_to(context: Context) -> Document:
-    """The whole body of the reply. Raises `ConnectionDropped` where there is none."""
+    """The whole body of the reply. Raises `ConnectionDroppedError` where there is none."""
     with context.deployment.changed:
         try:
             body = {**_run(context), "ok": 1.0}
@@ -43,7 +43,7 @@ def _run(context: Context) -> Document:
         if fail_point.block_s:
             context.wait(lambda: False, fail_point.block_s)
         if fail_point.closes_connection:
-            raise ConnectionDropped
+            raise ConnectionDroppedError
         if fail_point.error is not None:
             raise fail_point.error
     command = COMMANDS.get(context.name)

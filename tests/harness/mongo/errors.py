@@ -84,5 +84,5 @@ class CommandError(Exception):
         return body
 
 
-class ConnectionDropped(Exception):  # noqa: N818 - what happens, not what failed
+class ConnectionDroppedError(Exception):
     """The member closes the connection instead of an answer."""

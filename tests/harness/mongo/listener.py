@@ -9,7 +9,7 @@ from bson.errors import BSONError
 from tests.harness.mongo.context import Context
 from tests.harness.mongo.deployment import Deployment
 from tests.harness.mongo.dispatch import reply_to
-from tests.harness.mongo.errors import CommandError, ConnectionDropped
+from tests.harness.mongo.errors import CommandError, ConnectionDroppedError
 from tests.harness.mongo.members import Connection, Member
 from tests.harness.mongo.wire import ProtocolError, read_request, response
 
@@ -89,7 +89,7 @@ class Listener:
             context = Context(self._deployment, self._member, connection, request.body)
             try:
                 body = reply_to(context)
-            except ConnectionDropped:
+            except ConnectionDroppedError:
                 return
             except Exception as error:
                 # A fault of this server: the client gets an answer, its owner the cause.

@@ -4,7 +4,7 @@ const DAYS_PER_ERA: i64 = 146_097;
 const MILLIS_PER_DAY: i64 = 86_400_000;
 
 /// Year (astronomical: 0 is 1 BC), month and day of the proleptic Gregorian calendar.
-fn date_of_day(days_since_epoch: i64) -> (i64, i64, i64) {
+pub fn date_of_day(days_since_epoch: i64) -> (i64, i64, i64) {
     // Years begin in March here, so that the leap day is the last of its year.
     let days = days_since_epoch.saturating_add(719_468);
     let era = days.div_euclid(DAYS_PER_ERA);

@@ -6,7 +6,7 @@
 //! to a buffer of the caller; the JSON of a scalar allocates nothing else, save for a `decimal` or
 //! `varint` of more than 16 bytes and for a subnormal float.
 
-mod calendar;
+pub mod calendar;
 mod counter;
 mod cql_name;
 pub mod decimal;

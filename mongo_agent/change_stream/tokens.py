@@ -54,11 +54,11 @@ def read_token(token: Mapping[str, Any]) -> TokenParts:
 
 def is_behind(token: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether the first is later in the stream than the second. Both are of one stream."""
-    later, earlier = (read_and_data(each) for each in (token, other))
+    later, earlier = (_bytes_of(each) for each in (token, other))
     return later > earlier
 
 
-def read_and_data(token: Mapping[str, Any]) -> bytes:
+def _bytes_of(token: Mapping[str, Any]) -> bytes:
     """The bytes by which tokens of one stream compare. Raises ValueError as `read_token` does."""
     read_token(token)
     return bytes.fromhex(token["_data"])

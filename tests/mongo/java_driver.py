@@ -13,6 +13,8 @@ from tests.harness.maven import artifact
 _SOURCE = Path(__file__).parent / "java" / "ExtendedJson.java"
 _COMPILER = "org.eclipse.jdt:ecj:3.33.0"
 _BSON = "org.mongodb:bson:5.6.1"
+# Which characters are escaped depends on the release of Unicode, and so on that of Java.
+_JAVA = 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,13 @@ def extended_json(documents: Iterable[bytes]) -> list[ExtendedJson]:
     digest = hashlib.sha256(_SOURCE.read_bytes() + _BSON.encode()).hexdigest()[:12]
 
     def compile_into(target: Path) -> None:
-        command = [str(java(17)), "-jar", str(artifact(_COMPILER)), "-17", "-nowarn"]
+        command = [str(java(_JAVA)), "-jar", str(artifact(_COMPILER)), "-17", "-nowarn"]
         command += ["-classpath", str(jar), "-d", str(target), str(_SOURCE)]
         subprocess.run(command, check=True, capture_output=True)
 
     classes = cached_directory(f"classes/mongo-{digest}", compile_into)
     done = subprocess.run(
-        [str(java(17)), "-cp", f"{classes}:{jar}", "ExtendedJson"],
+        [str(java(_JAVA)), "-cp", f"{classes}:{jar}", "ExtendedJson"],
         input="".join(f"{document.hex()}\n" for document in documents).encode(),
         check=True,
         capture_output=True,

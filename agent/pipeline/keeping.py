@@ -1,32 +1,17 @@
-"""Keeping progress durable."""
+"""The ledger on its way to the offset file."""
 
-import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable
 
 from agent.cdc_raw import SegmentName
 from agent.segments import Ledger
-from sidecar.errors import OffsetSaveError
-from sidecar.logs import Repeated
 from sidecar.metrics import DeliveryMetrics
-
-logger = logging.getLogger(__name__)
-
-_RETRY_S = 1.0
+from sidecar.pipeline.saving import OffsetStore, Saving
 
 
-class OffsetStore(Protocol):
-    """`sidecar.offsets.PropertiesStore`, as far as the pipeline needs it."""
-
-    def save(self, values: Mapping[str, str], /) -> None:
-        """Durable on return. Raises OffsetSaveError."""
-
-
-class Keeping:
+class Keeping(Saving[Ledger]):
     """The ledger as it is, and as it is stored.
 
-    Saved at most once in `flush_interval_s`, and at once when a segment is to leave: what is not
-    stored as COMPLETED stays in `cdc_raw`. A save that fails is tried again every second at most.
+    Saved at once when a segment is to leave: what is not stored as COMPLETED stays in `cdc_raw`.
     """
 
     def __init__(
@@ -39,65 +24,21 @@ class Keeping:
         clock: Callable[[], float],
     ) -> None:
         """`clock` gives seconds."""
-        self._store = store
-        self._flush_interval_s = flush_interval_s
-        self._metrics = metrics
-        self._clock = clock
-        self._next_save_s = clock()
-        self._repeated = Repeated(logger)
-        self.ledger = ledger
-        self.stored = ledger
-        self.trouble = ""
-        """Why the last save failed; empty when it did not."""
+        super().__init__(
+            store, ledger, Ledger.to_entries, flush_interval_s, metrics=metrics, clock=clock
+        )
 
     @property
-    def is_dirty(self) -> bool:
-        """True when there is progress that is not stored."""
-        return self.ledger is not self.stored
-
-    @property
-    def due_in_s(self) -> float | None:
-        """When a save is due; None when there is nothing to save."""
-        return max(0.0, self._next_save_s - self._clock()) if self.is_dirty else None
+    def ledger(self) -> Ledger:
+        return self.reached
 
     def advance(self, name: SegmentName, position: int) -> None:
-        self.ledger = self.ledger.advanced(name, position)
+        self.reached = self.reached.advanced(name, position)
 
     def finish(self, names: Iterable[SegmentName], *, present: Collection[SegmentName]) -> None:
         """Notes segments as COMPLETED; `present` ones are never forgotten."""
-        ledger = self.ledger
+        ledger = self.reached
         for name in names:
             if not ledger.is_completed(name):
                 ledger = ledger.finished(name)
-        self.ledger = ledger.trimmed(present)
-
-    def save_last(self) -> bool:
-        """Stores the progress at the end, whatever happened before; True when that worked."""
-        self._next_save_s = self._clock()
-        return self.save()
-
-    def save(self, *, at_once: bool = False) -> bool:
-        """Stores the progress when that is due; True when all of it is stored.
-
-        `at_once` does not wait for the interval, but for the pause after a failure."""
-        if not self.is_dirty:
-            return True
-        is_due = self._clock() >= self._next_save_s
-        if not is_due and not (at_once and not self.trouble):
-            return False
-        ledger = self.ledger
-        try:
-            self._store.save(ledger.to_entries())
-        except OffsetSaveError as error:
-            self._metrics.offset_save_failures.inc()
-            self.trouble = str(error)
-            self._repeated.say("save", self.trouble)
-            self._next_save_s = self._clock() + max(_RETRY_S, self._flush_interval_s)
-            return False
-        self._metrics.offset_saves.inc()
-        self._metrics.offset_saved_timestamp_seconds.set_to_current_time()
-        self.trouble = ""
-        self._repeated.over("save", "Progress is saved again.")
-        self.stored = ledger
-        self._next_save_s = self._clock() + self._flush_interval_s
-        return True
+        self.reached = ledger.trimmed(present)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from agent.cdc_raw import SegmentName
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
-from agent.pipeline.delivering import Refused
 from agent.quarantine import LostRange, Quarantine, RefusedEvent, Usage
 from agent.transfer import Transfer
 from sidecar.logs import Repeated, fields
+from sidecar.pipeline.delivering import Refused
 
 logger = logging.getLogger(__name__)
 
@@ -78,13 +78,13 @@ class Leaving:
             self._metrics.quarantined.labels(reason).inc(len(ranges))
         return True
 
-    def keep(self, refused: Refused) -> bool:
+    def keep(self, refused: Refused[SegmentName, int]) -> bool:
         """Keeps an event that the sink refuses, or without room for it its segment; False when
         neither is possible for now."""
         topic, key, value, headers, _ = refused.message
         event = RefusedEvent(topic, key, value or b"null", headers, refused.reason)
         try:
-            is_kept = self._quarantine.keep(refused.name, (event,))
+            is_kept = self._quarantine.keep(refused.source, (event,))
         except OSError as error:
             self._fail(
                 "keep",
@@ -96,10 +96,10 @@ class Leaving:
         if not is_kept:
             cause = f"the sink refused an event that has no room here: {refused.reason}"
             lost = LostRange(refused.start, refused.end, cause)
-            return self.record(refused.name, (lost,), REFUSED_EVENT)
+            return self.record(refused.source, (lost,), REFUSED_EVENT)
         logger.warning(
             "the sink refused an event; it is kept in the quarantine",
-            extra=fields(segment=refused.name, topic=topic, reason=refused.reason),
+            extra=fields(segment=refused.source, topic=topic, reason=refused.reason),
         )
         self._metrics.quarantined.labels(REFUSED_EVENT).inc()
         return True

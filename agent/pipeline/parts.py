@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
-from agent.pipeline.delivering import Delivery
 from agent.pipeline.holding import Holding
 from agent.pipeline.keeping import Keeping
 from agent.pipeline.leaving import Leaving
@@ -15,6 +14,7 @@ from agent.pipeline.reading import Reading
 from agent.pipeline.settings import PipelineSettings
 from agent.segments import Segments
 from agent.segments.state import Segment
+from sidecar.pipeline.delivering import Delivery
 
 _RETRY_S = 1.0
 
@@ -31,7 +31,7 @@ class Parts:
     looking: Looking
     reading: Reading
     holding: Holding
-    delivery: Delivery
+    delivery: Delivery[SegmentName, int]
     keeping: Keeping
     leaving: Leaving
     segments: Segments

@@ -12,11 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 from agent.metrics import AgentMetrics
-from agent.pipeline.delivering import Delivery
-from agent.pipeline.garbage import rare_collection
-from agent.pipeline.handover import quick_handover
 from agent.pipeline.holding import Holding
-from agent.pipeline.keeping import Keeping, OffsetStore
+from agent.pipeline.keeping import Keeping
 from agent.pipeline.leaving import Leaving
 from agent.pipeline.looking import Looking
 from agent.pipeline.parts import Parts
@@ -30,13 +27,17 @@ from agent.pipeline.steps.leave import LeaveStep
 from agent.pipeline.steps.look import LookStep
 from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.view import View
-from agent.pipeline.wakeup import Wakeup
 from agent.quarantine import Quarantine
 from agent.segments import Ledger, begin
 from agent.transfer import Transfer
 from sidecar.errors import SinkRestartError
 from sidecar.lifecycle import Stop
 from sidecar.logs import fields
+from sidecar.pipeline.delivering import Delivery
+from sidecar.pipeline.garbage import rare_collection
+from sidecar.pipeline.handover import quick_handover
+from sidecar.pipeline.saving import OffsetStore
+from sidecar.pipeline.wakeup import Wakeup
 from sidecar.sinks.base import Sink
 
 logger = logging.getLogger(__name__)

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
+from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
-from agent.pipeline.delivering import Delivery
 from agent.pipeline.holding import Holding
 from agent.pipeline.keeping import Keeping
 from agent.pipeline.leaving import Leaving
@@ -13,6 +13,7 @@ from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import HoldView, View
 from agent.quarantine import Usage
 from agent.segments import Segments
+from sidecar.pipeline.delivering import Delivery
 from sidecar.sinks.base import SinkState
 
 _BUSY_INTERVAL_S = 0.25
@@ -62,7 +63,7 @@ class Showing:
         segments: Segments,
         looking: Looking,
         holding: Holding,
-        delivery: Delivery,
+        delivery: Delivery[SegmentName, int],
         keeping: Keeping,
         leaving: Leaving,
         *,
@@ -99,7 +100,7 @@ class Showing:
         )
         self._set_gauges(self._view)
 
-    def _lag_s(self, lag_bytes: int, delivery: Delivery) -> float:
+    def _lag_s(self, lag_bytes: int, delivery: Delivery[SegmentName, int]) -> float:
         """Age of the last acknowledged write while something waits. Before the first one, and where
         a client's own time lies in the future: for how long something has waited. That is also the
         most it can be once all was delivered; the last write before a quiet hour is an hour old."""

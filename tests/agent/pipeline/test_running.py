@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.pipeline.wakeup import Wakeup
 from sidecar.errors import RefusedError
 from sidecar.lifecycle import Stop
+from sidecar.pipeline.wakeup import Wakeup
 from sidecar.sinks.memory import MemorySink
 from tests.agent.pipeline.fakes import Log
 from tests.agent.pipeline.rig import Rig

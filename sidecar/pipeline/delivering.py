@@ -3,10 +3,9 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from agent.cdc_raw import SegmentName
-from agent.pipeline.reader import Batch
-from sidecar.delivery import Message, Numbered, Progress, Window
+from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, Source, Window
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import Outcome, Sink
@@ -18,31 +17,41 @@ _SEND_DEADLINE_S = 1.0
 _MOST_UNSENT_BATCHES = 2
 
 
+PositionOf = TypeVar("PositionOf", covariant=True)
+
+
+class DatedBatch(EventBatch[PositionOf], Protocol[PositionOf]):
+    """A batch that knows when the last of its changes was made."""
+
+    @property
+    def last_write_ts_us(self) -> int | None: ...
+
+
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """An event that the sink will never take. It is in a mutation between the two positions."""
+class Refused(Generic[Source, Position]):
+    """An event that the sink will never take. It lies between the two positions of its source."""
 
     number: int
-    name: SegmentName
-    start: int
-    end: int
+    source: Source
+    start: Position
+    end: Position
     message: Message
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Generic[Source, Position]):
     """Where the events of a batch are from."""
 
     first: int
     stop: int
-    name: SegmentName
-    start: int
-    end: int
+    source: Source
+    start: Position
+    end: Position
     last_write_ts_us: int | None
 
 
-class Delivery:
+class Delivery(Generic[Source, Position]):
     """Sends batches in order and takes acknowledgements in any. Used by one thread.
 
     The sink's errors come out of `send`, `poll` and `close`; after `SinkRestartError` everything
@@ -64,15 +73,15 @@ class Delivery:
         self._max_bytes = max_bytes
         self._metrics = metrics
         self._clock = clock
-        self._window: Window[SegmentName, int] = self._new_window(0)
-        self._unsent: deque[tuple[Numbered[SegmentName, int], int]] = deque()
-        self._spans: deque[_Span] = deque()
-        self._refused: list[Refused] = []
+        self._window: Window[Source, Position] = self._new_window(0)
+        self._unsent: deque[tuple[Numbered[Source, Position], int]] = deque()
+        self._spans: deque[_Span[Source, Position]] = deque()
+        self._refused: list[Refused[Source, Position]] = []
         self.is_open = False
         self.last_acknowledged_write_ts_us: int | None = None
 
     @property
-    def window(self) -> Window[SegmentName, int]:
+    def window(self) -> Window[Source, Position]:
         return self._window
 
     @property
@@ -90,7 +99,7 @@ class Delivery:
         return len(self._unsent) <= _MOST_UNSENT_BATCHES
 
     @property
-    def refused(self) -> Sequence[Refused]:
+    def refused(self) -> Sequence[Refused[Source, Position]]:
         """Events that wait to be set aside."""
         return self._refused
 
@@ -106,18 +115,18 @@ class Delivery:
             raise
         self.is_open = True
 
-    def add(self, name: SegmentName, batch: Batch, start: int) -> None:
+    def add(self, source: Source, batch: DatedBatch[Position], start: Position) -> None:
         """A batch that was read from position `start` on, also one without events."""
-        numbered = self._window.add(name, batch)
+        numbered = self._window.add(source, batch)
         if len(batch):
             self._unsent.append((numbered, 0))
             self._spans.append(
                 _Span(
                     numbered.first,
                     numbered.stop,
-                    name,
+                    source,
                     start,
-                    batch.end_position,
+                    batch.position_after(len(batch)),
                     batch.last_write_ts_us,
                 )
             )
@@ -143,14 +152,14 @@ class Delivery:
         something."""
         return self._note(self._sink.poll(timeout_s))
 
-    def set_aside(self, refused: Refused) -> None:
+    def set_aside(self, refused: Refused[Source, Position]) -> None:
         """A refused event is kept elsewhere, and counts as done."""
         self._refused.remove(refused)
         self._window.acknowledge((range(refused.number, refused.number + 1),))
         self._drop_spans()
 
-    def progress(self) -> list[Progress[SegmentName, int]]:
-        """Segments whose acknowledged position moved."""
+    def progress(self) -> list[Progress[Source, Position]]:
+        """Sources whose acknowledged position moved."""
         return self._window.progress()
 
     def close(self, deadline_s: float) -> None:
@@ -166,7 +175,7 @@ class Delivery:
         self._spans.clear()
         self._refused.clear()
 
-    def _new_window(self, first_number: int) -> Window[SegmentName, int]:
+    def _new_window(self, first_number: int) -> Window[Source, Position]:
         return Window(
             self._max_events, self._max_bytes, first_number=first_number, clock=self._clock
         )
@@ -179,13 +188,13 @@ class Delivery:
             span = self._span_of(failure.number)
             message = self._window.message(failure.number)
             self._refused.append(
-                Refused(failure.number, span.name, span.start, span.end, message, failure.reason)
+                Refused(failure.number, span.source, span.start, span.end, message, failure.reason)
             )
             self._metrics.events_failed.inc()
         self._drop_spans()
         return bool(outcome.acknowledged or outcome.failed)
 
-    def _span_of(self, number: int) -> _Span:
+    def _span_of(self, number: int) -> _Span[Source, Position]:
         return next(span for span in self._spans if span.first <= number < span.stop)
 
     def _drop_spans(self) -> None:

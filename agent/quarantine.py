@@ -19,7 +19,9 @@ from pathlib import Path
 import orjson
 
 from agent.cdc_raw import SegmentName
-from agent.transfer.move import move, sync_directory
+from agent.transfer.move import move
+from sidecar.durable import append_lines, sync_directory, write_synced
+from sidecar.quarantine import RefusedEvent, event_line
 
 ERROR = "error"
 
@@ -64,17 +66,6 @@ class Reason:
             else:
                 left_out += 1
         return replace(self, ranges=tuple(ranges), ranges_left_out=left_out)
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedEvent:
-    """An event that the sink will never take. Key and value are JSON."""
-
-    topic: str
-    key: bytes
-    value: bytes
-    headers: Sequence[tuple[str, bytes]]
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +127,17 @@ class Quarantine:
         self.directory.mkdir(parents=True, exist_ok=True)
         target = self._reason_path(name)
         temporary = target.with_name(f".{target.name}.tmp")
-        _write_synced(temporary, text, "wb")
+        write_synced(temporary, text)
         temporary.replace(target)
         sync_directory(self.directory)
         return True
 
     def keep(self, name: SegmentName, events: Sequence[RefusedEvent]) -> bool:
         """Keeps events of a segment, durably; False when there is no room. Raises OSError."""
-        lines = b"".join(_line(event, self._agent_version) for event in events)
+        lines = b"".join(event_line(event, self._agent_version) for event in events)
         if self.usage().size_bytes + len(lines) > self.max_bytes:
             return False
-        self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / f"{name.log}{_EVENTS}"
-        torn = b"" if _ends_with_line(path) else b"\n"
-        _write_synced(path, torn + lines, "ab")
-        sync_directory(self.directory)
+        append_lines(self.directory / f"{name.log}{_EVENTS}", lines)
         return True
 
     def take(self, name: SegmentName, log: Path, idx: Path) -> bool:
@@ -189,42 +176,6 @@ def _covers(old: LostRange, new: LostRange) -> bool:
 
 def _is_continued(last: LostRange, new: LostRange) -> bool:
     return (last.cause, last.table_id) == (new.cause, new.table_id) and last.end == new.start
-
-
-def _line(event: RefusedEvent, agent_version: str) -> bytes:
-    headers = {
-        name: value.hex() if name == "cdc.id" else value.decode(errors="replace")
-        for name, value in event.headers
-    }
-    document = {
-        "topic": event.topic,
-        "key": orjson.Fragment(event.key),
-        "value": orjson.Fragment(event.value),
-        "headers": headers,
-        "reason": event.reason,
-        "noted_at": datetime.now(UTC).isoformat(),
-        "agent_version": agent_version,
-    }
-    return orjson.dumps(document) + b"\n"
-
-
-def _write_synced(path: Path, content: bytes, mode: str) -> None:
-    with path.open(mode) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _ends_with_line(path: Path) -> bool:
-    """False after a crash in the middle of a write."""
-    try:
-        with path.open("rb") as file:
-            return (
-                file.seek(0, os.SEEK_END) == 0
-                or os.pread(file.fileno(), 1, file.tell() - 1) == b"\n"
-            )
-    except FileNotFoundError:
-        return True
 
 
 def _size_bytes(path: Path) -> int:

@@ -10,7 +10,6 @@ the good file is linked as `<name>.previous`, and only then does a rename put th
 """
 
 import hashlib
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import javaproperties
 
+from sidecar.durable import sync_directory, write_synced
 from sidecar.errors import OffsetSaveError, OffsetStoreError
 
 _CHECKSUM = b"#sha256="
@@ -74,11 +74,11 @@ class PropertiesStore:
     def save(self, values: Mapping[str, str]) -> None:
         """Durable on return. Raises OffsetSaveError; what was stored before is still there then."""
         try:
-            _write_synced(self._temporary_path, encode(values))
+            write_synced(self._temporary_path, encode(values))
             if self._current_is_good():
                 self._keep_previous()
             self._temporary_path.rename(self.path)
-            _sync_directory(self.path.parent)
+            sync_directory(self.path.parent)
         except OSError as error:
             with suppress(OSError):
                 self._temporary_path.unlink(missing_ok=True)
@@ -101,7 +101,7 @@ class PropertiesStore:
             link.hardlink_to(self.path)
         except OSError:
             # A file system without hard links.
-            _write_synced(link, self.path.read_bytes())
+            write_synced(link, self.path.read_bytes())
         link.rename(self.previous_path)
         # A rename between two names of one file does nothing; a crash before may have left both.
         link.unlink(missing_ok=True)
@@ -141,18 +141,3 @@ def _read(path: Path) -> _Reading:
         return _Reading()
     except ValueError as error:
         return _Reading(damage=str(error))
-
-
-def _write_synced(path: Path, text: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

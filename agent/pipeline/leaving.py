@@ -10,10 +10,11 @@ from pathlib import Path
 
 from agent.cdc_raw import SegmentName
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
-from agent.quarantine import LostRange, Quarantine, RefusedEvent, Usage
+from agent.quarantine import LostRange, Quarantine, Usage
 from agent.transfer import Transfer
 from sidecar.logs import Repeated, fields
 from sidecar.pipeline.delivering import Refused
+from sidecar.quarantine import RefusedEvent
 
 logger = logging.getLogger(__name__)
 

@@ -5,6 +5,8 @@ import os
 import shutil
 from pathlib import Path
 
+from sidecar.durable import sync_directory
+
 _COPY_BLOCK_BYTES = 1 << 20
 # Another file system, one without hard links, a file of another user, too many links.
 _CANNOT_LINK = frozenset((errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS))
@@ -33,15 +35,6 @@ def move(source: Path, target: Path) -> bool:
     sync_directory(target.parent)
     source.unlink(missing_ok=True)
     return True
-
-
-def sync_directory(directory: Path) -> None:
-    """Makes renames in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _linked(source: Path, temporary: Path) -> bool:

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw import SegmentName
-from agent.quarantine import LostRange, Quarantine, RefusedEvent
+from agent.quarantine import LostRange, Quarantine
+from sidecar.quarantine import RefusedEvent
 
 NAME = SegmentName(1699, 7)
 DAMAGE = LostRange(100, 200, "record payload CRC does not match")

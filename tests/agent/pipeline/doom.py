@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from agent.cdc_raw import SegmentName
-from agent.quarantine import LostRange, Quarantine, RefusedEvent
+from agent.quarantine import LostRange, Quarantine
 from agent.transfer import Transfer
 from sidecar.delivery import Numbered
+from sidecar.quarantine import RefusedEvent
 from sidecar.sinks.base import Outcome
 from sidecar.sinks.memory import MemorySink
 from tests.agent.pipeline.fakes import FakeStore

@@ -248,7 +248,7 @@ def test_reading_waits_while_damage_cannot_be_put_on_record(
         def fail(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        patch.setattr("agent.quarantine._write_synced", fail)
+        patch.setattr("agent.quarantine.write_synced", fail)
         rig.settle()
         assert "No space left" in rig.view.leave_trouble
         assert rig.collect() == []

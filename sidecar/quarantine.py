@@ -1,0 +1,36 @@
+"""An event that could not be delivered, as a line of the file that keeps it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedEvent:
+    """An event that the sink will never take. Key and value are JSON."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    headers: Sequence[tuple[str, bytes]]
+    reason: str
+
+
+def event_line(event: RefusedEvent, agent_version: str) -> bytes:
+    """As a line of a file."""
+    headers = {
+        name: value.hex() if name == "cdc.id" else value.decode(errors="replace")
+        for name, value in event.headers
+    }
+    document = {
+        "topic": event.topic,
+        "key": orjson.Fragment(event.key),
+        "value": orjson.Fragment(event.value),
+        "headers": headers,
+        "reason": event.reason,
+        "noted_at": datetime.now(UTC).isoformat(),
+        "agent_version": agent_version,
+    }
+    return orjson.dumps(document) + b"\n"

@@ -44,7 +44,7 @@ ONLY_IN = {
     "confluent_kafka": "sidecar/sinks/kafka",
     "Cryptodome": "agent/keystore",
     "javaobj": "agent/keystore",
-    "pymongo": "mongo_agent/change_stream",
+    "pymongo": "mongo_agent",
     "watchdog": "agent/cdc_raw",
 }
 SURFACE = {
@@ -52,6 +52,15 @@ SURFACE = {
     "agent.config": {
         "OFFSET_FILE",
         "AgentConfig",
+        "config_problems",
+        "directory_problems",
+        "load_config",
+    },
+    "mongo_agent.config": {
+        "ClientSettings",
+        "CopySettings",
+        "MongoConfig",
+        "MongoProperties",
         "config_problems",
         "directory_problems",
         "load_config",

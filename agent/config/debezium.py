@@ -6,13 +6,14 @@ changes nothing is accepted with a warning.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from sidecar.properties import CommaList, LowerCase, PassThrough, Properties, pass_through, prop
+from sidecar import connect
+from sidecar.connect import ConverterProperties
+from sidecar.properties import CommaList, LowerCase, PassThrough, kept, pass_through, prop
 
-_JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
 _NUMBERS = "sends numbers in another form, which this release does not"
 _TOMBSTONES = "sends a null value after each delete, which this release does not"
@@ -21,24 +22,6 @@ _AGAIN = "reads quarantined segments again, which this release does not"
 _LOSS = "loses the changes in older segments"
 _TRACES = "sends traces, which this release does not"
 _TOPICS = "changes the names of topics, which this release does not"
-
-
-def _kept(value: object, what: str) -> AfterValidator:
-    """Only this value: any other asks for `what`."""
-
-    def check(given: object) -> object:
-        if given != value:
-            shown = str(value).lower() if isinstance(value, bool) else value
-            raise ValueError(f"{what}: it must be `{shown}`")
-        return given
-
-    return AfterValidator(check)
-
-
-def _converter(value: str | None) -> str | None:
-    if value is None or value.strip() in (_JSON_CONVERTER, ""):
-        return value
-    raise ValueError(f"must be `{_JSON_CONVERTER}`, since this release writes JSON alone")
 
 
 def _empty(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -53,10 +36,7 @@ def _topic_strategy(value: str) -> str:
     return value
 
 
-Converter = Annotated[str | None, AfterValidator(_converter)]
-
-
-class DebeziumProperties(Properties):
+class DebeziumProperties(ConverterProperties):
     """Features of Debezium's connector: accepted at the value that this release keeps to."""
 
     snapshot_mode: Annotated[Literal["never", "initial", "always"], LowerCase] = prop(
@@ -64,25 +44,7 @@ class DebeziumProperties(Properties):
         default="never",
         doc="This release takes no snapshots; `initial` and `always` are accepted with a warning.",
     )
-    key_converter: Converter = prop(
-        "key.converter",
-        default=None,
-        doc=f"`{_JSON_CONVERTER}` with `key.converter.schemas.enable=false`, which is what is "
-        "written without it too.",
-    )
-    key_converter_settings: PassThrough = pass_through(
-        "key.converter.", doc="Settings of that converter."
-    )
-    value_converter: Converter = prop(
-        "value.converter",
-        default=None,
-        doc=f"`{_JSON_CONVERTER}` with `value.converter.schemas.enable=false`, which is what is "
-        "written without it too.",
-    )
-    value_converter_settings: PassThrough = pass_through(
-        "value.converter.", doc="Settings of that converter."
-    )
-    tombstones_on_delete: Annotated[bool, _kept(False, _TOMBSTONES)] = prop(
+    tombstones_on_delete: Annotated[bool, kept(False, _TOMBSTONES)] = prop(
         "tombstones.on.delete",
         default=False,
         doc="Whether a null value follows each delete.",
@@ -93,17 +55,17 @@ class DebeziumProperties(Properties):
         default=(),
         doc="Columns to leave out; only the empty list.",
     )
-    decimal_handling_mode: Annotated[str, LowerCase, _kept("double", _NUMBERS)] = prop(
+    decimal_handling_mode: Annotated[str, LowerCase, kept("double", _NUMBERS)] = prop(
         "decimal.handling.mode",
         default="double",
         doc="How decimals are sent; only `double`. `cells` carries them exactly.",
     )
-    varint_handling_mode: Annotated[str, LowerCase, _kept("long", _NUMBERS)] = prop(
+    varint_handling_mode: Annotated[str, LowerCase, kept("long", _NUMBERS)] = prop(
         "varint.handling.mode",
         default="long",
         doc="How varints are sent; only `long`. `cells` carries them exactly.",
     )
-    topic_delimiter: Annotated[str, _kept(".", _TOPICS)] = prop(
+    topic_delimiter: Annotated[str, kept(".", _TOPICS)] = prop(
         "topic.delimiter",
         default=".",
         doc="Between the parts of a topic name; only `.`.",
@@ -113,22 +75,22 @@ class DebeziumProperties(Properties):
         default="io.debezium.schema.SchemaTopicNamingStrategy",
         doc="How topics are named; only the default.",
     )
-    sanitize_field_names: Annotated[bool, _kept(False, _AVRO)] = prop(
+    sanitize_field_names: Annotated[bool, kept(False, _AVRO)] = prop(
         "sanitize.field.names",
         default=False,
         doc="Names that Avro takes; only `false`.",
     )
-    error_reprocessing_enabled: Annotated[bool, _kept(False, _AGAIN)] = prop(
+    error_reprocessing_enabled: Annotated[bool, kept(False, _AGAIN)] = prop(
         "commit.log.error.reprocessing.enabled",
         default=False,
         doc="Whether quarantined segments are read again at start; only `false`.",
     )
-    latest_commit_log_only: Annotated[bool, _kept(False, _LOSS)] = prop(
+    latest_commit_log_only: Annotated[bool, kept(False, _LOSS)] = prop(
         "latest.commit.log.only",
         default=False,
         doc="Whether all but the newest segment are left out; only `false`.",
     )
-    tracing_enabled: Annotated[bool, _kept(False, _TRACES)] = prop(
+    tracing_enabled: Annotated[bool, kept(False, _TRACES)] = prop(
         "tracing.enabled",
         default=False,
         doc="OpenTelemetry traces; only `false`.",
@@ -165,10 +127,8 @@ _GCS = "only a transfer to a remote store would use it, and this release has non
 _FOLLOWED = "segments are always followed while the node writes them"
 
 INERT: Mapping[str, str] = {
+    **connect.INERT,
     "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",
-    "connector.class": "there is no Kafka Connect here.",
-    "name": "there is no Kafka Connect here.",
-    "tasks.max": "there is no Kafka Connect here.",
     "snapshot.consistency": f"{_SNAPSHOTS}.",
     "snapshot.scan.interval.ms": f"{_SNAPSHOTS}.",
     "cassandra.driver.config.file": "the driver's own file is not read; use `cassandra.hosts`, "
@@ -187,27 +147,11 @@ INERT: Mapping[str, str] = {
     "poll.dispatch.interval.ms": "batches are sent as soon as they are read.",
     "num.of.change.event.queues": "one reader keeps the order of events.",
     "event.order.guarantee.mode": "the order of a partition's events is always kept.",
-    "field.name.adjustment.mode": "JSON takes every name.",
-    "schema.name.adjustment.mode": "JSON here has no schema.",
     "sourceinfo.struct.maker": "`source` has one form (docs/event-format.md).",
     "skipped.operations": "use `table.exclude.list`.",
-    "converters": "there are no custom converters.",
-    "custom.metric.tags": "add labels where metrics are scraped.",
-    "custom.sanitize.pattern": "there are no custom metric tags.",
     "errors.max.retries": "a component that is away is waited for without end.",
-    "extended.headers.enabled": "the headers are those of docs/event-format.md.",
-    "topic.cache.size": "no cache is needed.",
     "topic.heartbeat.prefix": "there are no heartbeats.",
     "topic.heartbeat.name": "there are no heartbeats.",
     "topic.transaction": "there are no transactions in the log.",
     "provide.transaction.metadata": "there are no transactions in the log.",
 }
-
-
-def unused(properties: Any) -> list[str]:
-    """A sentence for each prefix of `UNUSED_PREFIXES` under which something is set."""
-    return [
-        f"`{prefix}*` has no effect here."
-        for field_name, prefix in UNUSED_PREFIXES.items()
-        if getattr(properties, field_name)
-    ]

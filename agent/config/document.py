@@ -2,7 +2,7 @@
 
 from agent.config.debezium import INERT
 from agent.config.model import GROUPS
-from sidecar.properties import documentation_table
+from sidecar.properties import documentation_table, inert_table
 
 _INTRODUCTION = """\
 # Configuration
@@ -29,8 +29,6 @@ _INERT = """\
 These belong to Debezium's connector or to Kafka Connect and change nothing here. Each that is set
 gives a warning at the start.
 
-| property | why |
-| --- | --- |
 """
 
 
@@ -38,11 +36,5 @@ def configuration_document() -> str:
     """The whole page in Markdown."""
     parts = [_INTRODUCTION]
     parts += [f"## {heading}\n\n{documentation_table(model)}" for heading, model in GROUPS]
-    rows = "".join(f"| `{name}` | {_sentence(why)} |\n" for name, why in sorted(INERT.items()))
-    parts.append(_INERT + rows)
+    parts.append(_INERT + inert_table(INERT))
     return "\n".join(parts)
-
-
-def _sentence(text: str) -> str:
-    text = text if text.startswith("`") else text[0].upper() + text[1:]
-    return text.replace("|", "\\|")

@@ -1,6 +1,5 @@
 """From properties files to the configuration that the agent runs with."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
 from agent.keystore import KeystoreSettings
 from agent.transfer import TransferName
+from sidecar import connect, directories
 from sidecar.errors import ConfigError
 from sidecar.properties import Loaded, command_line_settings, load
 
@@ -86,7 +86,11 @@ def load_config(
         hosts=_hosts(properties, node_settings),
         port=properties.cassandra_port
         or (node_settings.native_transport_port if node_settings is not None else _DEFAULT_PORT),
-        warnings=(*loaded.warnings, *debezium.unused(properties), *_warnings(properties)),
+        warnings=(
+            *loaded.warnings,
+            *connect.unused(properties, debezium.UNUSED_PREFIXES),
+            *_warnings(properties),
+        ),
     )
 
 
@@ -100,17 +104,7 @@ def directory_problems(config: AgentConfig) -> list[str]:
     ]
     if properties.sink == "file" and properties.file_path is not None:
         wanted.append(("file.path", properties.file_path.absolute().parent))
-    return [problem for name, path in wanted if (problem := _directory_problem(name, path))]
-
-
-def _directory_problem(name: str, path: Path) -> str | None:
-    if not path.exists():
-        return f"{name}: the directory {path} does not exist."
-    if not path.is_dir():
-        return f"{name}: {path} is no directory."
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        return f"{name}: this user may not read and write the directory {path}."
-    return None
+    return directories.directory_problems(wanted)
 
 
 def _contradictions(properties: AgentProperties) -> Iterator[str]:
@@ -121,20 +115,7 @@ def _contradictions(properties: AgentProperties) -> Iterator[str]:
         yield "`cassandra.username` and `cassandra.password` must be set together."
     if properties.keystore_path is not None and not properties.keystore_path.is_absolute():
         yield "`commit.log.keystore.path` must be an absolute path."
-    yield from _schemas_wanted("key", properties.key_converter, properties.key_converter_settings)
-    yield from _schemas_wanted(
-        "value", properties.value_converter, properties.value_converter_settings
-    )
-
-
-def _schemas_wanted(side: str, converter: str | None, settings: Mapping[str, str]) -> Iterator[str]:
-    """JsonConverter wraps each message in its schema unless it is told not to."""
-    enabled = settings.get("schemas.enable", "true" if converter else "false").strip().lower()
-    if enabled != "false":
-        yield (
-            f"`{side}.converter.schemas.enable` must be false: this release writes JSON without a "
-            "schema in every message."
-        )
+    yield from properties.converter_problems()
 
 
 def _warnings(properties: AgentProperties) -> Iterator[str]:

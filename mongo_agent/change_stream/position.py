@@ -34,7 +34,7 @@ class StreamPosition:
         """As an offset file has it (`sidecar.offsets`)."""
         return {
             _TOKEN: json.dumps(dict(self.token)),
-            _TIME: f"{self.time.second}:{self.time.increment}",
+            _TIME: str(self.time),
             _FINGERPRINT: self.fingerprint,
             _CLUSTER: self.cluster,
         }

@@ -22,6 +22,9 @@ class ClusterTime:
     second: int
     increment: int
 
+    def __str__(self) -> str:
+        return f"{self.second}:{self.increment}"
+
 
 @dataclass(frozen=True, slots=True)
 class TokenParts:

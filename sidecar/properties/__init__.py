@@ -9,7 +9,11 @@ An agent declares its properties as a `Properties` model, one `prop` each, and `
     loaded.properties.cassandra_port
 """
 
-from sidecar.properties.documentation import documentation_table, documentation_text
+from sidecar.properties.documentation import (
+    documentation_table,
+    documentation_text,
+    inert_table,
+)
 from sidecar.properties.loading import Loaded, load
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
 from sidecar.properties.show import Row, rows
@@ -21,6 +25,7 @@ from sidecar.properties.types import (
     Milliseconds,
     Unit,
     UpperCase,
+    kept,
 )
 
 __all__ = [
@@ -39,6 +44,8 @@ __all__ = [
     "command_line_settings",
     "documentation_table",
     "documentation_text",
+    "inert_table",
+    "kept",
     "load",
     "pass_through",
     "prop",

@@ -1,6 +1,7 @@
 """The properties of a model as a table in Markdown, so that the manual cannot go stale."""
 
 import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -27,6 +28,15 @@ def documentation_table(model: type[Properties]) -> str:
             meaning += " Never shown."
         cells = (name, _kind(info, declaration), _default(info, declaration), meaning)
         lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def inert_table(inert: Mapping[str, str]) -> str:
+    """What is accepted without effect, and why."""
+    lines = ["| property | why |", "| --- | --- |"]
+    lines += [
+        f"| `{name}` | {_capitalised(_escaped(why))} |" for name, why in sorted(inert.items())
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -69,6 +79,10 @@ def _default(info: FieldInfo, declaration: Declaration) -> str:
         return "required"
     text = value_text(info.default)
     return f"`{text}`" if text else _NOTHING
+
+
+def _capitalised(text: str) -> str:
+    return text if text.startswith("`") else text[0].upper() + text[1:]
 
 
 def _escaped(text: str) -> str:

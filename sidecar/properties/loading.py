@@ -27,6 +27,10 @@ class Loaded(Generic[Model]):
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]
 
+    def located(self, sentence: str) -> str:
+        """The sentence with the place of the first setting that it names in backticks."""
+        return _located(sentence, {setting.name: setting for setting in self.settings})
+
 
 def load(
     model: type[Model],
@@ -139,13 +143,13 @@ class _Reading(Generic[Model]):
     def _sentences(self, details: ErrorDetails) -> list[str]:
         reason = _reason(details)
         if not details["loc"]:
-            return [self._located(reason)]
+            return [_located(reason, self._used)]
         field_name = str(details["loc"][0])
         declaration = next(d for f, _, d in declarations(self._model) if f == field_name)
         if declaration.name in self._unresolved:
             return []
         if declaration.is_prefix:
-            return [self._located(line) for line in reason.splitlines()]
+            return [_located(line, self._used) for line in reason.splitlines()]
         setting = self._used.get(declaration.name)
         if setting is None:
             return [f"`{declaration.name}` {reason}: {declaration.doc}"]
@@ -153,13 +157,14 @@ class _Reading(Generic[Model]):
             return [f"{_place(setting)} {details['msg']}."]
         return [f"{_place(setting)} {reason}{_shown(setting, declaration)}."]
 
-    def _located(self, sentence: str) -> str:
-        """The sentence with the place of the first setting that it names."""
-        sentence = sentence.rstrip(".") + "."
-        for name in re.findall(r"`([^`]+)`", sentence):
-            if name in self._used:
-                return sentence.replace(f"`{name}`", _place(self._used[name], name), 1)
-        return sentence
+
+def _located(sentence: str, settings: Mapping[str, Setting]) -> str:
+    sentence = sentence.rstrip(".") + "."
+    for match in re.finditer(r"`([^`=]+)(?:=[^`]*)?`", sentence):
+        if match[1] in settings:
+            end = match.end()
+            return f"{sentence[:end]} ({settings[match[1]].origin}){sentence[end:]}"
+    return sentence
 
 
 def _place(setting: Setting, canonical: str | None = None) -> str:

@@ -56,6 +56,18 @@ def _upper(value: Any) -> Any:
     return value.strip().upper() if isinstance(value, str) else value
 
 
+def kept(value: object, what: str) -> AfterValidator:
+    """Only this value: any other asks for `what`, a feature that is not there."""
+
+    def check(given: object) -> object:
+        if given != value:
+            shown = str(value).lower() if isinstance(value, bool) else value
+            raise ValueError(f"{what}: it must be `{shown}`")
+        return given
+
+    return AfterValidator(check)
+
+
 CommaList = Annotated[
     tuple[str, ...], BeforeValidator(_comma_list), Unit("list, separated by commas")
 ]

@@ -1,0 +1,209 @@
+"""What a client of MongoDB is made with. Secrets are in it and never in its text."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import ConfigurationError, InvalidURI
+from pymongo.uri_parser import parse_uri, split_hosts
+
+from mongo_agent.config.connection import ConnectionProperties
+from sidecar.properties.text import MASK
+
+_SRV = "mongodb+srv://"
+_PEM = b"-----BEGIN "
+_APPLICATION = "mongo-agent"
+_SECRETS = ("password", "tlsCertificateKeyFilePassword")
+_HOSTS, _STRING = "`mongodb.hosts`", "`mongodb.connection.string`"
+
+
+@dataclass(frozen=True)
+class ClientSettings:
+    """`options` are keyword arguments of `pymongo.MongoClient`; `address` is for people."""
+
+    address: str
+    options: Mapping[str, Any] = field(repr=False)
+
+
+def client_settings(properties: ConnectionProperties) -> ClientSettings:
+    """Of properties without `connection_problems`."""
+    options: dict[str, Any] = {"appname": _APPLICATION}
+    if properties.connection_string is not None:
+        uri = properties.connection_string.get_secret_value().strip()
+        options["host"] = uri
+        address = _without_credentials(uri)
+    else:
+        replica_set, members = _hosts(properties.hosts or "")
+        address = members
+        options["host"] = members.split(",")
+        if replica_set:
+            options["replicaSet"] = replica_set
+        if not properties.members_auto_discover:
+            options["directConnection"] = True
+    options |= _login(properties) | _tls(properties) | _times(properties)
+    return ClientSettings(address, MappingProxyType(options))
+
+
+def client_problem(settings: ClientSettings) -> str | None:
+    """What the driver says against the options as a whole; nothing is connected to."""
+    if str(settings.options["host"]).startswith(_SRV):
+        # Even an unused client looks such a name up.
+        return None
+    try:
+        client: MongoClient[Any] = MongoClient(**settings.options, connect=False)
+    except (ConfigurationError, InvalidURI, ValueError, TypeError, OSError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        secrets = [str(settings.options.get(name, "")) for name in _SECRETS]
+        for secret in filter(None, secrets):
+            reason = reason.replace(secret, MASK)
+        return f"MongoDB's driver does not take the properties `mongodb.*`: {reason}."
+    client.close()
+    return None
+
+
+def connection_problems(properties: ConnectionProperties) -> Iterator[str]:
+    """What is wrong with the properties of the connection, besides what each is by itself."""
+    if properties.hosts is None and properties.connection_string is None:
+        yield f"{_HOSTS} or {_STRING} must be set: one says where MongoDB is."
+    if properties.hosts is not None and properties.connection_string is not None:
+        yield f"{_HOSTS} and {_STRING} exclude each other: keep one of them."
+    if properties.hosts is not None:
+        yield from _hosts_problems(properties.hosts, properties.members_auto_discover)
+    if properties.connection_string is not None:
+        yield from _string_problems(properties)
+    if properties.password is not None and properties.user is None:
+        yield "`mongodb.password` is set without `mongodb.user`."
+    if properties.user is not None and properties.password is None:
+        yield "`mongodb.user` is set without `mongodb.password`."
+    for name, path in (
+        ("mongodb.ssl.ca.path", properties.ssl_ca_path),
+        ("mongodb.ssl.certificate.path", properties.ssl_certificate_path),
+    ):
+        if path is not None:
+            yield from _pem_problems(name, path)
+            if properties.hosts is not None and not properties.ssl_enabled:
+                yield f"`{name}` is only used with `mongodb.ssl.enabled=true`."
+    if properties.backoff_initial_delay_ms > properties.backoff_max_delay_ms:
+        yield (
+            "`connect.backoff.initial.delay.ms` must not be more than "
+            "`connect.backoff.max.delay.ms`."
+        )
+
+
+def _hosts(text: str) -> tuple[str, str]:
+    """The name of the replica set, or nothing, and the addresses."""
+    name, slash, members = text.strip().rpartition("/")
+    return (name, members) if slash else ("", members)
+
+
+def _hosts_problems(text: str, is_discovering: bool) -> Iterator[str]:
+    replica_set, members = _hosts(text)
+    if ";" in text:
+        yield (
+            f"{_HOSTS} names several replica sets; name one, or the mongos of the sharded cluster."
+        )
+        return
+    try:
+        addresses = split_hosts(members)
+    except (ConfigurationError, ValueError) as error:
+        yield f"{_HOSTS} must be `host:port,host:port` or `rs0/host:port,…`: {error}."
+        return
+    if not is_discovering and not replica_set:
+        yield (
+            "`mongodb.members.auto.discover=false` needs the name of the replica set in "
+            f"{_HOSTS}: `rs0/host:port`."
+        )
+    if not is_discovering and len(addresses) > 1:
+        yield f"`mongodb.members.auto.discover=false` takes one address in {_HOSTS}."
+
+
+def _string_problems(properties: ConnectionProperties) -> Iterator[str]:
+    if not properties.members_auto_discover:
+        yield (
+            f"`mongodb.members.auto.discover=false` goes with {_HOSTS}; a connection string says "
+            "`directConnection=true`."
+        )
+    assert properties.connection_string is not None
+    uri = properties.connection_string.get_secret_value().strip()
+    if uri.startswith(_SRV):
+        # Only a look-up in DNS tells the rest, which is not made to check a file.
+        return
+    try:
+        parse_uri(uri, warn=False)
+    except (ConfigurationError, InvalidURI, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        yield f"{_STRING} cannot be used: {_without_secret(reason, uri)}."
+
+
+def _without_credentials(uri: str) -> str:
+    """The addresses of a connection string."""
+    rest = uri.partition("://")[2]
+    return rest.rpartition("@")[2].partition("/")[0].partition("?")[0]
+
+
+def _without_secret(text: str, uri: str) -> str:
+    """A reason without what stands in front of the addresses, in case a driver repeats it."""
+    login = uri.partition("://")[2].rpartition("@")[0]
+    secret = login.partition(":")[2]
+    return text.replace(secret, MASK) if secret else text
+
+
+def _pem_problems(name: str, path: Path) -> Iterator[str]:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        yield f"`{name}`: {path} cannot be read: {error.strerror}."
+        return
+    if _PEM not in content:
+        yield (
+            f"`{name}`: {path} is no PEM file. Export a Java store with `keytool -importkeystore … "
+            "-deststoretype pkcs12` and `openssl pkcs12 -in … -out … .pem`."
+        )
+
+
+def _login(properties: ConnectionProperties) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if properties.user is not None and properties.password is not None:
+        options["username"] = properties.user
+        options["password"] = properties.password.get_secret_value()
+    if properties.auth_source is not None:
+        options["authSource"] = properties.auth_source
+    return options
+
+
+def _tls(properties: ConnectionProperties) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if properties.ssl_enabled:
+        options["tls"] = True
+    if properties.ssl_invalid_hostname_allowed and (
+        properties.ssl_enabled or properties.connection_string is not None
+    ):
+        options["tlsAllowInvalidHostnames"] = True
+    if properties.ssl_ca_path is not None:
+        options["tlsCAFile"] = str(properties.ssl_ca_path)
+    if properties.ssl_certificate_path is not None:
+        options["tlsCertificateKeyFile"] = str(properties.ssl_certificate_path)
+    if properties.ssl_key_password is not None:
+        options["tlsCertificateKeyFilePassword"] = properties.ssl_key_password.get_secret_value()
+    return options
+
+
+def _times(properties: ConnectionProperties) -> dict[str, Any]:
+    """Those that are set; without a connection string the defaults too, which would go over it."""
+    times = {
+        "connect_timeout_ms": ("connectTimeoutMS", properties.connect_timeout_ms),
+        "socket_timeout_ms": ("socketTimeoutMS", properties.socket_timeout_ms),
+        "server_selection_timeout_ms": (
+            "serverSelectionTimeoutMS",
+            properties.server_selection_timeout_ms,
+        ),
+        "heartbeat_frequency_ms": ("heartbeatFrequencyMS", properties.heartbeat_frequency_ms),
+    }
+    return {
+        option: value_ms
+        for field_name, (option, value_ms) in times.items()
+        if properties.connection_string is None or field_name in properties.model_fields_set
+    }

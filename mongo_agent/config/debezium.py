@@ -1,0 +1,177 @@
+"""What Debezium's connector has and this agent has not, or has under another name.
+
+Files that were written for Debezium are taken as they are: the default of a feature that is not
+here is accepted, a value that asks for the feature is refused with a reason, and a property that
+changes nothing is accepted with a warning.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from sidecar import connect
+from sidecar.connect import ConverterProperties
+from sidecar.properties import ByteSize, LowerCase, PassThrough, kept, pass_through, prop
+
+_AVRO = "is for Avro, and this release writes JSON alone"
+_OLD_SOURCE = "is the `source` of Debezium before 0.10"
+_STRATEGY = "DefaultTopicNamingStrategy"
+_STRATEGIES = (_STRATEGY, "SchemaTopicNamingStrategy")
+_PROVIDER = "DefaultMongoDbAuthProvider"
+
+
+def _naming(value: str) -> str:
+    if not value.strip().endswith(_STRATEGIES):
+        raise ValueError(f"names topics otherwise: it must be {_STRATEGY}")
+    return value
+
+
+def _provider(value: str) -> str:
+    if not value.strip().endswith(_PROVIDER):
+        raise ValueError(
+            f"loads a class: it must be {_PROVIDER}; `mongodb.connection.string` takes "
+            "`authMechanism`"
+        )
+    return value
+
+
+class DebeziumProperties(ConverterProperties):
+    """Features of Debezium's connector that are bounded here by other means, or kept at a value."""
+
+    max_queue_size: int | None = prop(
+        "max.queue.size",
+        default=None,
+        ge=1,
+        doc="Another name of `inflight.max.events`. More than `max.batch.size`.",
+    )
+    max_queue_size_in_bytes: ByteSize = prop(
+        "max.queue.size.in.bytes",
+        default=0,
+        doc="Another name of `inflight.max.bytes`; 0: what that says.",
+    )
+    topic_naming_strategy: Annotated[str, AfterValidator(_naming)] = prop(
+        "topic.naming.strategy",
+        default=f"io.debezium.schema.{_STRATEGY}",
+        doc="How topics are named; only the default.",
+    )
+    authentication_class: Annotated[str, AfterValidator(_provider)] = prop(
+        "mongodb.authentication.class",
+        default=f"io.debezium.connector.mongodb.connection.{_PROVIDER}",
+        doc="How the agent logs in; only the default.",
+    )
+    sanitize_field_names: Annotated[bool, kept(False, _AVRO)] = prop(
+        "sanitize.field.names",
+        default=False,
+        doc="Names that Avro takes; only `false`.",
+    )
+    source_struct_version: Annotated[str, LowerCase, kept("v2", _OLD_SOURCE)] = prop(
+        "source.struct.version",
+        default="v2",
+        doc="The form of `source`; only `v2`. `event.layout` says more.",
+    )
+    notification: PassThrough = pass_through(
+        "notification.",
+        doc="Accepted and not used: progress of copies is told by HTTP, metrics and the log.",
+    )
+
+
+UNUSED_PREFIXES: Mapping[str, str] = {"notification": "notification."}
+
+_MEMBERS = "the driver follows the members by itself, and a mongos its shards."
+_BACKOFF = "`connect.backoff.*` and `connect.max.attempts` say how often and how fast."
+_OFFSETS = "`position.store` and `offset.backing.store.dir` say where the position is kept."
+_AT_ONCE = "events are sent as soon as they come."
+_NO_WRITES = "the agent never writes to MongoDB; a chunk has its exact place without it."
+
+INERT: Mapping[str, str] = {
+    **connect.INERT,
+    "extended.headers.enabled": "the headers are those of docs/mongo-event-format.md.",
+    "plugin.path": "there is no Kafka Connect here.",
+    "offset.storage": _OFFSETS,
+    "offset.storage.file.filename": _OFFSETS,
+    "offset.storage.topic": _OFFSETS,
+    "offset.flush.timeout.ms": "a save of the position is waited for.",
+    "poll.interval.ms": _AT_ONCE,
+    "streaming.delay.ms": _AT_ONCE,
+    "signal.poll.interval.ms": "signals are looked for all the time.",
+    "signal.kafka.poll.timeout.ms": "signals are looked for all the time.",
+    "mongodb.poll.interval.ms": _MEMBERS,
+    "mongodb.poll.interval.sec": _MEMBERS,
+    "mongodb.connection.mode": "`mongodb.deployment` says what the agent may be connected to.",
+    "mongodb.connection.string.shard.params": "a shard's agent has a connection string of its own.",
+    "connection.validation.timeout.ms": "`mongodb.server.selection.timeout.ms` is that.",
+    "errors.max.retries": _BACKOFF,
+    "retriable.restart.connector.wait.ms": _BACKOFF,
+    "incremental.snapshot.watermarking.strategy": _NO_WRITES,
+    "incremental.snapshot.allow.schema.changes": "documents have no schema.",
+    "skip.messages.without.change": "it has no effect on MongoDB in Debezium either.",
+    "sourceinfo.struct.maker": "`event.layout` says how `source` looks.",
+    "cursor.oversize.skip.threshold": "`skip` leaves out what the server cannot send, no more.",
+    "statistics.metrics.enabled": "lag is a metric anyway.",
+    "event.converting.failure.handling.mode": "nothing is converted.",
+}
+
+_JAVA_STORE = (
+    "Java's stores are not read; export them as PEM and name the files in `mongodb.ssl.ca.path` and"
+    " `mongodb.ssl.certificate.path`"
+)
+_RELATIONAL = "it belongs to relational databases; `mongodb.hosts` or `mongodb.connection.string`"
+_LISTS = "`database.*.list`, `collection.*.list` and `skipped.operations` choose what is captured"
+_NO_TRANSFORMS = "there is no Kafka Connect that would run them; let a consumer do it"
+_MODES = "the five values of `snapshot.mode` are those that there are"
+
+REFUSED: Mapping[str, str] = {
+    "cursor.pipeline": _LISTS,
+    "cursor.pipeline.order": _LISTS,
+    "guardrail.collections.max": "`mongo-agent plan` lists what is captured",
+    "guardrail.collections.limit.action": "`mongo-agent plan` lists what is captured",
+    "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
+    "snapshot.mode.custom.name": _MODES,
+    **dict.fromkeys(
+        (
+            f"snapshot.mode.configuration.based.{name}"
+            for name in (
+                "snapshot.data",
+                "snapshot.schema",
+                "start.stream",
+                "snapshot.on.schema.error",
+                "snapshot.on.data.error",
+            )
+        ),
+        _MODES,
+    ),
+    "transforms": _NO_TRANSFORMS,
+    "predicates": _NO_TRANSFORMS,
+    "signal.file": "`signal.enabled.channels` knows `source` and `kafka`, besides HTTP",
+    "heartbeat.action.query": "the agent never writes to MongoDB",
+    **dict.fromkeys(
+        (
+            f"mongodb.ssl.{store}{part}"
+            for store in ("keystore", "truststore")
+            for part in ("", ".password", ".type")
+        ),
+        _JAVA_STORE,
+    ),
+    **dict.fromkeys(
+        (
+            "database.hostname",
+            "database.port",
+            "database.user",
+            "database.password",
+            "database.dbname",
+            "database.server.id",
+            "database.server.name",
+            "database.history.kafka.topic",
+            "database.history.kafka.bootstrap.servers",
+            "schema.history.internal.kafka.topic",
+            "schema.history.internal.kafka.bootstrap.servers",
+            "table.include.list",
+            "table.exclude.list",
+            "column.include.list",
+            "column.exclude.list",
+        ),
+        f"{_RELATIONAL} and `topic.prefix` say what this agent reads",
+    ),
+}
+"""Known elsewhere, with what takes their place here."""

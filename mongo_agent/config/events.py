@@ -1,0 +1,142 @@
+"""What is published: topics, layout, content."""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
+
+from mongo_agent.config.fields import FieldList, RenamingList
+from sidecar.properties import LowerCase, Milliseconds, Properties, prop
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]*")
+_LONGEST_TOPIC = 249
+_NAME_REFERENCE = "${database.server.name}"
+
+
+def _topic_part(value: str) -> str:
+    """Kafka's letters."""
+    if not _TOPIC.fullmatch(value.replace(_NAME_REFERENCE, "")) or len(value) > _LONGEST_TOPIC:
+        raise ValueError("must have only letters, digits, `.`, `_` and `-`, as topics of Kafka do")
+    return value
+
+
+TopicPart = Annotated[str, AfterValidator(_topic_part)]
+
+
+class EventProperties(Properties):
+    """What is published."""
+
+    topic_prefix: TopicPart = prop(
+        "topic.prefix",
+        aliases=["mongodb.name"],
+        doc="First part of every topic name: `<topic.prefix>.<database>.<collection>`.",
+        min_length=1,
+    )
+    topic_delimiter: TopicPart = prop(
+        "topic.delimiter",
+        default=".",
+        min_length=1,
+        doc="Between the parts of a topic name.",
+    )
+    event_layout: Annotated[
+        Literal["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"], LowerCase
+    ] = prop(
+        "event.layout",
+        default="debezium-3",
+        doc="How values are laid out: as Debezium's releases of that line do it, or the server's "
+        "own change event. Keys are the same in all.",
+    )
+    json_serialization_mode: Annotated[
+        Literal["legacy", "strict", "extended", "relaxed"], LowerCase
+    ] = prop(
+        "json.serialization.mode",
+        default="legacy",
+        doc="Extended JSON of documents in values; docs/mongo-event-format.md has the table.",
+    )
+    tombstones_on_delete: bool = prop(
+        "tombstones.on.delete",
+        default=True,
+        doc="Whether a message without a value follows each delete, so that a compacted topic "
+        "forgets the document.",
+    )
+    field_exclude_list: FieldList = prop(
+        "field.exclude.list",
+        aliases=["field.blacklist"],
+        default=(),
+        doc="Fields that are left out: `database.collection.field.nested`; `*` stands for any "
+        "text in the names of the database and the collection.",
+    )
+    field_renames: RenamingList = prop(
+        "field.renames",
+        default=(),
+        doc="Fields that get another name: `database.collection.field.nested:name`, one after the "
+        "other.",
+    )
+    provide_transaction_metadata: bool = prop(
+        "provide.transaction.metadata",
+        default=False,
+        doc="Whether events say which transaction they are part of, and beginning and end of each "
+        "are published.",
+    )
+    topic_transaction: TopicPart = prop(
+        "topic.transaction",
+        default="transaction",
+        min_length=1,
+        doc="Where the latter go: `<topic.prefix>.<topic.transaction>`.",
+    )
+    transaction_topic: TopicPart | None = prop(
+        "transaction.topic",
+        default=None,
+        min_length=1,
+        doc="The whole name of that topic, over `topic.transaction`; "
+        f"`{_NAME_REFERENCE}` in it stands for `topic.prefix`.",
+    )
+    schema_changes_topic: TopicPart | None = prop(
+        "topic.schema.changes",
+        default=None,
+        min_length=1,
+        doc="Topic for what happens to collections and databases: created, renamed, dropped, "
+        "indexes. Not set: that is counted and not published.",
+    )
+    heartbeat_interval_ms: Milliseconds = prop(
+        "heartbeat.interval.ms",
+        default=0,
+        doc="How often a message tells that the agent is alive and where it is; 0: never. The "
+        "position moves without them.",
+    )
+    heartbeat_prefix: TopicPart = prop(
+        "topic.heartbeat.prefix",
+        aliases=["heartbeat.topics.prefix"],
+        default="__debezium-heartbeat",
+        min_length=1,
+        doc="Where they go: `<topic.heartbeat.prefix>.<topic.prefix>`.",
+    )
+    heartbeat_name: TopicPart | None = prop(
+        "topic.heartbeat.name",
+        default=None,
+        min_length=1,
+        doc="The whole name of that topic, over `topic.heartbeat.prefix`.",
+    )
+    node_id: str | None = prop(
+        "node.id",
+        default=None,
+        min_length=1,
+        doc="Who says it, in the `cdc.source` header. Not set: the name of this machine.",
+    )
+
+    @property
+    def transaction_topic_name(self) -> str:
+        """Beginnings and ends of transactions."""
+        if self.transaction_topic is not None:
+            return self.transaction_topic.replace(_NAME_REFERENCE, self.topic_prefix)
+        return self.topic_of(self.topic_transaction)
+
+    @property
+    def heartbeat_topic_name(self) -> str:
+        return self.heartbeat_name or (
+            f"{self.heartbeat_prefix}{self.topic_delimiter}{self.topic_prefix}"
+        )
+
+    def topic_of(self, *parts: str) -> str:
+        """A topic of this agent."""
+        return self.topic_delimiter.join((self.topic_prefix, *parts))

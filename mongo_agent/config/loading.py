@@ -1,0 +1,165 @@
+"""From properties files to the configuration that the agent runs with."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.capture.pipeline import CHANGES
+from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.change_stream.cursor import Scope, StreamOptions
+from mongo_agent.config import debezium
+from mongo_agent.config.client import ClientSettings, client_problem, client_settings
+from mongo_agent.config.contradictions import contradictions, doubts, namespaces
+from mongo_agent.config.copying import CopySettings, copy_settings
+from mongo_agent.config.model import MongoProperties
+from mongo_agent.config.position import HistoryLostPolicy
+from sidecar import connect, directories
+from sidecar.errors import ConfigError
+from sidecar.properties import Loaded, command_line_settings, load
+
+_AWAIT_MS = 1000
+_OPERATION = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
+
+
+@dataclass(frozen=True)
+class MongoConfig:
+    """Properties, and what follows from them."""
+
+    loaded: Loaded[MongoProperties]
+    client: ClientSettings
+    namespaces: Namespaces
+    scopes: tuple[Scope, ...]
+    stream: StreamOptions
+    copying: CopySettings
+    backoff: Backoff
+    warnings: tuple[str, ...]
+
+    @property
+    def properties(self) -> MongoProperties:
+        return self.loaded.properties
+
+    @property
+    def operations(self) -> tuple[str, ...]:
+        """Types of events about documents that are wanted, in the server's words."""
+        skipped = self.properties.skipped_operations
+        return tuple(change for change in CHANGES if _OPERATION[change] not in skipped)
+
+    @property
+    def history_lost_policy(self) -> HistoryLostPolicy:
+        """What is done when the oplog does not hold the position any more."""
+        if self.properties.history_lost_policy is not None:
+            return self.properties.history_lost_policy
+        copies_again = self.properties.snapshot_mode in ("when_needed", "always")
+        return "resnapshot" if copies_again else "fail"
+
+    @property
+    def window_max_events(self) -> int:
+        """Events that may be read and not yet acknowledged."""
+        return self.properties.max_queue_size or self.properties.inflight_max_events
+
+    @property
+    def window_max_bytes(self) -> int:
+        """Their keys and values."""
+        return self.properties.max_queue_size_in_bytes or self.properties.inflight_max_bytes
+
+    @property
+    def position_topic(self) -> str:
+        """With `position.store=kafka`."""
+        return self.properties.position_topic or self.properties.topic_of("position")
+
+    @property
+    def signal_topic(self) -> str:
+        """With the channel `kafka`."""
+        return self.properties.signal_topic or f"{self.properties.topic_prefix}-signal"
+
+
+def load_config(
+    files: Iterable[Path],
+    overrides: Iterable[str] = (),
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> MongoConfig:
+    """Reads the files in order, then `name=value` overrides.
+
+    Raises `ConfigError` with one sentence for each mistake. Directories are not looked at (see
+    `directory_problems`), and nothing is connected to.
+    """
+    loaded = load(
+        MongoProperties,
+        files,
+        overrides=command_line_settings(overrides),
+        environment=environment,
+    )
+    properties = loaded.properties
+    problems = list(contradictions(properties))
+    if problems:
+        raise ConfigError(*map(loaded.located, problems))
+    client = client_settings(properties)
+    problem = client_problem(client)
+    if problem is not None:
+        raise ConfigError(problem)
+    captured = namespaces(properties)
+    return MongoConfig(
+        loaded=loaded,
+        client=client,
+        namespaces=captured,
+        scopes=_scopes(properties),
+        stream=_stream_options(properties),
+        copying=copy_settings(properties, captured),
+        backoff=Backoff(
+            properties.backoff_initial_delay_ms,
+            properties.backoff_max_delay_ms,
+            properties.max_attempts,
+        ),
+        warnings=(
+            *loaded.warnings,
+            *connect.unused(properties, debezium.UNUSED_PREFIXES),
+            *map(loaded.located, doubts(properties)),
+        ),
+    )
+
+
+def directory_problems(config: MongoConfig) -> list[str]:
+    """A sentence for each directory that is missing or cannot be used."""
+    properties = config.properties
+    wanted = [("offset.backing.store.dir", properties.offset_directory)]
+    if properties.sink == "file" and properties.file_path is not None:
+        wanted.append(("file.path", properties.file_path.absolute().parent))
+    return directories.directory_problems(wanted)
+
+
+def config_problems(files: Sequence[Path], overrides: Sequence[str] = ()) -> list[str]:
+    """All that is wrong with a configuration, directories included; empty when nothing is."""
+    try:
+        return directory_problems(load_config(files, overrides))
+    except ConfigError as error:
+        return list(error.problems)
+
+
+def _scopes(properties: MongoProperties) -> tuple[Scope, ...]:
+    """A stream each."""
+    targets = dict.fromkeys(properties.capture_target)
+    match properties.capture_scope:
+        case "deployment":
+            return (Scope(),)
+        case "database":
+            return tuple(Scope(database=target) for target in targets)
+        case "collection":
+            split = (target.partition(".") for target in targets)
+            return tuple(Scope(database, collection) for database, _, collection in split)
+
+
+def _stream_options(properties: MongoProperties) -> StreamOptions:
+    full_document = "default"
+    if "update_full" in properties.capture_mode:
+        is_lookup = properties.full_update_type == "lookup"
+        full_document = "updateLookup" if is_lookup else "whenAvailable"
+    has_before = properties.capture_mode.endswith("with_pre_image")
+    return StreamOptions(
+        full_document=full_document,
+        full_document_before="whenAvailable" if has_before else "off",
+        shows_expanded_events=properties.schema_changes_topic is not None,
+        batch_size=properties.max_batch_size or 0,
+        await_ms=properties.cursor_max_await_time_ms or _AWAIT_MS,
+    )

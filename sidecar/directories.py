@@ -1,0 +1,21 @@
+"""Directories that a configuration names: whether they can be used."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def directory_problems(wanted: Iterable[tuple[str, Path]]) -> list[str]:
+    """A sentence for each directory that is missing or cannot be used; `wanted` are properties and
+    what they name."""
+    return [problem for name, path in wanted if (problem := _problem(name, path))]
+
+
+def _problem(name: str, path: Path) -> str | None:
+    if not path.exists():
+        return f"{name}: the directory {path} does not exist."
+    if not path.is_dir():
+        return f"{name}: {path} is no directory."
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        return f"{name}: this user may not read and write the directory {path}."
+    return None

@@ -1,0 +1,1 @@
+"""Tests of the MongoDB agent's configuration."""

@@ -3,6 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, final
 
+from commitlog._commitlog_mongo import (
+    MongoBatch,
+    MongoEncoder,
+    RefusedEvent,
+    event_times,
+    join_fragments,
+    split_of,
+)
+
 __all__ = [
     "Blocked",
     "CounterHistory",
@@ -23,21 +32,18 @@ __all__ = [
     "Table",
     "Verification",
     "__version__",
+    "event_times",
+    "join_fragments",
     "read_descriptor",
+    "split_of",
 ]
 
 __version__: str
 
-_SnapshotMark = Literal[
-    "true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"
-]
 _Headers = list[tuple[str, bytes]]
 _Partitions = Callable[[str], int | None]
 _Delivered = Callable[..., None]
 _ProduceArguments = tuple[str, bytes, bytes, int, _Delivered, None, int, _Headers]
-_MongoMessage = tuple[str, bytes, bytes | None, _Headers, int]
-_MongoArguments = tuple[str, bytes | None, bytes, int, _Delivered, None, int, _Headers]
-_Bson = Sequence[bytes | memoryview]
 
 @final
 class Table:
@@ -417,83 +423,5 @@ class RowDecoder:
         that do not fit their type. Releases the GIL."""
     def __arrow_c_schema__(self) -> object:
         """The typed columns, in the order of `SELECT *`."""
-
-@final
-class RefusedEvent:
-    """An event that gives no message: its bytes are no BSON, or lack what an event must have.
-    `event` is its index in what was given, `cause` one sentence with the offset in its bytes."""
-
-    @property
-    def event(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def cause(self) -> str: ...
-
-@final
-class MongoBatch:
-    """Messages as bytes, numbered 0 … len-1. Immutable; owns its memory."""
-
-    def __len__(self) -> int: ...
-    @property
-    def size_bytes(self) -> int:
-        """Keys and values."""
-    @property
-    def skipped(self) -> dict[str, int]:
-        """Events of no document, by their `operationType`."""
-    @property
-    def refused(self) -> list[RefusedEvent]:
-        """Events that gave no message. `position_after` counts them as done: whoever goes on
-        puts them into quarantine first."""
-    @property
-    def counts(self) -> dict[tuple[str, str], int]:
-        """Messages by (database.collection, kind)."""
-    @property
-    def last_write_ts_us(self) -> int | None: ...
-    def position_after(self, messages: int) -> int:
-        """How many of the events that were given are wholly done when the first `messages`
-        messages are: a delete only with its tombstone; `len(batch)` gives all of them."""
-    def messages(self, first: int, stop: int) -> list[_MongoMessage]:
-        """As `EventBatch.messages`; the value of a tombstone is None."""
-    def produce_arguments(
-        self, first: int, stop: int, partitions: _Partitions, on_delivery: _Delivered
-    ) -> list[_MongoArguments]:
-        """The same messages as `EventBatch.produce_arguments` has them."""
-    def ndjson(self, first: int, stop: int) -> bytes:
-        """One line a message: {"topic","key","value","headers"}; key and value as JSON."""
-
-@final
-class MongoEncoder:
-    """Makes messages of what a MongoDB server sends (docs/mongo-event-format.md). Immutable."""
-
-    def __new__(
-        cls,
-        *,
-        topic_prefix: str,
-        replica_set: str,
-        node_id: str,
-        connector_version: str = ...,
-        layout: Literal["debezium-3", "debezium-2.1", "mongodb"] = "debezium-3",
-        document_json: Literal["legacy", "strict", "extended", "relaxed"] = "legacy",
-        tombstones: bool = True,
-    ) -> MongoEncoder:
-        """Raises ValueError for a layout or JSON that is not known."""
-    def encode(self, events: _Bson, *, at_ns: int | None = None) -> MongoBatch:
-        """Raw events of a change stream, in its order, published at `at_ns` or now. Bytes are never
-        an error: see `MongoBatch.refused`. Releases the GIL."""
-    def encode_copied(
-        self,
-        documents: _Bson,
-        *,
-        database: str,
-        collection: str,
-        cluster_time: tuple[int, int],
-        read_at_ms: int,
-        snapshot: _SnapshotMark,
-        at_ns: int | None = None,
-    ) -> MongoBatch:
-        """Raw documents of one collection as `read` messages. `cluster_time` (seconds, increment)
-        goes into the event ids, so all documents of one copy must have the same; `snapshot` is
-        what `source.snapshot` says. Raises ValueError for another mark. Releases the GIL."""
 
 def read_descriptor(path: str, *, name: str | None = None) -> Descriptor: ...

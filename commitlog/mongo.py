@@ -1,5 +1,19 @@
 """Messages of MongoDB's change streams, from raw BSON (docs/mongo-event-format.md)."""
 
-from commitlog._commitlog import MongoBatch, MongoEncoder, RefusedEvent
+from commitlog._commitlog import (
+    MongoBatch,
+    MongoEncoder,
+    RefusedEvent,
+    event_times,
+    join_fragments,
+    split_of,
+)
 
-__all__ = ["MongoBatch", "MongoEncoder", "RefusedEvent"]
+__all__ = [
+    "MongoBatch",
+    "MongoEncoder",
+    "RefusedEvent",
+    "event_times",
+    "join_fragments",
+    "split_of",
+]

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import bson
@@ -23,7 +24,11 @@ def encoder(**choices: Any) -> MongoEncoder:
 
 
 def copied(*given_documents: bytes) -> MongoBatch:
-    return encoder().encode_copied(
+    return copied_by(encoder(), *given_documents)
+
+
+def copied_by(making: MongoEncoder, *given_documents: bytes) -> MongoBatch:
+    return making.encode_copied(
         given_documents,
         database="shop",
         collection="cust",
@@ -201,6 +206,68 @@ def test_what_gives_no_message() -> None:
     assert len(batch) == 1
     assert batch.position_after(0) == 2
     assert batch.position_after(1) == 4
+
+
+def in_collection(name: str) -> bytes:
+    return event("insert", ns={"db": "shop", "coll": name})
+
+
+def test_each_collection_is_asked_for_once() -> None:
+    asked = []
+
+    def captures(database: str, collection: str) -> bool:
+        asked.append((database, collection))
+        return collection == "cust"
+
+    making = encoder(captures=captures)
+    for _ in range(2):
+        batch = making.encode([in_collection("cust"), in_collection("ü"), in_collection("cust")])
+        assert len(batch) == 2
+        assert batch.skipped == {"not captured": 1}
+        assert batch.position_after(1) == 2
+    assert asked == [("shop", "cust"), ("shop", "ü")]
+    everything = copied_by(making, encoded(_DOCUMENT))
+    assert len(everything) == 1
+
+
+def test_what_captures_raises_is_raised() -> None:
+    def captures(database: str, collection: str) -> bool:
+        raise LookupError(f"{database}.{collection}")
+
+    with pytest.raises(LookupError, match=r"shop\.cust"):
+        encoder(captures=captures).encode([event("insert")])
+    assert encoder(captures=captures).encode([]).position_after(0) == 0
+
+
+def test_any_number_of_collections_is_asked_for() -> None:
+    """More than are remembered: some are asked for again, and all answers are right."""
+    names = [f"c{number}" for number in range(10_500)]
+    making = encoder(captures=lambda _, collection: collection.endswith("7"))
+    for _ in range(2):
+        batch = making.encode([in_collection(name) for name in names])
+        assert len(batch) == 1050
+        assert batch.skipped == {"not captured": 9450}
+
+
+def test_threads_share_an_encoder_that_asks() -> None:
+    names = [f"c{number}" for number in range(200)]
+    making = encoder(captures=lambda _, collection: collection.endswith("7"))
+    events = [in_collection(name) for name in names]
+    with ThreadPoolExecutor(4) as pool:
+        batches = list(pool.map(making.encode, [events] * 16))
+    assert {len(batch) for batch in batches} == {20}
+
+
+def test_operations_that_are_left_out() -> None:
+    events = [event("insert"), event("update"), event("replace"), event("delete")]
+    batch = encoder(skipped_operations={"u", "d"}).encode(events)
+    assert batch.skipped == {"update": 1, "replace": 1, "delete": 1}
+    assert batch.counts == {("shop.cust", "insert"): 1}
+    assert [batch.position_after(done) for done in (0, 1)] == [0, 4]
+    without = copied_by(encoder(skipped_operations={"r"}), encoded(_DOCUMENT))
+    assert (len(without), without.skipped) == (0, {"read": 1})
+    with pytest.raises(ValueError, match=r'skipped_operations: "t" is not known'):
+        encoder(skipped_operations={"t"})
 
 
 @given(documents(SHORT_DOUBLES), documents(SHORT_DOUBLES))

@@ -6,6 +6,9 @@ use crate::bson::Timestamp;
 use crate::change::Operation;
 use crate::error::BsonError;
 
+/// As what events of collections that are not captured are counted.
+pub const NOT_CAPTURED: &str = "not captured";
+
 /// What a message tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -91,7 +94,8 @@ pub struct EventBatch {
     pub topics: Vec<Topic>,
     /// How many events were given.
     pub events: usize,
-    /// Events of no document, by their operation.
+    /// Events that gave no message by intent: those of no document and of operations that are left out by
+    /// their operation, those of collections that are not captured as [`NOT_CAPTURED`].
     pub skipped: BTreeMap<String, u64>,
     pub refused: Vec<Refused>,
     pub(crate) bytes: Vec<u8>,
@@ -136,12 +140,21 @@ impl EventBatch {
 
     /// Messages by collection, as `database.collection`, and kind.
     pub fn counts(&self) -> BTreeMap<(String, Kind), u64> {
+        let mut by_topic = vec![[0_u64; Kind::ALL.len()]; self.topics.len()];
+        for entry in &self.entries {
+            let kinds = by_topic.get_mut(entry.topic);
+            if let Some(count) = kinds.and_then(|kinds| kinds.get_mut(entry.kind as usize)) {
+                *count = count.saturating_add(1);
+            }
+        }
         let mut counts = BTreeMap::new();
-        for (index, topic) in self.topics.iter().enumerate() {
+        for (topic, kinds) in self.topics.iter().zip(by_topic) {
             let name = [&*topic.database, b".", &*topic.collection].concat();
             let name = String::from_utf8_lossy(&name).into_owned();
-            for entry in self.entries.iter().filter(|entry| entry.topic == index) {
-                *counts.entry((name.clone(), entry.kind)).or_default() += 1;
+            for (kind, count) in Kind::ALL.into_iter().zip(kinds) {
+                if count > 0 {
+                    *counts.entry((name.clone(), kind)).or_default() += count;
+                }
             }
         }
         counts

@@ -2,6 +2,7 @@
 
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::error::{BsonError, Problem};
+use crate::token;
 
 /// What happened to a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,17 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// What the server calls it; a copied document is a `read`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Replace => "replace",
+            Self::Delete => "delete",
+            Self::Read => "read",
+        }
+    }
+
     /// The letter of `op`.
     pub fn letter(self) -> &'static str {
         match self {
@@ -229,8 +241,10 @@ impl<'b> Members<'b> {
     fn take(&mut self, element: &Element<'b>) -> Result<(), BsonError> {
         match element.name {
             b"_id" => {
-                if let Value::Document(token) = element.value {
-                    self.transaction_index = transaction_index(token)?.unwrap_or_default();
+                if let Value::Document(token) = element.value
+                    && let Some(hex) = token::hex_of(token)?
+                {
+                    self.transaction_index = token::index_of(hex).unwrap_or_default();
                 }
             }
             b"operationType" => self.operation = Some(text(element, "operationType")?),
@@ -314,7 +328,7 @@ pub(crate) fn integer(element: &Element<'_>, member: &'static str) -> Result<i64
 }
 
 /// None is null: a document that was gone when it was looked up.
-fn document<'b>(
+pub(crate) fn document<'b>(
     element: &Element<'b>,
     member: &'static str,
 ) -> Result<Option<Document<'b>>, BsonError> {
@@ -333,79 +347,5 @@ fn array<'b>(
         Value::Array(array) => Ok(Some(array)),
         Value::Null => Ok(None),
         _ => Err(wrong(element, member)),
-    }
-}
-
-/// The position of an operation in its transaction, which a resume token has behind the cluster
-/// time, its own version and its kind. Other tokens than those of MongoDB 4.0 and later have none.
-fn transaction_index(token: Document<'_>) -> Result<Option<u64>, BsonError> {
-    let mut elements = token.elements();
-    while let Some(element) = elements.read()? {
-        if let (b"_data", Value::String(hex)) = (element.name, element.value) {
-            return Ok(index_in_token(hex));
-        }
-    }
-    Ok(None)
-}
-
-/// Numbers of a token are those of the server's `KeyString`: a tag that tells zero or the number of
-/// bytes, then twice the number in so many bytes.
-fn index_in_token(hex: &[u8]) -> Option<u64> {
-    const TIMESTAMP: u64 = 0x82;
-    const ZERO: u64 = 0x29;
-    const ONE_BYTE: u64 = 0x2b;
-    const EIGHT_BYTES: u64 = 0x32;
-    const VERSION_AND_KIND: [&[u8]; 2] = [b"2B022C0100", b"2B042C0100"];
-    if number_of_hex(hex.get(..2)?)? != TIMESTAMP {
-        return None;
-    }
-    let rest = hex.get(18..)?;
-    let starts = |start: &&[u8]| {
-        rest.get(..10)
-            .is_some_and(|of| of.eq_ignore_ascii_case(start))
-    };
-    VERSION_AND_KIND.iter().find(|start| starts(start))?;
-    let tag = number_of_hex(rest.get(10..12)?)?;
-    match tag {
-        ZERO => Some(0),
-        ONE_BYTE..=EIGHT_BYTES => {
-            let digits = usize::try_from(tag - ONE_BYTE + 1).ok()? * 2;
-            Some(number_of_hex(rest.get(12..12 + digits)?)? >> 1)
-        }
-        _ => None,
-    }
-}
-
-/// At most sixteen digits.
-fn number_of_hex(digits: &[u8]) -> Option<u64> {
-    digits.iter().try_fold(0_u64, |number, digit| {
-        let digit = char::from(*digit).to_digit(16)?;
-        Some(number << 4 | u64::from(digit))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn indexes_in_tokens() {
-        let time = "8263D2A4F600000001";
-        let tail = "6E5A1004";
-        for (middle, index) in [
-            ("2B022C010029", Some(0)),
-            ("2B042C010029", Some(0)),
-            ("2B022C01002B02", Some(1)),
-            ("2b022c01002bfe", Some(127)),
-            ("2B022C01002C0100", Some(128)),
-            ("2B042C01002D020000", Some(65536)),
-            ("2B022929", None),
-            ("46", None),
-        ] {
-            let token = format!("{time}{middle}{tail}");
-            assert_eq!(index_in_token(token.as_bytes()), index, "{token}");
-        }
-        assert_eq!(index_in_token(b"82"), None);
-        assert_eq!(index_in_token("é".repeat(40).as_bytes()), None);
     }
 }

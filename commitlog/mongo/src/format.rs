@@ -86,4 +86,6 @@ pub struct EventFormat {
     pub document_json: DocumentJson,
     /// Whether a delete is followed by a message without a value.
     pub tombstones: bool,
+    /// Letters of `op` that give no message.
+    pub skipped_operations: Vec<&'static str>,
 }

@@ -4,7 +4,7 @@
 
 mod written;
 
-use commitlog_mongo::batch::{EventBatch, Kind};
+use commitlog_mongo::batch::{EventBatch, Kind, NOT_CAPTURED};
 use commitlog_mongo::bson::Timestamp;
 use commitlog_mongo::change::{Copy, SnapshotMark};
 use commitlog_mongo::encoder::Encoder;
@@ -294,6 +294,76 @@ fn what_gives_no_message_is_told() {
         (4, "the event has no documentKey at byte 0".to_owned())
     );
     assert_eq!(batch.size_bytes(), encode(&[insert()]).size_bytes());
+}
+
+#[test]
+fn what_is_not_captured_gives_no_message() {
+    let other = |collection: &str| {
+        document(&[
+            string("operationType", "delete"),
+            written::timestamp("clusterTime", 1, 1),
+            nested("ns", &[string("db", "shop"), string("coll", collection)]),
+            nested("documentKey", &[int32("_id", 1)]),
+        ])
+    };
+    let events = [insert(), other("a"), other("b"), insert(), other("a")];
+    let mut asked = Vec::new();
+    let batch = Encoder::new(format())
+        .encode_captured(
+            events.iter().map(Vec::as_slice),
+            AT_NS,
+            &mut |database: &[u8], collection: &[u8]| {
+                assert_eq!(database, b"shop");
+                asked.push(collection.to_vec());
+                Ok::<_, ()>(collection == b"cust")
+            },
+        )
+        .unwrap();
+    assert_eq!(asked, [b"cust".to_vec(), b"a".to_vec(), b"b".to_vec()]);
+    assert_eq!(batch.skipped[NOT_CAPTURED], 3);
+    let of: Vec<_> = batch.entries.iter().map(|entry| entry.event).collect();
+    assert_eq!(of, [0, 3]);
+    assert_eq!(batch.position_after(2), 5);
+    let failed = Encoder::new(format()).encode_captured(
+        events.iter().map(Vec::as_slice),
+        AT_NS,
+        &mut |_: &[u8], _: &[u8]| Err("no answer"),
+    );
+    assert_eq!(failed.unwrap_err(), "no answer");
+}
+
+#[test]
+fn operations_that_are_left_out_are_counted() {
+    let without = EventFormat {
+        skipped_operations: vec!["u", "d", "r"],
+        ..format()
+    };
+    let events = [
+        event("delete", &[]),
+        event("replace", &[]),
+        update(&[]),
+        insert(),
+    ];
+    let batch = encode_with(without.clone(), &events);
+    assert_eq!(batch.len(), 1);
+    assert_eq!(batch.entries[0].event, 3);
+    let skipped: Vec<_> = batch.skipped.keys().map(String::as_str).collect();
+    assert_eq!(skipped, ["delete", "replace", "update"]);
+    let batch = copied(without, &[document(&cust("x"))]);
+    assert!(batch.is_empty());
+    assert_eq!(batch.skipped["read"], 1);
+}
+
+#[test]
+fn messages_are_counted_by_collection_and_kind() {
+    let batch = encode(&[insert(), event("delete", &[]), insert()]);
+    let counts = batch.counts();
+    let of = |kind| counts[&("shop.cust".to_owned(), kind)];
+    assert_eq!(
+        [Kind::Insert, Kind::Delete, Kind::Tombstone].map(of),
+        [2, 1, 1]
+    );
+    assert_eq!(counts.len(), 3);
 }
 
 #[test]

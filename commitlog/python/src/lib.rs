@@ -7,6 +7,7 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod batch;
+mod captures;
 mod counters;
 mod error;
 mod format;
@@ -30,7 +31,9 @@ mod _commitlog {
     #[pymodule_export]
     use crate::format::EventFormat;
     #[pymodule_export]
-    use crate::mongo::{MongoBatch, MongoEncoder, RefusedEvent};
+    use crate::mongo::{
+        MongoBatch, MongoEncoder, RefusedEvent, event_times, join_fragments, split_of,
+    };
     #[pymodule_export]
     use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! `MongoEncoder` and `MongoBatch`: raw BSON of MongoDB as messages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,11 +9,14 @@ use commitlog_mongo::bson::Timestamp;
 use commitlog_mongo::change::{Copy, SnapshotMark};
 use commitlog_mongo::encoder::Encoder;
 use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
+use commitlog_mongo::{fragments, position};
 use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList};
 
+use crate::captures::Captures;
 use crate::format::unknown;
 use crate::messages::{self, Messages, SourceText};
 
@@ -22,6 +25,7 @@ use crate::messages::{self, Messages, SourceText};
 pub struct MongoEncoder {
     encoder: Encoder,
     format: Arc<EventFormat>,
+    captures: Option<Captures>,
 }
 
 #[pymethods]
@@ -29,7 +33,9 @@ impl MongoEncoder {
     #[new]
     #[pyo3(signature = (*, topic_prefix, replica_set, node_id,
         connector_version = env!("CARGO_PKG_VERSION").to_owned(), layout = "debezium-3",
-        document_json = "legacy", tombstones = true))]
+        document_json = "legacy", tombstones = true, captures = None,
+        skipped_operations = HashSet::new()))]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         topic_prefix: String,
         replica_set: String,
@@ -38,6 +44,8 @@ impl MongoEncoder {
         layout: &str,
         document_json: &str,
         tombstones: bool,
+        captures: Option<Py<PyAny>>,
+        skipped_operations: HashSet<String>,
     ) -> PyResult<Self> {
         let format = EventFormat {
             topic_prefix,
@@ -48,8 +56,10 @@ impl MongoEncoder {
             document_json: DocumentJson::named(document_json)
                 .ok_or_else(|| unknown("document_json", document_json))?,
             tombstones,
+            skipped_operations: letters(&skipped_operations)?,
         };
         Ok(Self {
+            captures: captures.map(Captures::new),
             format: Arc::new(format.clone()),
             encoder: Encoder::new(format),
         })
@@ -67,9 +77,16 @@ impl MongoEncoder {
         let at_ns = at_ns.unwrap_or_else(now_ns);
         let batch = py.detach(|| {
             let events = events.iter().map(Input::bytes);
-            self.encoder.encode(events, at_ns)
+            self.encoder.encode_captured(
+                events,
+                at_ns,
+                &mut |database: &[u8], collection: &[u8]| {
+                    let captures = self.captures.as_ref();
+                    captures.map_or(Ok(true), |of| of.admits(database, collection))
+                },
+            )
         });
-        Ok(self.batch(batch))
+        Ok(self.batch(batch?))
     }
 
     /// Copied documents of one collection.
@@ -114,6 +131,50 @@ impl MongoEncoder {
     }
 }
 
+/// The letters of `op` that are left out.
+fn letters(given: &HashSet<String>) -> PyResult<Vec<&'static str>> {
+    const LETTERS: [&str; 4] = ["c", "u", "d", "r"];
+    let letter = |given: &String| LETTERS.into_iter().find(|letter| letter == given);
+    let each = given
+        .iter()
+        .map(|given| letter(given).ok_or_else(|| unknown("skipped_operations", given)));
+    each.collect()
+}
+
+/// The event whose parts these are (`$changeStreamSplitLargeEvent`).
+#[pyfunction]
+pub fn join_fragments<'py>(
+    py: Python<'py>,
+    fragments: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let parts = inputs(&fragments)?;
+    let joined = py.detach(|| {
+        let parts: Vec<_> = parts.iter().map(Input::bytes).collect();
+        fragments::join_fragments(&parts)
+    });
+    let joined = joined.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(PyBytes::new(py, &joined))
+}
+
+/// Which part of how many an event is.
+#[pyfunction]
+pub fn split_of(event: &Bound<'_, PyAny>) -> PyResult<Option<(u32, u32)>> {
+    let event = input(event)?;
+    let split = fragments::split_of(event.bytes());
+    Ok(split.map(|split| (split.fragment, split.of)))
+}
+
+type ClusterTime = (u32, u32);
+
+/// The cluster times of the first and the last of events.
+#[pyfunction]
+pub fn event_times(events: Vec<Bound<'_, PyAny>>) -> PyResult<Option<(ClusterTime, ClusterTime)>> {
+    let events = inputs(&events)?;
+    let times = position::event_times(events.iter().map(Input::bytes));
+    let pair = |time: Timestamp| (time.seconds, time.increment);
+    Ok(times.map(|(first, last)| (pair(first), pair(last))))
+}
+
 fn now_ns() -> i64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     let nanos = since_epoch.map_or(0, |since_epoch| since_epoch.as_nanos());
@@ -137,14 +198,15 @@ impl Input {
 }
 
 fn inputs(objects: &[Bound<'_, PyAny>]) -> PyResult<Vec<Input>> {
-    let input = |object: &Bound<'_, PyAny>| {
-        if let Ok(bytes) = object.cast::<PyBytes>() {
-            return Ok(Input::Shared(bytes.clone().into()));
-        }
-        let buffer = PyBuffer::<u8>::get(object)?;
-        Ok(Input::Copied(buffer.to_vec(object.py())?))
-    };
     objects.iter().map(input).collect()
+}
+
+fn input(object: &Bound<'_, PyAny>) -> PyResult<Input> {
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return Ok(Input::Shared(bytes.clone().into()));
+    }
+    let buffer = PyBuffer::<u8>::get(object)?;
+    Ok(Input::Copied(buffer.to_vec(object.py())?))
 }
 
 /// An event that gives no message because its bytes cannot be read.

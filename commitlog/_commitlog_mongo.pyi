@@ -1,0 +1,115 @@
+"""What of the extension module `commitlog._commitlog` is MongoDB's (docs/mongo-event-format.md).
+
+There is no module of this name; what is here is imported from `commitlog.mongo`."""
+
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Literal, final
+
+from commitlog._commitlog import _Delivered, _Headers, _Partitions
+
+_SnapshotMark = Literal[
+    "true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"
+]
+_Message = tuple[str, bytes, bytes | None, _Headers, int]
+_Arguments = tuple[str, bytes | None, bytes, int, _Delivered, None, int, _Headers]
+_Bson = Sequence[bytes | memoryview]
+_ClusterTime = tuple[int, int]
+"""Seconds and increment."""
+
+@final
+class RefusedEvent:
+    """An event that gives no message: its bytes are no BSON, or lack what an event must have.
+    `event` is its index in what was given, `cause` one sentence with the offset in its bytes."""
+
+    @property
+    def event(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def cause(self) -> str: ...
+
+@final
+class MongoBatch:
+    """Messages as bytes, numbered 0 … len-1. Immutable; owns its memory."""
+
+    def __len__(self) -> int: ...
+    @property
+    def size_bytes(self) -> int:
+        """Keys and values."""
+    @property
+    def skipped(self) -> dict[str, int]:
+        """Events that give no message by intent: those of no document and of `skipped_operations`
+        by their `operationType` (a copied document is a `read`), those of collections that are not
+        captured as `not captured`."""
+    @property
+    def refused(self) -> list[RefusedEvent]:
+        """Events that gave no message. `position_after` counts them as done: whoever goes on
+        puts them into quarantine first."""
+    @property
+    def counts(self) -> dict[tuple[str, str], int]:
+        """Messages by (database.collection, kind)."""
+    @property
+    def last_write_ts_us(self) -> int | None: ...
+    def position_after(self, messages: int) -> int:
+        """How many of the events that were given are wholly done when the first `messages`
+        messages are: a delete only with its tombstone; `len(batch)` gives all of them."""
+    def messages(self, first: int, stop: int) -> list[_Message]:
+        """As `EventBatch.messages`; the value of a tombstone is None."""
+    def produce_arguments(
+        self, first: int, stop: int, partitions: _Partitions, on_delivery: _Delivered
+    ) -> list[_Arguments]:
+        """The same messages as `EventBatch.produce_arguments` has them."""
+    def ndjson(self, first: int, stop: int) -> bytes:
+        """One line a message: {"topic","key","value","headers"}; key and value as JSON."""
+
+@final
+class MongoEncoder:
+    """Makes messages of what a MongoDB server sends (docs/mongo-event-format.md). Immutable."""
+
+    def __new__(
+        cls,
+        *,
+        topic_prefix: str,
+        replica_set: str,
+        node_id: str,
+        connector_version: str = ...,
+        layout: Literal["debezium-3", "debezium-2.1", "mongodb"] = "debezium-3",
+        document_json: Literal["legacy", "strict", "extended", "relaxed"] = "legacy",
+        tombstones: bool = True,
+        captures: Callable[[str, str], bool] | None = None,
+        skipped_operations: AbstractSet[Literal["c", "u", "d", "r"]] = ...,
+    ) -> MongoEncoder:
+        """`captures` is asked once by database and collection, and its answer is remembered, of the
+        last 10,000 at least; without it all collections are captured. Copied documents are those
+        that were asked for. `skipped_operations` give no message. Raises ValueError for a layout,
+        JSON or operation that is not known."""
+    def encode(self, events: _Bson, *, at_ns: int | None = None) -> MongoBatch:
+        """Raw events of a change stream, in its order, published at `at_ns` or now. Bytes are never
+        an error: see `MongoBatch.refused`. Releases the GIL. Raises what `captures` raises."""
+    def encode_copied(
+        self,
+        documents: _Bson,
+        *,
+        database: str,
+        collection: str,
+        cluster_time: _ClusterTime,
+        read_at_ms: int,
+        snapshot: _SnapshotMark,
+        at_ns: int | None = None,
+    ) -> MongoBatch:
+        """Raw documents of one collection as `read` messages. `cluster_time` (seconds, increment)
+        goes into the event ids, so all documents of one copy must have the same; `snapshot` is
+        what `source.snapshot` says. Raises ValueError for another mark. Releases the GIL."""
+
+def join_fragments(fragments: _Bson) -> bytes:
+    """The raw event whose parts these are, all of them and in order (`splitEvent`, which
+    `$changeStreamSplitLargeEvent` leads to). Its token is that of the last part. Raises ValueError
+    when they are not the parts of one event."""
+
+def split_of(event: bytes | memoryview) -> tuple[int, int] | None:
+    """Which part of how many a raw event is. None for a whole one and for bytes that are none."""
+
+def event_times(events: _Bson) -> tuple[_ClusterTime, _ClusterTime] | None:
+    """The cluster times of the first and the last of raw events in the order of the stream, from
+    `clusterTime` or else the token. None where none has one."""

@@ -1,0 +1,165 @@
+//! Events that were too large for one reply: `$changeStreamSplitLargeEvent` sends them in parts, each
+//! with some of the outermost members and `splitEvent: {fragment, of}`, numbered from 1 on.
+
+use thiserror::Error;
+
+use crate::bson::{Document, Element, Timestamp, Value};
+use crate::change::integer;
+use crate::error::BsonError;
+use crate::token;
+
+/// Why parts give no event.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FragmentError {
+    #[error("part {number} of a split event cannot be read: {error}")]
+    Bytes { number: usize, error: BsonError },
+    #[error("part {number} of a split event has no splitEvent")]
+    Whole { number: usize },
+    #[error("a split event begins with no part")]
+    Nothing,
+    #[error("part {fragment} of {of} stands where part {expected} of {count} is expected")]
+    Order {
+        fragment: u32,
+        of: u32,
+        expected: usize,
+        count: usize,
+    },
+    #[error("part {number} is of another event than part 1: their tokens differ")]
+    Event { number: usize },
+    #[error("two parts of a split event have {member:?}")]
+    Twice { member: String },
+    #[error("a split event of {bytes} bytes is larger than a document can be")]
+    Size { bytes: usize },
+}
+
+/// What an event says of itself: part `fragment` of `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Split {
+    pub fragment: u32,
+    pub of: u32,
+}
+
+/// None for whole events, and for bytes that are no event.
+pub fn split_of(event: &[u8]) -> Option<Split> {
+    let mut elements = Document::parse(event).ok()?.elements();
+    while let Some(element) = elements.read().ok()? {
+        if element.name == b"splitEvent" {
+            return read_split(&element).ok()?;
+        }
+    }
+    None
+}
+
+/// The event of which these are all the parts, in their order. Its token is that of the last one: going on behind it
+/// goes on behind the whole event.
+pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
+    let mut parts = Vec::with_capacity(fragments.len());
+    for (index, bytes) in fragments.iter().enumerate() {
+        let number = index.saturating_add(1);
+        let part = Part::read(bytes).map_err(|error| FragmentError::Bytes { number, error })?;
+        let split = part.split.ok_or(FragmentError::Whole { number })?;
+        let is_next = usize::try_from(split.fragment) == Ok(number)
+            && usize::try_from(split.of) == Ok(fragments.len());
+        if !is_next {
+            return Err(FragmentError::Order {
+                fragment: split.fragment,
+                of: split.of,
+                expected: number,
+                count: fragments.len(),
+            });
+        }
+        parts.push(part);
+    }
+    let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
+        return Err(FragmentError::Nothing);
+    };
+    if let Some(other) = parts.iter().position(|part| part.place != first.place) {
+        let number = other.saturating_add(1);
+        return Err(FragmentError::Event { number });
+    }
+    let mut joined = vec![0; 4];
+    if let Some(token) = &last.token {
+        write_element(&mut joined, token);
+    }
+    let mut written: Vec<&[u8]> = Vec::new();
+    for member in parts.iter().flat_map(|part| &part.members) {
+        if written.contains(&member.name) {
+            let member = String::from_utf8_lossy(member.name).into_owned();
+            return Err(FragmentError::Twice { member });
+        }
+        written.push(member.name);
+        write_element(&mut joined, member);
+    }
+    joined.push(0);
+    let length = i32::try_from(joined.len()).map_err(|_| FragmentError::Size {
+        bytes: joined.len(),
+    })?;
+    if let Some(place) = joined.first_chunk_mut::<4>() {
+        *place = length.to_le_bytes();
+    }
+    Ok(joined)
+}
+
+struct Part<'b> {
+    token: Option<Element<'b>>,
+    /// Cluster time and position in the transaction, which all parts of an event have in common.
+    place: (Option<Timestamp>, Option<u64>),
+    split: Option<Split>,
+    /// All others.
+    members: Vec<Element<'b>>,
+}
+
+impl<'b> Part<'b> {
+    fn read(bytes: &'b [u8]) -> Result<Self, BsonError> {
+        let mut part = Self {
+            token: None,
+            place: (None, None),
+            split: None,
+            members: Vec::new(),
+        };
+        let mut elements = Document::parse(bytes)?.elements();
+        while let Some(element) = elements.read()? {
+            match element.name {
+                b"_id" => {
+                    if let Value::Document(token) = element.value
+                        && let Some(hex) = token::hex_of(token)?
+                    {
+                        part.place = (token::time_of(hex), token::index_of(hex));
+                    }
+                    part.token = Some(element);
+                }
+                b"splitEvent" => part.split = read_split(&element)?,
+                _ => part.members.push(element),
+            }
+        }
+        Ok(part)
+    }
+}
+
+/// None where a number is not there.
+fn read_split(element: &Element<'_>) -> Result<Option<Split>, BsonError> {
+    let Value::Document(split) = element.value else {
+        return Ok(None);
+    };
+    let mut fragment = None;
+    let mut of = None;
+    let mut members = split.elements();
+    while let Some(member) = members.read()? {
+        match member.name {
+            b"fragment" => fragment = u32::try_from(integer(&member, "splitEvent.fragment")?).ok(),
+            b"of" => of = u32::try_from(integer(&member, "splitEvent.of")?).ok(),
+            _ => {}
+        }
+    }
+    Ok(fragment
+        .zip(of)
+        .map(|(fragment, of)| Split { fragment, of }))
+}
+
+fn write_element(out: &mut Vec<u8>, element: &Element<'_>) {
+    out.push(element.tag);
+    out.extend_from_slice(element.name);
+    out.push(0);
+    out.extend_from_slice(element.raw);
+}

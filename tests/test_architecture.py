@@ -52,7 +52,6 @@ SURFACE = {
     "agent.config": {
         "OFFSET_FILE",
         "AgentConfig",
-        "config_problems",
         "directory_problems",
         "load_config",
     },
@@ -61,7 +60,6 @@ SURFACE = {
         "CopySettings",
         "MongoConfig",
         "MongoProperties",
-        "config_problems",
         "directory_problems",
         "load_config",
     },

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.cdc_raw import observe
-from agent.check.finding import Finding, fault, ok, size_text, warning
 from agent.config import AgentConfig, directory_problems
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
+from sidecar.check.finding import Finding, fault, ok, size_text, warning
 
 _FULL_WARNING = 0.5
 _FULL_FAULT = 0.9

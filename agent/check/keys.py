@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.cdc_raw import observe
-from agent.check.finding import Finding, fault, ok
 from agent.config import AgentConfig
 from agent.keystore import KeySource, advised, open_segment
 from commitlog import CommitLogError, SegmentKeyError, read_descriptor
+from sidecar.check.finding import Finding, fault, ok
 
 
 def check_keys(config: AgentConfig) -> Iterator[Finding]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent.check.finding import Finding, fault, ok, warning
 from agent.config import AgentConfig
 from agent.config.node_settings import NodeSettings, settings_of_node
 from agent.schema.connection import NodeConnection, NodeFacts
+from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 
 _PROMPT_MS = 1000.0

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from agent.check.finding import Finding, fault, ok, warning
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.segments.ledger import NODE_ID_KEY
+from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import OffsetStoreError
 from sidecar.offsets import PropertiesStore
 

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.check.broker import check_broker
 from agent.check.directories import check_directories
-from agent.check.finding import Finding, fault, ok, warning
 from agent.check.keys import check_keys
 from agent.check.node import (
     check_agreement,
@@ -25,6 +23,8 @@ from agent.schema import NodeIdentity, node_connection
 from agent.schema.driver import schema_rows
 from agent.schema.file import SchemaFile
 from commitlog import Schema, SchemaError
+from sidecar.check.broker import check_broker
+from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, SidecarError
 
 

@@ -8,10 +8,10 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from agent.cli.invocation import Invocation, configuration_options
-from agent.config import OFFSET_FILE
+from agent.config import OFFSET_FILE, AgentConfig
 from agent.segments import Ledger, ledger_from_entries
 from agent.segments.ledger import NODE_ID_KEY
+from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.offsets import PropertiesStore
 
 
@@ -25,7 +25,7 @@ def offsets() -> None:
 @configuration_options
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.pass_obj
-def show(invocation: Invocation, as_json: bool) -> None:
+def show(invocation: Invocation[AgentConfig], as_json: bool) -> None:
     """Each segment with the position up to which its events are acknowledged.
 
     A running agent may be further than what it stored: it answers /offsets.

@@ -3,9 +3,8 @@
 from agent.config.loading import (
     OFFSET_FILE,
     AgentConfig,
-    config_problems,
     directory_problems,
     load_config,
 )
 
-__all__ = ["OFFSET_FILE", "AgentConfig", "config_problems", "directory_problems", "load_config"]
+__all__ = ["OFFSET_FILE", "AgentConfig", "directory_problems", "load_config"]

@@ -1,6 +1,6 @@
 """From properties files to the configuration that the agent runs with."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,11 +147,3 @@ def _hosts(properties: AgentProperties, node_settings: NodeSettings | None) -> t
     if node_settings is not None and node_settings.rpc_address is not None:
         return (node_settings.rpc_address,)
     return (_DEFAULT_HOST,)
-
-
-def config_problems(files: Sequence[Path], overrides: Sequence[str] = ()) -> list[str]:
-    """All that is wrong with a configuration, directories included; empty when nothing is."""
-    try:
-        return directory_problems(load_config(files, overrides))
-    except ConfigError as error:
-        return list(error.problems)

@@ -4,7 +4,6 @@ from mongo_agent.config.client import ClientSettings
 from mongo_agent.config.copying import CopySettings
 from mongo_agent.config.loading import (
     MongoConfig,
-    config_problems,
     directory_problems,
     load_config,
 )
@@ -15,7 +14,6 @@ __all__ = [
     "CopySettings",
     "MongoConfig",
     "MongoProperties",
-    "config_problems",
     "directory_problems",
     "load_config",
 ]

@@ -1,6 +1,6 @@
 """From properties files to the configuration that the agent runs with."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,14 +127,6 @@ def directory_problems(config: MongoConfig) -> list[str]:
     if properties.sink == "file" and properties.file_path is not None:
         wanted.append(("file.path", properties.file_path.absolute().parent))
     return directories.directory_problems(wanted)
-
-
-def config_problems(files: Sequence[Path], overrides: Sequence[str] = ()) -> list[str]:
-    """All that is wrong with a configuration, directories included; empty when nothing is."""
-    try:
-        return directory_problems(load_config(files, overrides))
-    except ConfigError as error:
-        return list(error.problems)
 
 
 def _scopes(properties: MongoProperties) -> tuple[Scope, ...]:

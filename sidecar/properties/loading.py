@@ -17,13 +17,14 @@ from sidecar.properties.references import resolve
 from sidecar.properties.source import Setting, read_properties
 
 Model = TypeVar("Model", bound=Properties)
+Seen = TypeVar("Seen", bound=Properties, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded(Generic[Model]):
+class Loaded(Generic[Seen]):
     """A model, the settings that it was made from (as written), and sentences worth saying."""
 
-    properties: Model
+    properties: Seen
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 import pytest
 
 from agent.check.directories import check_directories
-from agent.check.finding import Finding, Level, size_text
 from agent.check.node import check_settings, check_tables
 from agent.check.progress import check_progress
 from agent.check.survey import run_checks
 from agent.config import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
+from sidecar.check.finding import Finding, Level, size_text
 from sidecar.offsets import PropertiesStore
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import OTHER_ID, SCHEMA, Site, payload, write_segment
@@ -148,7 +148,7 @@ def test_topics_are_asked_for_under_the_names_that_events_use(
         SCHEMA + f"CREATE TABLE ks.hits (k text PRIMARY KEY, n counter) WITH ID = {OTHER_ID} "
         "AND cdc = true;"
     )
-    monkeypatch.setattr("agent.check.broker.existing_topics", lambda *_: {"my_shop.ks.t": 1})
+    monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"my_shop.ks.t": 1})
     changes = {
         "topic.prefix": "my shop",
         "sink": "kafka",

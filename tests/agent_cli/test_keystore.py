@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.check.finding import Level
 from agent.check.keys import check_keys
 from agent.config import load_config
 from agent.config.node_settings import read_cassandra_yaml
+from sidecar.check.finding import Level
 from sidecar.errors import ConfigError
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import Site

@@ -3,38 +3,73 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import click
 
-from agent.config import AgentConfig, load_config
 from sidecar.errors import ConfigError
+from sidecar.properties import Loaded, Properties
+from sidecar.settings import SidecarProperties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+class Configuration(Protocol):
+    """What every agent's configuration has."""
+
+    @property
+    def loaded(self) -> Loaded[Properties]: ...
+
+    @property
+    def properties(self) -> SidecarProperties: ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences worth saying at a start."""
+
+
+Config = TypeVar("Config", bound=Configuration)
+
+
 @dataclass
-class Invocation:
+class Invocation(Generic[Config]):
     """Collected from the options before and behind the name of the command."""
 
+    command: str
+    """Its name, for messages."""
+    load: Callable[[list[Path], list[str]], Config]
+    """Of files and `name=value` overrides. Raises `ConfigError`."""
+    problems: Callable[[Config], list[str]]
+    """What is wrong with the directories that a configuration names."""
     files: list[Path] = field(default_factory=list)
     overrides: list[str] = field(default_factory=list)
     is_debugging: bool = False
 
-    def config(self) -> AgentConfig:
+    def config(self) -> Config:
         """Raises `ConfigError`."""
-        self.require_files()
-        return load_config(self.files, self.overrides)
-
-    def require_files(self) -> None:
-        """Raises `ConfigError` when no file was named."""
         if not self.files:
-            raise ConfigError("Which configuration? Give it with --config cdc.properties.")
+            raise ConfigError("Which configuration? Give it with --config FILE.")
+        return self.load(self.files, self.overrides)
+
+    def usable_config(self) -> Config:
+        """The same with directories that can be used. Raises `ConfigError`."""
+        config = self.config()
+        problems = self.problems(config)
+        if problems:
+            raise ConfigError(*problems)
+        return config
+
+
+def invocation_of(context: click.Context) -> Invocation[Any]:
+    """That of a command that `run_command_line` runs."""
+    invocation = context.find_object(Invocation)
+    assert invocation is not None
+    return invocation
 
 
 def _collect(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def collect(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-        invocation = context.ensure_object(Invocation)
+        invocation = invocation_of(context)
         if name == "is_debugging":
             invocation.is_debugging |= value
         else:

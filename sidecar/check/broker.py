@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from agent.check.finding import Finding, fault, ok, warning
+from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.settings import SidecarProperties
 from sidecar.sinks.kafka.survey import existing_topics

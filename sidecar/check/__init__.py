@@ -1,0 +1,1 @@
+"""What all agents check alike: findings, the broker."""

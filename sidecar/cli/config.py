@@ -1,0 +1,57 @@
+"""The commands `config check`, `show` and `docs`."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.tables import print_rows
+from sidecar.properties import rows
+
+
+def config_group(document: Callable[[], str], page: str) -> click.Group:
+    """`document` makes the manual's page of that name."""
+
+    @click.group("config", short_help="Check, show or document the configuration.")
+    @configuration_options
+    def config() -> None:
+        """The configuration, without touching the database or the broker."""
+
+    @config.command("docs", short_help=f"Print {page}.")
+    def docs() -> None:
+        """Every property, in Markdown."""
+        click.echo(document(), nl=False)
+
+    config.add_command(_check)
+    config.add_command(_show)
+    return config
+
+
+@click.command("check", short_help="Say what is wrong with it.")
+@configuration_options
+@click.pass_obj
+def _check(invocation: Invocation[Any]) -> None:
+    """Name every mistake in the files and in the directories they name; exit code 2 if there is
+    one."""
+    config = invocation.usable_config()
+    for warning in config.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    print("The configuration is good.")
+
+
+@click.command("show", short_help="Show what is in force.")
+@configuration_options
+@click.option("--all", "show_all", is_flag=True, help="Properties at their defaults too.")
+@click.pass_obj
+def _show(invocation: Invocation[Any], show_all: bool) -> None:
+    """Each property in force and where it comes from; secrets are masked."""
+    shown = [
+        row for row in rows(invocation.config().loaded) if show_all or str(row.origin) != "default"
+    ]
+    print_rows(
+        ("property", "value", "from"),
+        [(row.name, row.value, str(row.origin)) for row in shown],
+        lambda name, value, origin: f"{name}={value}  # {origin}",
+    )

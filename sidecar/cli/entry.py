@@ -1,0 +1,56 @@
+"""A command line from its first word to the exit code of the process."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from sidecar import early_stop
+from sidecar.cli.faults import exit_with
+from sidecar.cli.invocation import Invocation, invocation_of
+
+CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_INTERRUPTED = 130
+
+
+def begin(context: click.Context, run: click.Command) -> None:
+    """What the group itself does: without a command it is `run`, or the help when there is no
+    configuration either. SIGTERM ends every other command at once."""
+    if context.invoked_subcommand not in (None, run.name):
+        early_stop.release()
+    if context.invoked_subcommand is not None:
+        return
+    if invocation_of(context).files:
+        context.invoke(run)
+    else:
+        click.echo(context.get_help())
+
+
+def run_command_line(
+    group: click.Group,
+    invocation: Invocation[Any],
+    arguments: Sequence[str] | None,
+    expected: tuple[type[BaseException], ...] = (),
+) -> NoReturn:
+    """Runs a command line, that of the process without `arguments`, and ends the process.
+
+    `expected` are errors of the agent's own whose messages are written for people.
+    """
+    try:
+        code = group.main(
+            args=None if arguments is None else list(arguments),
+            prog_name=invocation.command,
+            obj=invocation,
+            standalone_mode=False,
+        )
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(_INTERRUPTED)
+    except Exception as error:
+        exit_with(
+            error, invocation.command, is_debugging=invocation.is_debugging, expected=expected
+        )
+    sys.exit(code if isinstance(code, int) else 0)

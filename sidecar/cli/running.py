@@ -1,0 +1,34 @@
+"""A service until it is asked to stop."""
+
+import logging
+from collections.abc import Callable, Iterable
+
+from sidecar import lifecycle, logs
+from sidecar.cli.invocation import Config
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
+
+
+def run_service(
+    config: Config,
+    create: Callable[[Config], lifecycle.Service],
+    *,
+    is_debugging: bool,
+    quiet: Iterable[str],
+    **about: object,
+) -> int:
+    """Gives the exit code of the process.
+
+    The loggers `quiet` say nothing: a client's own lines repeat in many words what one sentence of
+    ours says. `about` is said at the start.
+    """
+    properties = config.properties
+    logs.configure(properties.log_format, "debug" if is_debugging else properties.log_level)
+    for name in quiet:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for sentence in config.warnings:
+        logger.warning(sentence)
+    service = create(config)
+    logger.info("starting", extra=fields(**about, sink=properties.sink))
+    return lifecycle.run(service, properties.shutdown_timeout_ms)

@@ -1,0 +1,22 @@
+"""Rows of text: a table for a person, lines for a program."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+def print_rows(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], line: Callable[..., str]
+) -> None:
+    """A table on a terminal, else each row as `line` makes one of its cells."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            print(line(*row))
+        return
+    table = Table(*headings)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)

@@ -32,6 +32,6 @@ Unlike one:
 """
 
 from tests.harness.mongo.replica_set import MongoReplicaSet
-from tests.harness.mongo.users import User
+from tests.harness.mongo.users import Privilege, User
 
-__all__ = ["MongoReplicaSet", "User"]
+__all__ = ["MongoReplicaSet", "Privilege", "User"]

@@ -85,7 +85,9 @@ class Deployment:
         }
 
     def times(self) -> Document:
-        """What every reply carries."""
+        """What every reply of a replica set carries."""
+        if self.topology.is_standalone:
+            return {}
         signature: dict[str, Any] = {"hash": bytes(20), "keyId": Int64(0)}
         return {
             "operationTime": self.oplog.time,

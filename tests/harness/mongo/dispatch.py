@@ -10,20 +10,8 @@ from tests.harness.mongo.errors import (
     CommandError,
     ConnectionDroppedError,
 )
+from tests.harness.mongo.rights import check_rights
 from tests.harness.mongo.wire import Document
-
-# What a client must be able to say before it says who it is.
-_WITHOUT_USER = {
-    "hello",
-    "ismaster",
-    "isMaster",
-    "ping",
-    "buildInfo",
-    "buildinfo",
-    "saslStart",
-    "saslContinue",
-    "endSessions",
-}
 
 
 def reply_to(context: Context) -> Document:
@@ -49,7 +37,7 @@ def _run(context: Context) -> Document:
     command = COMMANDS.get(context.name)
     if command is None:
         raise CommandError(59, f"no such command: '{context.name}'")
-    _check_rights(context, command)
+    check_rights(context, command)
     _check_role(context, command)
     enter_transaction(context)
     if context.transaction is not None and context.name == "aggregate":
@@ -62,17 +50,6 @@ def _run(context: Context) -> Document:
         reply["writeConcernError"] = concern_error
         reply["errorLabels"] = sorted(_labels(context, concern_error["code"], False))
     return reply
-
-
-def _check_rights(context: Context, command: Command) -> None:
-    if not context.deployment.users or context.name in _WITHOUT_USER:
-        return
-    user = context.connection.user
-    if user is None:
-        raise CommandError(13, f"Command {context.name} requires authentication")
-    if command.action and not user.may(command.action, context.database):
-        message = f"not authorized on {context.database} to execute command {context.name}"
-        raise CommandError(13, message)
 
 
 def _check_role(context: Context, command: Command) -> None:

@@ -84,6 +84,7 @@ class Topology:
 
     set_name: str
     members: list[Member]
+    is_standalone: bool = False
     primary: Member | None = None
     term: int = 0
     set_version: int = 1
@@ -119,6 +120,9 @@ class Topology:
             "maxWireVersion": WIRE_VERSION,
             "readOnly": False,
         }
+        if self.is_standalone:
+            of_a_set = ("secondary", "hosts", "setName", "setVersion", "me", "lastWrite")
+            return {name: value for name, value in body.items() if name not in of_a_set}
         if self.primary is not None:
             body["primary"] = self.primary.name
         if is_primary:

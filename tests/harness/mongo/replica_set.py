@@ -35,12 +35,13 @@ class MongoReplicaSet:
         token_version: int = 2,
         max_event_bytes: int = MAX_DOCUMENT_BYTES,
         noop_interval_s: float = 10,
+        is_standalone: bool = False,
     ) -> None:
         self._sockets: dict[str, socket.socket] = {}
         for _ in range(members):
             bound = bound_socket()
             self._sockets[f"127.0.0.1:{bound.getsockname()[1]}"] = bound
-        topology = Topology(name, [Member(address) for address in self._sockets])
+        topology = Topology(name, [Member(address) for address in self._sockets], is_standalone)
         self.name = name
         self._deployment = Deployment(topology, tuple(users), token_version, max_event_bytes)
         self._listeners: dict[str, Listener] = {}
@@ -62,6 +63,8 @@ class MongoReplicaSet:
     @property
     def connection_string(self) -> str:
         """For clients that bring their credentials by themselves."""
+        if self._deployment.topology.is_standalone:
+            return f"mongodb://{self.members[0]}/"
         return f"mongodb://{','.join(self.members)}/?replicaSet={self.name}"
 
     @property

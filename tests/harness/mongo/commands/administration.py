@@ -62,7 +62,11 @@ def _connection_status(context: Context) -> Document:
     user = context.connection.user
     users = [] if user is None else [{"user": user.name, "db": "admin"}]
     roles = [] if user is None else [{"role": role, "db": place} for role, place in user.roles]
-    return {"authInfo": {"authenticatedUsers": users, "authenticatedUserRoles": roles}}
+    information: Document = {"authenticatedUsers": users, "authenticatedUserRoles": roles}
+    if context.body.get("showPrivileges"):
+        privileges = [] if user is None else [each.document() for each in user.all_privileges()]
+        information["authenticatedUserPrivileges"] = privileges
+    return {"authInfo": information}
 
 
 def _server_status(context: Context) -> Document:
@@ -84,8 +88,8 @@ COMMANDS = {
     "buildInfo": Command(_build_info),
     "buildinfo": Command(_build_info),
     "connectionStatus": Command(_connection_status),
-    "getParameter": Command(_get_parameter, "monitor"),
-    "replSetGetStatus": Command(_status, "monitor"),
-    "serverStatus": Command(_server_status, "monitor"),
-    "configureFailPoint": Command(_fail_point, "admin"),
+    "getParameter": Command(_get_parameter, "getParameter"),
+    "replSetGetStatus": Command(_status, "replSetGetStatus"),
+    "serverStatus": Command(_server_status, "serverStatus"),
+    "configureFailPoint": Command(_fail_point, "configureFailPoint"),
 }

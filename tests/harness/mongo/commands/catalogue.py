@@ -151,7 +151,7 @@ def _list_databases(context: Context) -> Document:
     found: list[Document] = [
         {"name": name, "sizeOnDisk": Int64(4096), "empty": False}
         for name in sorted({*names, "admin", "config", "local"})
-        if user is None or user.may("read", name)
+        if user is None or user.may("find", name)
     ]
     query = context.body.get("filter", {})
     return {"databases": [each for each in found if is_match(query, each)]}
@@ -165,7 +165,7 @@ COMMANDS = {
     "renameCollection": Command(_rename, "write", is_write=True),
     "createIndexes": Command(_create_indexes, "write", is_write=True),
     "dropIndexes": Command(_drop_indexes, "write", is_write=True),
-    "listIndexes": Command(_list_indexes, "read", is_read=True),
-    "listCollections": Command(_list_collections, "read", is_read=True),
+    "listIndexes": Command(_list_indexes, "listIndexes", is_read=True),
+    "listCollections": Command(_list_collections, "listCollections", is_read=True),
     "listDatabases": Command(_list_databases, is_read=True),
 }

@@ -95,6 +95,8 @@ def _aggregate(context: Context) -> Document:
 
 def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document:
     deployment = context.deployment
+    if deployment.topology.is_standalone:
+        raise CommandError(40573, "The $changeStream stage is only supported on replica sets")
     target = context.body["aggregate"]
     is_whole = bool(pipeline[0]["$changeStream"].get("allChangesForCluster"))
     if is_whole and context.database != "admin":
@@ -103,9 +105,6 @@ def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document
     if not is_whole and (names[0] in INTERNAL_DATABASES or names[1].startswith("system.")):
         message = f"$changeStream may not be opened on the internal {'.'.join(names)}"
         raise CommandError(73, message)
-    user = context.connection.user
-    if is_whole and user is not None and not user.may("read", None):
-        raise CommandError(13, "not authorized on admin to execute command { aggregate: 1 }")
     database = None if is_whole else context.database
     stream = open_stream(
         deployment.oplog,
@@ -228,10 +227,10 @@ def _taken(documents: list[Document], size: int) -> list[Document]:
 
 
 COMMANDS = {
-    "find": Command(_find, "read", is_read=True),
-    "aggregate": Command(_aggregate, "read", is_read=True),
-    "getMore": Command(_get_more, "read"),
+    "find": Command(_find, "find", is_read=True),
+    "aggregate": Command(_aggregate, "find", is_read=True),
+    "getMore": Command(_get_more),
     "killCursors": Command(_kill_cursors),
-    "count": Command(_count, "read", is_read=True),
-    "distinct": Command(_distinct, "read", is_read=True),
+    "count": Command(_count, "find", is_read=True),
+    "distinct": Command(_distinct, "find", is_read=True),
 }

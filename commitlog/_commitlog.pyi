@@ -6,6 +6,7 @@ from typing import Literal, final
 from commitlog._commitlog_mongo import (
     MongoBatch,
     MongoEncoder,
+    MongoTransaction,
     RefusedEvent,
     event_times,
     join_fragments,
@@ -22,6 +23,7 @@ __all__ = [
     "Lost",
     "MongoBatch",
     "MongoEncoder",
+    "MongoTransaction",
     "RefusedEvent",
     "RowBatch",
     "RowDecoder",

@@ -2,7 +2,7 @@
 
 There is no module of this name; what is here is imported from `commitlog.mongo`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, final
 
@@ -30,6 +30,34 @@ class RefusedEvent:
     def cause(self) -> str: ...
 
 @final
+class MongoTransaction:
+    """A transaction that has begun, as it goes from batch to batch and into the stored position.
+    Immutable."""
+
+    def __new__(
+        cls, *, id: str, time: _ClusterTime, ts_ms: int, counts: Mapping[str, int]
+    ) -> MongoTransaction: ...
+    @staticmethod
+    def from_json(text: str) -> MongoTransaction:
+        """What `to_json` gave. Raises ValueError for another text."""
+    def to_json(self) -> str: ...
+    @property
+    def id(self) -> str:
+        """`lsid` as strict JSON, a colon, `txnNumber`."""
+    @property
+    def time(self) -> _ClusterTime:
+        """Of its last event."""
+    @property
+    def ts_ms(self) -> int:
+        """`source.ts_ms` of its last event."""
+    @property
+    def counts(self) -> dict[str, int]:
+        """Its events so far by database.collection."""
+    @property
+    def events(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class MongoBatch:
     """Messages as bytes, numbered 0 … len-1. Immutable; owns its memory."""
 
@@ -48,12 +76,15 @@ class MongoBatch:
         puts them into quarantine first."""
     @property
     def counts(self) -> dict[tuple[str, str], int]:
-        """Messages by (database.collection, kind)."""
+        """Messages by (database.collection, kind); those of transactions by `""`."""
     @property
     def last_write_ts_us(self) -> int | None: ...
     def position_after(self, messages: int) -> int:
         """How many of the events that were given are wholly done when the first `messages`
         messages are: a delete only with its tombstone; `len(batch)` gives all of them."""
+    def transaction_after(self, events: int) -> MongoTransaction | None:
+        """The transaction that is open when so many of the events are done; None without one, and
+        where transactions are not told of."""
     def messages(self, first: int, stop: int) -> list[_Message]:
         """As `EventBatch.messages`; the value of a tombstone is None."""
     def produce_arguments(
@@ -79,14 +110,26 @@ class MongoEncoder:
         tombstones: bool = True,
         captures: Callable[[str, str], bool] | None = None,
         skipped_operations: AbstractSet[Literal["c", "u", "d", "r"]] = ...,
+        transaction_topic: str | None = None,
     ) -> MongoEncoder:
-        """`captures` is asked once by database and collection, and its answer is remembered, of the
-        last 10,000 at least; without it all collections are captured. Copied documents are those
-        that were asked for. `skipped_operations` give no message. Raises ValueError for a layout,
-        JSON or operation that is not known."""
-    def encode(self, events: _Bson, *, at_ns: int | None = None) -> MongoBatch:
-        """Raw events of a change stream, in its order, published at `at_ns` or now. Bytes are never
-        an error: see `MongoBatch.refused`. Releases the GIL. Raises what `captures` raises."""
+        """`captures` is asked once by database and collection, until 10,000 answers are remembered
+        and all are forgotten; without it all collections are captured. Copied documents are those
+        that were asked for. `skipped_operations` give no message. With `transaction_topic`, a whole
+        name, events say which transaction they are part of, and begin and end of each go there.
+        Raises ValueError for a layout, JSON or operation that is not known."""
+    def encode(
+        self,
+        events: _Bson,
+        *,
+        transaction: MongoTransaction | None = None,
+        at_ns: int | None = None,
+    ) -> MongoBatch:
+        """Raw events of a change stream, in its order, published at `at_ns` or now. `transaction`
+        is the one that is open in front of them. Bytes are never an error: see
+        `MongoBatch.refused`. Releases the GIL. Raises what `captures` raises."""
+    def end_transaction(self, transaction: MongoTransaction, time: _ClusterTime) -> MongoBatch:
+        """The end of a transaction, when `time`, that of a resume token behind all its events, is
+        later than it; else no message. The token is the one event of the batch."""
     def encode_copied(
         self,
         documents: _Bson,

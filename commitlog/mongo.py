@@ -3,6 +3,7 @@
 from commitlog._commitlog import (
     MongoBatch,
     MongoEncoder,
+    MongoTransaction,
     RefusedEvent,
     event_times,
     join_fragments,
@@ -12,6 +13,7 @@ from commitlog._commitlog import (
 __all__ = [
     "MongoBatch",
     "MongoEncoder",
+    "MongoTransaction",
     "RefusedEvent",
     "event_times",
     "join_fragments",

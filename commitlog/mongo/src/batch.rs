@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::bson::Timestamp;
 use crate::change::Operation;
 use crate::error::BsonError;
+use crate::transaction::{OpenTransaction, Timeline};
 
 /// As what events of collections that are not captured are counted.
 pub const NOT_CAPTURED: &str = "not captured";
@@ -19,16 +20,19 @@ pub enum Kind {
     Read,
     /// No value: the key's older messages may go from a compacted topic.
     Tombstone,
+    /// A transaction begins or ends.
+    Transaction,
 }
 
 impl Kind {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Insert,
         Self::Update,
         Self::Replace,
         Self::Delete,
         Self::Read,
         Self::Tombstone,
+        Self::Transaction,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -39,6 +43,7 @@ impl Kind {
             Self::Delete => "delete",
             Self::Read => "read",
             Self::Tombstone => "tombstone",
+            Self::Transaction => "transaction",
         }
     }
 }
@@ -76,8 +81,8 @@ pub struct MessageEntry {
 
 #[derive(Debug, Clone)]
 pub struct Topic {
-    pub database: Box<[u8]>,
-    pub collection: Box<[u8]>,
+    /// What its messages are counted as: `database.collection`; empty for those of transactions.
+    pub subject: String,
     pub name: String,
 }
 
@@ -98,6 +103,8 @@ pub struct EventBatch {
     /// their operation, those of collections that are not captured as [`NOT_CAPTURED`].
     pub skipped: BTreeMap<String, u64>,
     pub refused: Vec<Refused>,
+    /// How the transaction went on that was open in front of the batch, and those behind it.
+    pub(crate) transactions: Timeline,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -138,7 +145,12 @@ impl EventBatch {
         next.map_or(self.events, |next| next.event)
     }
 
-    /// Messages by collection, as `database.collection`, and kind.
+    /// The transaction that is open when so many of the events that were given are done.
+    pub fn transaction_after(&self, events: usize) -> Option<OpenTransaction> {
+        self.transactions.after(events, &self.topics)
+    }
+
+    /// Messages by the subject of their topic and kind.
     pub fn counts(&self) -> BTreeMap<(String, Kind), u64> {
         let mut by_topic = vec![[0_u64; Kind::ALL.len()]; self.topics.len()];
         for entry in &self.entries {
@@ -149,11 +161,9 @@ impl EventBatch {
         }
         let mut counts = BTreeMap::new();
         for (topic, kinds) in self.topics.iter().zip(by_topic) {
-            let name = [&*topic.database, b".", &*topic.collection].concat();
-            let name = String::from_utf8_lossy(&name).into_owned();
             for (kind, count) in Kind::ALL.into_iter().zip(kinds) {
                 if count > 0 {
-                    *counts.entry((name.clone(), kind)).or_default() += count;
+                    *counts.entry((topic.subject.clone(), kind)).or_default() += count;
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::error::{BsonError, Problem};
+use crate::json::{self, Flavour, Spacing};
 use crate::token;
 
 /// What happened to a document.
@@ -43,6 +44,16 @@ impl Operation {
 pub struct Transaction<'b> {
     pub lsid: Document<'b>,
     pub number: i64,
+}
+
+impl Transaction<'_> {
+    /// Appends the name that messages have for it: `lsid` as strict JSON, a colon, the number.
+    pub(crate) fn write_id(&self, out: &mut Vec<u8>) -> Result<(), BsonError> {
+        json::write_document(out, self.lsid, Flavour::Strict, Spacing::Compact)?;
+        out.push(b':');
+        out.extend_from_slice(itoa::Buffer::new().format(self.number).as_bytes());
+        Ok(())
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -130,10 +141,14 @@ pub struct Change<'b> {
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'b> {
     Change(Change<'b>),
-    /// Of no document: `drop`, `invalidate`, …
-    Other {
-        operation: &'b [u8],
-    },
+    Other(OtherEvent<'b>),
+}
+
+/// An event of no document: `drop`, `invalidate`, …
+#[derive(Debug, Clone, Copy)]
+pub struct OtherEvent<'b> {
+    pub operation: &'b [u8],
+    pub transaction: Option<Transaction<'b>>,
 }
 
 /// The members of an event that are looked for, as they come.
@@ -159,19 +174,24 @@ impl<'b> Event<'b> {
         let event = Document::parse(bytes)?;
         let members = Members::read(event)?;
         let missing = |member| Problem::Missing { member }.at(0);
+        let transaction = match (members.lsid, members.transaction_number) {
+            (Some(lsid), Some(number)) => Some(Transaction { lsid, number }),
+            _ => None,
+        };
         let operation = match members.operation.ok_or_else(|| missing("operationType"))? {
             b"insert" => Operation::Insert,
             b"update" => Operation::Update,
             b"replace" => Operation::Replace,
             b"delete" => Operation::Delete,
-            operation => return Ok(Self::Other { operation }),
+            operation => {
+                return Ok(Self::Other(OtherEvent {
+                    operation,
+                    transaction,
+                }));
+            }
         };
         let key = members.key.ok_or_else(|| missing("documentKey"))?;
         let cluster_time = members.cluster_time.ok_or_else(|| missing("clusterTime"))?;
-        let transaction = match (members.lsid, members.transaction_number) {
-            (Some(lsid), Some(number)) => Some(Transaction { lsid, number }),
-            _ => None,
-        };
         let of_cluster_ms = i64::from(cluster_time.seconds).saturating_mul(1000);
         Ok(Self::Change(Change {
             operation,

@@ -1,15 +1,19 @@
 //! A batch in the making.
 
+use std::collections::BTreeMap;
+
 use commitlog_events::hash::kafka_partition_hash;
 
-use crate::batch::{EventBatch, Kind, MessageEntry, NOT_CAPTURED, Refused};
-use crate::change::{Change, Event, Operation};
+use crate::batch::{EventBatch, Kind, MessageEntry, NOT_CAPTURED, Refused, Topic};
+use crate::bson::Timestamp;
+use crate::change::{Change, Event, Operation, Transaction};
 use crate::error::BsonError;
 use crate::format::EventFormat;
 use crate::identity::Identity;
 use crate::json::{Flavour, Spacing, write_value_in_string};
-use crate::layout::write_value;
+use crate::layout::{Setting, write_value};
 use crate::namespaces::{Captures, Namespaces};
+use crate::transaction::{self, Boundary, OpenTransaction, Part, Transactions};
 
 pub(crate) struct Filling<'f> {
     format: &'f EventFormat,
@@ -17,6 +21,11 @@ pub(crate) struct Filling<'f> {
     batch: EventBatch,
     identity: Identity,
     namespaces: Namespaces,
+    transactions: Transactions,
+    /// Among the batch's topics, when something has gone there.
+    transaction_topic: Option<usize>,
+    /// The transaction of the event that is being added.
+    transaction_id: String,
 }
 
 impl<'f> Filling<'f> {
@@ -27,10 +36,23 @@ impl<'f> Filling<'f> {
             batch: EventBatch::default(),
             identity: Identity::default(),
             namespaces: Namespaces::default(),
+            transactions: Transactions::default(),
+            transaction_topic: None,
+            transaction_id: String::new(),
         }
     }
 
-    pub(crate) fn into_batch(self) -> EventBatch {
+    /// That goes on with an open transaction. Where they are not told of it is forgotten.
+    pub(crate) fn going_on(self, transaction: Option<OpenTransaction>) -> Self {
+        let is_told = self.format.transaction_topic.is_some();
+        Self {
+            transactions: Transactions::new(transaction.filter(|_| is_told)),
+            ..self
+        }
+    }
+
+    pub(crate) fn into_batch(mut self) -> EventBatch {
+        self.batch.transactions = self.transactions.into_timeline();
         self.batch
     }
 
@@ -40,33 +62,44 @@ impl<'f> Filling<'f> {
         event: Result<Event<'_>, BsonError>,
         captures: &mut C,
     ) -> Result<(), C::Error> {
-        let start = self.batch.bytes.len();
+        let start = (self.batch.bytes.len(), self.batch.entries.len());
         let added = match event {
             Ok(Event::Change(change)) => {
                 let found = self
                     .namespaces
                     .find(change.database, change.collection, captures)?;
                 match self.reason_to_skip(&change, found) {
-                    Some(reason) => {
-                        self.skip(reason);
-                        Ok(())
-                    }
+                    Some(reason) => self.skip(reason, change.transaction.as_ref()),
                     None => self.add_change(&change, found),
                 }
             }
-            Ok(Event::Other { operation }) => {
-                self.skip(&String::from_utf8_lossy(operation));
-                Ok(())
+            Ok(Event::Other(event)) => {
+                let operation = String::from_utf8_lossy(event.operation);
+                self.skip(&operation, event.transaction.as_ref())
             }
             Err(error) => Err(error),
         };
         if let Err(error) = added {
-            self.batch.bytes.truncate(start);
             let event = self.batch.events;
+            self.batch.bytes.truncate(start.0);
+            self.batch.entries.truncate(start.1);
+            self.transactions.take_back(event, &self.batch.topics);
             self.batch.refused.push(Refused { event, error });
         }
         self.batch.events = self.batch.events.saturating_add(1);
         Ok(())
+    }
+
+    /// What is behind all events, a resume token of a time, ends a transaction that is open from before it.
+    pub(crate) fn add_token(&mut self, time: Timestamp) {
+        if self
+            .transactions
+            .open()
+            .is_some_and(|open| open.time < time)
+        {
+            self.end_transaction();
+        }
+        self.batch.events = self.batch.events.saturating_add(1);
     }
 
     fn reason_to_skip(&self, change: &Change<'_>, namespace: usize) -> Option<&'static str> {
@@ -81,36 +114,46 @@ impl<'f> Filling<'f> {
         }
     }
 
-    fn skip(&mut self, reason: &str) {
+    fn skip(
+        &mut self,
+        reason: &str,
+        transaction: Option<&Transaction<'_>>,
+    ) -> Result<(), BsonError> {
+        self.end_other_transaction(transaction)?;
         match self.batch.skipped.get_mut(reason) {
             Some(count) => *count = count.saturating_add(1),
             None => {
                 self.batch.skipped.insert(reason.to_owned(), 1);
             }
         }
+        Ok(())
     }
 
     fn add_change(&mut self, change: &Change<'_>, namespace: usize) -> Result<(), BsonError> {
+        let name = (change.database, change.collection);
+        let topics = &mut self.batch.topics;
+        let topic = self.namespaces.topic(namespace, topics, self.format, name);
+        let part = self.take_part(change, topic)?;
+        let setting = Setting {
+            format: self.format,
+            at_ns: self.at_ns,
+            part: part.map(|part| (self.transaction_id.as_str(), part)),
+        };
         let out = &mut self.batch.bytes;
         let key_start = out.len();
         write_key(out, change)?;
         let value_start = out.len();
-        write_value(out, change, self.format, self.at_ns)?;
-        let value_end = out.len();
-        let key = out.get(key_start..value_start).unwrap_or_default();
-        let partition_hash = kafka_partition_hash(key);
-        let name = (change.database, change.collection);
-        let topics = &mut self.batch.topics;
+        write_value(out, change, &setting)?;
         let entry = MessageEntry {
-            topic: self.namespaces.topic(namespace, topics, self.format, name),
+            topic,
             key_start,
             value_start,
-            value_end,
+            value_end: out.len(),
             id: self.identity.of_change(change),
             kind: change.operation.into(),
             timestamp_us: change.source_ms.saturating_mul(1000),
             cluster_time: change.cluster_time,
-            partition_hash,
+            partition_hash: kafka_partition_hash(out.get(key_start..value_start).unwrap_or(b"")),
             event: self.batch.events,
         };
         self.batch.entries.push(entry);
@@ -122,6 +165,93 @@ impl<'f> Filling<'f> {
             });
         }
         Ok(())
+    }
+
+    /// Counts an event in its transaction, if it has one and transactions are told of.
+    fn take_part(&mut self, change: &Change<'_>, topic: usize) -> Result<Option<Part>, BsonError> {
+        self.end_other_transaction(change.transaction.as_ref())?;
+        if self.format.transaction_topic.is_none() || change.transaction.is_none() {
+            return Ok(None);
+        }
+        let event = self.batch.events;
+        let time = (change.cluster_time, change.source_ms);
+        if self.transactions.open().is_none() {
+            self.transactions.begin(event, &self.transaction_id);
+            let counts = BTreeMap::new();
+            self.add_boundary(Boundary::Begin, &self.transaction_id.clone(), time, &counts);
+        }
+        let topics = &self.batch.topics;
+        Ok(self.transactions.count(event, topic, time, topics))
+    }
+
+    /// An event that is not of the open transaction shows that it is over. The name of the event's own one is
+    /// in `transaction_id` from then on.
+    fn end_other_transaction(
+        &mut self,
+        transaction: Option<&Transaction<'_>>,
+    ) -> Result<(), BsonError> {
+        if self.format.transaction_topic.is_none() {
+            return Ok(());
+        }
+        self.transaction_id.clear();
+        if let Some(transaction) = transaction {
+            let mut id = std::mem::take(&mut self.transaction_id).into_bytes();
+            transaction.write_id(&mut id)?;
+            self.transaction_id = String::from_utf8(id).unwrap_or_default();
+        }
+        let open = self.transactions.open();
+        if open.is_some_and(|open| open.id != self.transaction_id) {
+            self.end_transaction();
+        }
+        Ok(())
+    }
+
+    fn end_transaction(&mut self) {
+        if let Some(ended) = self.transactions.open().cloned() {
+            self.transactions.end(self.batch.events);
+            let time = (ended.time, ended.ts_ms);
+            self.add_boundary(Boundary::End, &ended.id, time, &ended.counts);
+        }
+    }
+
+    fn add_boundary(
+        &mut self,
+        boundary: Boundary,
+        id: &str,
+        (cluster_time, ts_ms): (Timestamp, i64),
+        counts: &BTreeMap<String, u64>,
+    ) {
+        let Some(name) = &self.format.transaction_topic else {
+            return;
+        };
+        let topics = &mut self.batch.topics;
+        let topic = *self.transaction_topic.get_or_insert_with(|| {
+            topics.push(Topic {
+                subject: String::new(),
+                name: name.clone(),
+            });
+            topics.len().saturating_sub(1)
+        });
+        let out = &mut self.batch.bytes;
+        let key_start = out.len();
+        transaction::write_key(out, id);
+        let value_start = out.len();
+        transaction::write_value(out, boundary, (id, ts_ms), counts, self.format);
+        let entry = MessageEntry {
+            topic,
+            key_start,
+            value_start,
+            value_end: out.len(),
+            id: self
+                .identity
+                .of_boundary(boundary, &self.format.replica_set, id),
+            kind: Kind::Transaction,
+            timestamp_us: ts_ms.saturating_mul(1000),
+            cluster_time,
+            partition_hash: kafka_partition_hash(out.get(key_start..value_start).unwrap_or(b"")),
+            event: self.batch.events,
+        };
+        self.batch.entries.push(entry);
     }
 }
 

@@ -88,4 +88,17 @@ pub struct EventFormat {
     pub tombstones: bool,
     /// Letters of `op` that give no message.
     pub skipped_operations: Vec<&'static str>,
+    /// Where begin and end of transactions go; None: events are told nothing of their transaction.
+    pub transaction_topic: Option<String>,
+}
+
+impl EventFormat {
+    /// How messages of a transaction name a collection, which is given as `database.collection`: in front of it
+    /// Debezium had the replica set until it read sharded clusters by one stream.
+    pub(crate) fn data_collection(&self, collection: &str) -> String {
+        match self.layout {
+            Layout::Debezium21 => format!("{}.{collection}", self.replica_set),
+            Layout::Debezium3 | Layout::Native => collection.to_owned(),
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 use crate::bson::Document;
 use crate::change::{Change, Operation};
+use crate::transaction::Boundary;
 
 /// Version of the canonical form.
 const VERSION: u8 = 1;
@@ -30,6 +31,21 @@ impl Identity {
     /// That of the message behind a delete: another one, or it would be taken for a repeat.
     pub fn of_tombstone(&mut self, change: &Change<'_>) -> [u8; 16] {
         self.of(change, 5)
+    }
+
+    /// That of the message with which a transaction begins or ends. Each replica set tells of its own part of
+    /// a transaction, so its name goes in.
+    pub fn of_boundary(&mut self, boundary: Boundary, replica_set: &str, id: &str) -> [u8; 16] {
+        let kind = match boundary {
+            Boundary::Begin => 6,
+            Boundary::End => 7,
+        };
+        let form = &mut self.canonical;
+        form.clear();
+        form.extend_from_slice(&[VERSION, kind]);
+        write_bytes(form, replica_set.as_bytes());
+        write_bytes(form, id.as_bytes());
+        self.hash()
     }
 
     fn of(&mut self, change: &Change<'_>, kind: u8) -> [u8; 16] {
@@ -62,7 +78,11 @@ impl Identity {
             }
             Operation::Delete => {}
         }
-        let hash = blake3::hash(form);
+        self.hash()
+    }
+
+    fn hash(&self) -> [u8; 16] {
+        let hash = blake3::hash(&self.canonical);
         let first = hash.as_bytes().first_chunk::<16>();
         first.copied().unwrap_or_default()
     }

@@ -2,7 +2,7 @@
 //!
 //! [`bson`] reads bytes where they lie, [`json`] writes them as Java's driver does, [`change`] finds
 //! in an event of a change stream what a message needs, `layout` writes values, `identity` makes
-//! event ids, and [`encoder`] fills a [`batch::EventBatch`]. No tree is built on the way. What
+//! event ids, [`transaction`] counts the events of transactions, and [`encoder`] fills a [`batch::EventBatch`]. No tree is built on the way. What
 //! the bytes look like is in `docs/mongo-event-format.md`.
 
 pub mod batch;
@@ -19,3 +19,4 @@ mod layout;
 pub mod namespaces;
 pub mod position;
 mod token;
+pub mod transaction;

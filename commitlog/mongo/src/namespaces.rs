@@ -102,10 +102,11 @@ impl Namespaces {
             return topic;
         }
         let topic = topics.len();
+        let database = String::from_utf8_lossy(database);
+        let collection = String::from_utf8_lossy(collection);
         topics.push(Topic {
-            database: database.into(),
-            collection: collection.into(),
-            name: topic_name(format, database, collection),
+            subject: format!("{database}.{collection}"),
+            name: topic_name(&[&format.topic_prefix, &database, &collection]),
         });
         if let Some(namespace) = namespace {
             namespace.topic = Some(topic);
@@ -115,10 +116,7 @@ impl Namespaces {
 }
 
 /// `prefix.database.collection`, with `_` for characters that Kafka does not allow.
-fn topic_name(format: &EventFormat, database: &[u8], collection: &[u8]) -> String {
-    let database = String::from_utf8_lossy(database);
-    let collection = String::from_utf8_lossy(collection);
-    let name = format!("{}.{database}.{collection}", format.topic_prefix);
+fn topic_name(parts: &[&str]) -> String {
     let allowed = |character: char| {
         if character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-') {
             character
@@ -126,5 +124,5 @@ fn topic_name(format: &EventFormat, database: &[u8], collection: &[u8]) -> Strin
             '_'
         }
     };
-    name.chars().map(allowed).collect()
+    parts.join(".").chars().map(allowed).collect()
 }

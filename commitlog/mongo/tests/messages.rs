@@ -311,6 +311,7 @@ fn what_is_not_captured_gives_no_message() {
     let batch = Encoder::new(format())
         .encode_captured(
             events.iter().map(Vec::as_slice),
+            None,
             AT_NS,
             &mut |database: &[u8], collection: &[u8]| {
                 assert_eq!(database, b"shop");
@@ -326,6 +327,7 @@ fn what_is_not_captured_gives_no_message() {
     assert_eq!(batch.position_after(2), 5);
     let failed = Encoder::new(format()).encode_captured(
         events.iter().map(Vec::as_slice),
+        None,
         AT_NS,
         &mut |_: &[u8], _: &[u8]| Err("no answer"),
     );

@@ -7,7 +7,6 @@
 #![allow(clippy::needless_pass_by_value)]
 
 mod batch;
-mod captures;
 mod counters;
 mod error;
 mod format;
@@ -32,7 +31,8 @@ mod _commitlog {
     use crate::format::EventFormat;
     #[pymodule_export]
     use crate::mongo::{
-        MongoBatch, MongoEncoder, RefusedEvent, event_times, join_fragments, split_of,
+        MongoBatch, MongoEncoder, MongoTransaction, RefusedEvent, event_times, join_fragments,
+        split_of,
     };
     #[pymodule_export]
     use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};

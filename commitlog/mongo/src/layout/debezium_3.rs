@@ -1,18 +1,19 @@
 //! The envelope of Debezium 3: no `rs`, but `wallTime`, microseconds and nanoseconds.
 
+use super::Setting;
 use super::envelope::{
     write_images, write_integer, write_source_place, write_source_start, write_update,
 };
 use crate::change::Change;
 use crate::error::BsonError;
-use crate::format::EventFormat;
+use crate::transaction::write_part;
 
 pub(super) fn write_value(
     out: &mut Vec<u8>,
     change: &Change<'_>,
-    format: &EventFormat,
-    at_ns: i64,
+    setting: &Setting<'_>,
 ) -> Result<(), BsonError> {
+    let (format, at_ns) = (setting.format, setting.at_ns);
     out.push(b'{');
     write_images(out, change, format)?;
     out.push(b',');
@@ -42,6 +43,8 @@ pub(super) fn write_value(
     write_integer(out, at_ns.div_euclid(1000));
     out.extend_from_slice(br#","ts_ns":"#);
     write_integer(out, at_ns);
-    out.extend_from_slice(br#","transaction":null}"#);
+    out.push(b',');
+    write_part(out, setting.part);
+    out.push(b'}');
     Ok(())
 }

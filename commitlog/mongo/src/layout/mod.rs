@@ -8,17 +8,27 @@ mod native;
 use crate::change::Change;
 use crate::error::BsonError;
 use crate::format::{EventFormat, Layout};
+use crate::transaction::Part;
 
-/// Appends the value of a change that is published at a time, nanoseconds.
+/// What a value needs beside the change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting<'s> {
+    pub format: &'s EventFormat,
+    /// When it is published, nanoseconds.
+    pub at_ns: i64,
+    /// Name of the transaction and the numbers in it.
+    pub part: Option<(&'s str, Part)>,
+}
+
+/// Appends the value of a change.
 pub(crate) fn write_value(
     out: &mut Vec<u8>,
     change: &Change<'_>,
-    format: &EventFormat,
-    at_ns: i64,
+    setting: &Setting<'_>,
 ) -> Result<(), BsonError> {
-    match format.layout {
-        Layout::Debezium3 => debezium_3::write_value(out, change, format, at_ns),
-        Layout::Debezium21 => debezium_21::write_value(out, change, format, at_ns),
-        Layout::Native => native::write_value(out, change, format),
+    match setting.format.layout {
+        Layout::Debezium3 => debezium_3::write_value(out, change, setting),
+        Layout::Debezium21 => debezium_21::write_value(out, change, setting),
+        Layout::Native => native::write_value(out, change, setting.format),
     }
 }

@@ -1,0 +1,154 @@
+//! `MongoEncoder`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use commitlog_mongo::batch;
+use commitlog_mongo::bson::Timestamp;
+use commitlog_mongo::change::{Copy, SnapshotMark};
+use commitlog_mongo::encoder::Encoder;
+use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
+use pyo3::prelude::*;
+
+use super::batch::MongoBatch;
+use super::captures::Captures;
+use super::input::{Input, inputs};
+use super::transaction::MongoTransaction;
+use crate::format::unknown;
+
+/// How messages look, and what makes them.
+#[pyclass(frozen, module = "commitlog")]
+pub struct MongoEncoder {
+    encoder: Encoder,
+    format: Arc<EventFormat>,
+    captures: Option<Captures>,
+}
+
+#[pymethods]
+impl MongoEncoder {
+    #[new]
+    #[pyo3(signature = (*, topic_prefix, replica_set, node_id,
+        connector_version = env!("CARGO_PKG_VERSION").to_owned(), layout = "debezium-3",
+        document_json = "legacy", tombstones = true, captures = None,
+        skipped_operations = HashSet::new(), transaction_topic = None))]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
+    fn new(
+        topic_prefix: String,
+        replica_set: String,
+        node_id: String,
+        connector_version: String,
+        layout: &str,
+        document_json: &str,
+        tombstones: bool,
+        captures: Option<Py<PyAny>>,
+        skipped_operations: HashSet<String>,
+        transaction_topic: Option<String>,
+    ) -> PyResult<Self> {
+        let format = EventFormat {
+            topic_prefix,
+            connector_version,
+            replica_set,
+            node_id,
+            layout: Layout::named(layout).ok_or_else(|| unknown("layout", layout))?,
+            document_json: DocumentJson::named(document_json)
+                .ok_or_else(|| unknown("document_json", document_json))?,
+            tombstones,
+            skipped_operations: letters(&skipped_operations)?,
+            transaction_topic,
+        };
+        Ok(Self {
+            captures: captures.map(Captures::new),
+            format: Arc::new(format.clone()),
+            encoder: Encoder::new(format),
+        })
+    }
+
+    /// Events of a change stream.
+    #[pyo3(signature = (events, *, transaction = None, at_ns = None))]
+    fn encode(
+        &self,
+        py: Python<'_>,
+        events: Vec<Bound<'_, PyAny>>,
+        transaction: Option<Bound<'_, MongoTransaction>>,
+        at_ns: Option<i64>,
+    ) -> PyResult<MongoBatch> {
+        let transaction = transaction.map(|open| open.get().0.clone());
+        let events = inputs(&events)?;
+        let at_ns = at_ns.unwrap_or_else(now_ns);
+        let batch = py.detach(|| {
+            let events = events.iter().map(Input::bytes);
+            self.encoder.encode_captured(
+                events,
+                transaction,
+                at_ns,
+                &mut |database: &[u8], collection: &[u8]| {
+                    let captures = self.captures.as_ref();
+                    captures.map_or(Ok(true), |of| of.admits(database, collection))
+                },
+            )
+        });
+        Ok(self.batch(batch?))
+    }
+
+    /// The end of a transaction that a token of a later time shows.
+    fn end_transaction(&self, transaction: &MongoTransaction, time: (u32, u32)) -> MongoBatch {
+        let (seconds, increment) = time;
+        let time = Timestamp { seconds, increment };
+        self.batch(self.encoder.end_transaction(transaction.0.clone(), time))
+    }
+
+    /// Copied documents of one collection.
+    #[pyo3(signature = (documents, *, database, collection, cluster_time, read_at_ms, snapshot,
+        at_ns = None))]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
+    fn encode_copied(
+        &self,
+        py: Python<'_>,
+        documents: Vec<Bound<'_, PyAny>>,
+        database: &str,
+        collection: &str,
+        cluster_time: (u32, u32),
+        read_at_ms: i64,
+        snapshot: &str,
+        at_ns: Option<i64>,
+    ) -> PyResult<MongoBatch> {
+        let documents = inputs(&documents)?;
+        let (seconds, increment) = cluster_time;
+        let copy = Copy {
+            database: database.as_bytes(),
+            collection: collection.as_bytes(),
+            cluster_time: Timestamp { seconds, increment },
+            read_at_ms,
+            mark: SnapshotMark::named(snapshot).ok_or_else(|| unknown("snapshot", snapshot))?,
+        };
+        let at_ns = at_ns.unwrap_or_else(now_ns);
+        let batch = py.detach(|| {
+            let documents = documents.iter().map(Input::bytes);
+            self.encoder.encode_copied(documents, &copy, at_ns)
+        });
+        Ok(self.batch(batch))
+    }
+}
+
+impl MongoEncoder {
+    fn batch(&self, batch: batch::EventBatch) -> MongoBatch {
+        MongoBatch::new(batch, Arc::clone(&self.format))
+    }
+}
+
+/// The letters of `op` that are left out.
+fn letters(given: &HashSet<String>) -> PyResult<Vec<&'static str>> {
+    const LETTERS: [&str; 4] = ["c", "u", "d", "r"];
+    let letter = |given: &String| LETTERS.into_iter().find(|letter| letter == given);
+    let each = given
+        .iter()
+        .map(|given| letter(given).ok_or_else(|| unknown("skipped_operations", given)));
+    each.collect()
+}
+
+fn now_ns() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
+    let nanos = since_epoch.map_or(0, |since_epoch| since_epoch.as_nanos());
+    i64::try_from(nanos).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,13 @@
+//! `commitlog.mongo`: raw BSON of MongoDB as messages.
+
+mod batch;
+mod captures;
+mod encoder;
+mod events;
+mod input;
+mod transaction;
+
+pub use batch::{MongoBatch, RefusedEvent};
+pub use encoder::MongoEncoder;
+pub use events::{event_times, join_fragments, split_of};
+pub use transaction::MongoTransaction;

@@ -1,0 +1,69 @@
+//! `MongoTransaction`: the state that goes from batch to batch and into the position.
+
+use std::collections::BTreeMap;
+
+use commitlog_mongo::bson::Timestamp;
+use commitlog_mongo::transaction::OpenTransaction;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A transaction that has begun.
+#[pyclass(frozen, eq, module = "commitlog")]
+#[derive(PartialEq)]
+pub struct MongoTransaction(pub OpenTransaction);
+
+#[pymethods]
+impl MongoTransaction {
+    #[new]
+    #[pyo3(signature = (*, id, time, ts_ms, counts))]
+    fn new(id: String, time: (u32, u32), ts_ms: i64, counts: BTreeMap<String, u64>) -> Self {
+        let (seconds, increment) = time;
+        Self(OpenTransaction {
+            id,
+            time: Timestamp { seconds, increment },
+            ts_ms,
+            counts,
+        })
+    }
+
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        OpenTransaction::from_json(text)
+            .map(Self)
+            .map_err(|error| PyValueError::new_err(format!("no transaction: {error}")))
+    }
+
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    #[getter]
+    fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    #[getter]
+    fn time(&self) -> (u32, u32) {
+        (self.0.time.seconds, self.0.time.increment)
+    }
+
+    #[getter]
+    fn ts_ms(&self) -> i64 {
+        self.0.ts_ms
+    }
+
+    #[getter]
+    fn counts(&self) -> BTreeMap<String, u64> {
+        self.0.counts.clone()
+    }
+
+    #[getter]
+    fn events(&self) -> u64 {
+        self.0.events()
+    }
+
+    fn __repr__(&self) -> String {
+        let (id, events) = (&self.0.id, self.0.events());
+        format!("<MongoTransaction {id}: {events} events>")
+    }
+}

@@ -15,7 +15,7 @@ MAY_KNOW = {
     "commitlog": {"commitlog"},
     "sidecar": {"sidecar"},
     "agent": {"agent", "commitlog", "sidecar"},
-    "mongo_agent": {"mongo_agent", "sidecar"},
+    "mongo_agent": {"commitlog", "mongo_agent", "sidecar"},
     "spark_jobs": {"commitlog", "sidecar", "spark_jobs"},
 }
 # The parts of the sidecar that have nothing to do with a process that serves.
@@ -57,7 +57,6 @@ SURFACE = {
     },
     "mongo_agent.config": {
         "ClientSettings",
-        "CopySettings",
         "MongoConfig",
         "MongoProperties",
         "directory_problems",

@@ -1,7 +1,6 @@
 """The MongoDB agent's configuration: properties, and what follows from them."""
 
 from mongo_agent.config.client import ClientSettings
-from mongo_agent.config.copying import CopySettings
 from mongo_agent.config.loading import (
     MongoConfig,
     directory_problems,
@@ -11,7 +10,6 @@ from mongo_agent.config.model import MongoProperties
 
 __all__ = [
     "ClientSettings",
-    "CopySettings",
     "MongoConfig",
     "MongoProperties",
     "directory_problems",

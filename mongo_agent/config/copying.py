@@ -1,17 +1,15 @@
 """Copying what is there already: properties, and the frozen value that they give."""
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from bson import json_util
-from bson.errors import BSONError
 from pydantic import BeforeValidator
 
 from mongo_agent.capture import Namespaces
 from mongo_agent.config.capture import PatternList
+from mongo_agent.copy.filters import read_filter
+from mongo_agent.copy.settings import CopySettings, SnapshotMode
 from sidecar.properties import (
     CommaList,
     Milliseconds,
@@ -22,7 +20,6 @@ from sidecar.properties import (
     prop,
 )
 
-SnapshotMode = Literal["initial", "no_data", "initial_only", "always", "when_needed"]
 FILTER_LIST = "snapshot.collection.filter.overrides"
 
 
@@ -86,60 +83,17 @@ class CopyProperties(Properties):
     )
 
 
-@dataclass(frozen=True)
-class CopySettings:
-    """`captured` says what is captured, `chosen` which of it is copied unasked; `filters` are by
-    `database.collection`, as documents."""
-
-    mode: SnapshotMode
-    captured: Namespaces
-    chosen: Namespaces
-    filters: Mapping[str, Mapping[str, Any]]
-    delay_ms: int
-    fetch_size: int
-    max_threads: int
-    chunk_size: int
-
-    def copies(self, database: str, collection: str) -> bool:
-        """Whether a collection is copied without a signal, once that is due."""
-        return (
-            self.mode != "no_data"
-            and self.captured.captures(database, collection)
-            and self.chosen.captures(database, collection)
-        )
-
-    def filter_of(self, database: str, collection: str) -> Mapping[str, Any]:
-        """Empty for a collection without one."""
-        return self.filters.get(f"{database}.{collection}", {})
-
-
 def copy_settings(properties: CopyProperties, captured: Namespaces) -> CopySettings:
     """Of properties without `filter_problems`."""
     return CopySettings(
         mode=properties.snapshot_mode,
-        captured=captured,
-        chosen=Namespaces(include_collections=properties.snapshot_include_list, mode=captured.mode),
-        filters=MappingProxyType(
-            {name: read_filter(text) for name, text in properties.snapshot_filters.items()}
-        ),
-        delay_ms=properties.snapshot_delay_ms,
-        fetch_size=properties.snapshot_fetch_size,
-        max_threads=properties.snapshot_max_threads,
+        threads=properties.snapshot_max_threads,
         chunk_size=properties.chunk_size,
+        fetch_size=properties.snapshot_fetch_size,
+        filters=MappingProxyType(dict(properties.snapshot_filters)),
+        chosen=Namespaces(include_collections=properties.snapshot_include_list, mode=captured.mode),
+        delay_ms=properties.snapshot_delay_ms,
     )
-
-
-def read_filter(text: str) -> dict[str, Any]:
-    """A filter in extended JSON. Raises ValueError with the reason."""
-    try:
-        document = json_util.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON ({error.msg} at column {error.colno})") from error
-    except (BSONError, TypeError, ValueError) as error:
-        raise ValueError(f"it is no extended JSON ({error})") from error
-    if not isinstance(document, dict):
-        raise ValueError("it is no document")
-    return document
 
 
 def filter_problems(properties: CopyProperties) -> Iterator[str]:

@@ -11,9 +11,10 @@ from mongo_agent.change_stream.cursor import Scope, StreamOptions
 from mongo_agent.config import debezium
 from mongo_agent.config.client import ClientSettings, client_problem, client_settings
 from mongo_agent.config.contradictions import contradictions, doubts, namespaces
-from mongo_agent.config.copying import CopySettings, copy_settings
+from mongo_agent.config.copying import copy_settings
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.position import HistoryLostPolicy
+from mongo_agent.copy.settings import CopySettings
 from sidecar import connect, directories
 from sidecar.errors import ConfigError
 from sidecar.properties import Loaded, command_line_settings, load

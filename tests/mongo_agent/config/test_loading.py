@@ -10,6 +10,8 @@ from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config.document import configuration_document
+from mongo_agent.copy.filters import read_filter
+from mongo_agent.copy.settings import CopySettings
 from sidecar.properties import Loaded, Properties, rows
 from tests.mongo_agent.config.properties import load
 
@@ -46,8 +48,7 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
     assert config.backoff == Backoff(1000, 120_000, 16)
     assert config.properties.capture_start_op_time is None
     assert config.history_lost_policy == "fail"
-    assert config.copying.copies("shop", "orders")
-    assert not config.copying.copies("admin", "system.users")
+    assert config.copying == CopySettings()
 
 
 def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
@@ -177,11 +178,10 @@ def test_a_subset_with_filters_is_copied(tmp_path: Path) -> None:
             '{"$oid": "596e275826f08b2730779e1f"}}}',
         },
     ).copying
-    assert copying.copies("shop", "orders")
-    assert not copying.copies("shop", "customers")
-    assert not copying.copies("crm", "orders")
-    assert str(copying.filter_of("shop", "orders")["_id"]["$gt"]) == "596e275826f08b2730779e1f"
-    assert copying.filter_of("shop", "others") == {}
+    assert copying.chosen.captures("shop", "orders")
+    assert not copying.chosen.captures("shop", "customers")
+    found = read_filter(copying.filters["shop.orders"])
+    assert str(found["_id"]["$gt"]) == "596e275826f08b2730779e1f"
 
 
 @pytest.mark.parametrize(

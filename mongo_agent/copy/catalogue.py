@@ -1,0 +1,161 @@
+"""Which collections there are, and which of them a request is about."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from pymongo import MongoClient
+
+from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.copy.records import Reason, Request, Selected
+from mongo_agent.copy.settings import CopySettings
+
+Client = MongoClient[Any]
+
+_QUOTED = re.compile(r'"([^"]*)"')
+_ID_INDEX = "_id_"
+
+
+class Kind(Enum):
+    """Kinds of collections, as far as they are copied differently."""
+
+    PLAIN = "collection"
+    CAPPED = "capped"
+    """The server does not read it at a cluster time."""
+    VIEW = "view"
+    TIME_SERIES = "timeseries"
+
+
+_SKIPPED = {
+    Kind.VIEW: "it is a view: its documents are those of other collections",
+    Kind.TIME_SERIES: "it is a time series, whose changes no change stream shows: a copy would "
+    "never be brought up to date",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A collection of the server; `hint` names its index of `_id`."""
+
+    database: str
+    collection: str
+    kind: Kind = Kind.PLAIN
+    hint: str = _ID_INDEX
+
+    @property
+    def namespace(self) -> str:
+        return f"{self.database}.{self.collection}"
+
+
+def listed(client: Client, namespaces: Namespaces) -> list[Found]:
+    """All collections that are captured, by name. Raises `PyMongoError`."""
+    found = []
+    for database in sorted(client.list_database_names()):
+        if not namespaces.captures_database(database):
+            continue
+        for entry in client[database].list_collections():
+            if namespaces.captures(database, entry["name"]):
+                found.append(_found(database, entry))
+    return sorted(found, key=lambda each: (each.database, each.collection))
+
+
+def _found(database: str, entry: Any) -> Found:
+    options = entry.get("options", {})
+    kind = {"view": Kind.VIEW, "timeseries": Kind.TIME_SERIES}.get(entry.get("type"), Kind.PLAIN)
+    if kind is Kind.PLAIN and options.get("capped"):
+        kind = Kind.CAPPED
+    # A clustered collection has no other index of `_id` than itself.
+    clustered = options.get("clusteredIndex")
+    hint = clustered.get("name", _ID_INDEX) if isinstance(clustered, dict) else _ID_INDEX
+    return Found(database, entry["name"], kind, hint)
+
+
+def exists(client: Client, database: str, collection: str) -> bool:
+    """Raises `PyMongoError`."""
+    return bool(client[database].list_collection_names(filter={"name": collection}))
+
+
+def counted(client: Client, selected: Sequence[Selected]) -> list[Selected]:
+    """With the numbers of documents by the server's own count, which costs no scan; those that are
+    empty first, so that the last document of the last collection can be told. Raises
+    `PyMongoError`."""
+    known = [
+        each
+        if each.skipped
+        else replace(
+            each,
+            estimated=client[each.database][each.collection].estimated_document_count(),
+        )
+        for each in selected
+    ]
+    return sorted(known, key=lambda each: each.estimated != 0)
+
+
+def selection(
+    request: Request, found: Sequence[Found], namespaces: Namespaces, settings: CopySettings
+) -> list[Selected]:
+    """What a request is about, in its order."""
+    if request.reason is Reason.SIGNAL:
+        return _named(request, found)
+    known = request.known
+    return [
+        _selected(each, settings.filters.get(each.namespace))
+        for each in found
+        if namespaces.captures(each.database, each.collection)
+        and settings.chosen.captures(each.database, each.collection)
+        and (known is None or not known.captures(each.database, each.collection))
+    ]
+
+
+def _named(request: Request, found: Sequence[Found]) -> list[Selected]:
+    conditions = dict(request.filters)
+    selected: dict[str, Selected] = {}
+    for name in request.names:
+        for each in matching(name, found):
+            query = next(
+                (conditions[other] for other in conditions if each in matching(other, found)),
+                None,
+            )
+            selected.setdefault(each.namespace, _selected(each, query))
+    return list(selected.values())
+
+
+def _selected(found: Found, query: str | None) -> Selected:
+    return Selected(
+        found.database,
+        found.collection,
+        query,
+        found.hint,
+        is_plain=found.kind is Kind.CAPPED,
+        skipped=_SKIPPED.get(found.kind),
+    )
+
+
+def matching(name: str, found: Iterable[Found]) -> list[Found]:
+    """The collections that a signal means: the one that has exactly this name, else those that it
+    matches as an expression over `database.collection`, whole and without regard to case."""
+    known = list(found)
+    pattern = name_expression(name)
+    exact = [each for each in known if each.namespace == name]
+    return exact or [each for each in known if pattern.fullmatch(each.namespace)]
+
+
+def name_expression(name: str) -> re.Pattern[str]:
+    """The expression of a name in a signal: parts in double quotes are texts, as they are needed
+    where a part has a dot, and so is a dot beside them. Raises ValueError for what is none."""
+    expression = ""
+    end = 0
+    for quoted in _QUOTED.finditer(name):
+        between = name[end : quoted.start()]
+        expression += r"\." if between == "." else between
+        expression += re.escape(quoted[1])
+        end = quoted.end()
+    rest = name[end:]
+    if end and rest.startswith("."):
+        rest = r"\." + rest[1:]
+    try:
+        return re.compile(expression + rest, re.IGNORECASE)
+    except re.error as error:
+        raise ValueError(f"{name!r} is no regular expression: {error}") from error

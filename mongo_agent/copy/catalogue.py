@@ -97,29 +97,32 @@ def selection(
     request: Request, found: Sequence[Found], namespaces: Namespaces, settings: CopySettings
 ) -> list[Selected]:
     """What a request is about, in its order."""
+    found = [each for each in found if namespaces.captures(each.database, each.collection)]
     if request.reason is Reason.SIGNAL:
-        return _named(request, found)
-    known = request.known
-    return [
-        _selected(each, settings.filters.get(each.namespace))
-        for each in found
-        if namespaces.captures(each.database, each.collection)
-        and settings.chosen.captures(each.database, each.collection)
-        and (known is None or not known.captures(each.database, each.collection))
-    ]
+        selected = _named(request, found)
+    else:
+        selected = [
+            _selected(each, settings.filters.get(each.namespace))
+            for each in found
+            if settings.chosen.captures(each.database, each.collection)
+            and not _was_captured(each, request.known)
+        ]
+    left_out = {each.namespace for name in request.but for each in matching(name, found)}
+    return [each for each in selected if f"{each.database}.{each.collection}" not in left_out]
+
+
+def _was_captured(found: Found, known: Namespaces | None) -> bool:
+    return known is not None and known.captures(found.database, found.collection)
 
 
 def _named(request: Request, found: Sequence[Found]) -> list[Selected]:
-    conditions = dict(request.filters)
-    selected: dict[str, Selected] = {}
-    for name in request.names:
+    """In the order of the names; of several conditions for one collection the first counts."""
+    queries: dict[str, str] = {}
+    for name, query in request.filters:
         for each in matching(name, found):
-            query = next(
-                (conditions[other] for other in conditions if each in matching(other, found)),
-                None,
-            )
-            selected.setdefault(each.namespace, _selected(each, query))
-    return list(selected.values())
+            queries.setdefault(each.namespace, query)
+    meant = {each.namespace: each for name in request.names for each in matching(name, found)}
+    return [_selected(each, queries.get(namespace)) for namespace, each in meant.items()]
 
 
 def _selected(found: Found, query: str | None) -> Selected:
@@ -137,9 +140,13 @@ def matching(name: str, found: Iterable[Found]) -> list[Found]:
     """The collections that a signal means: the one that has exactly this name, else those that it
     matches as an expression over `database.collection`, whole and without regard to case."""
     known = list(found)
-    pattern = name_expression(name)
     exact = [each for each in known if each.namespace == name]
-    return exact or [each for each in known if pattern.fullmatch(each.namespace)]
+    return exact or [each for each in known if is_meant(each.namespace, name)]
+
+
+def is_meant(namespace: str, name: str) -> bool:
+    """Whether a name in a signal means a collection. Raises ValueError for no expression."""
+    return namespace == name or name_expression(name).fullmatch(namespace) is not None
 
 
 def name_expression(name: str) -> re.Pattern[str]:

@@ -4,8 +4,8 @@ At a point of the stream, up to which all events are placed and behind which non
 chunks is read as of that time, and the stream is held until they are handed out. So each document
 is exactly as it was at its place. What a server does not read so goes through windows (`windows`).
 
-Everything here runs on the thread of the pipeline, but `submit` and `view`; threads only read and
-encode, and call `wake` when they have something.
+Everything here runs on the thread of the pipeline; other threads only read and encode, and call
+`wake` when they have something.
 """
 
 import logging
@@ -21,16 +21,20 @@ from commitlog.mongo import MongoEncoder
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.copy.asked import applied
 from mongo_agent.copy.catalogue import Client
 from mongo_agent.copy.encoding import CopiedChunk, Piece, pieces
 from mongo_agent.copy.failures import ReadFailure, read_failure
 from mongo_agent.copy.marks import Place
+from mongo_agent.copy.modes import again
 from mongo_agent.copy.planning import Plan, Planner, Resolved, Task
 from mongo_agent.copy.progress import CopyProgress
 from mongo_agent.copy.reading import CollectionReader, Rows
 from mongo_agent.copy.records import Chunk, CollectionCopy, Initial, Outcome, Reason
 from mongo_agent.copy.settings import CopySettings
+from mongo_agent.copy.view import CopyView, view_of
 from mongo_agent.copy.windows import Window, touches
+from mongo_agent.signals import Answer, Signal
 from sidecar.errors import RefusedError, SidecarError, UnavailableError
 from sidecar.logs import fields
 
@@ -80,6 +84,7 @@ class Copying:
     ) -> None:
         """`clock` gives seconds."""
         self._encoder = encoder
+        self._namespaces = namespaces
         self._settings = settings
         self._progress = progress
         self._wake = wake
@@ -98,6 +103,7 @@ class Copying:
         self._not_before_s = clock() + settings.delay_ms / 1000
         self._is_troubled = False
         self._error: SidecarError | None = None
+        self._measure_anew()
 
     @property
     def progress(self) -> CopyProgress:
@@ -155,6 +161,29 @@ class Copying:
         if not taken and self._error is not None:
             raise self._error
         return taken
+
+    def apply(self, signal: Signal) -> Answer:
+        """Do what a signal asks for, and say so, in the log too."""
+        progress, answer = applied(self._progress, signal, self._namespaces)
+        self._move_to(progress)
+        self._measure_anew()
+        logger.log(
+            logging.INFO if answer.is_accepted else logging.WARNING,
+            "a signal is taken" if answer.is_accepted else "a signal is refused",
+            extra=fields(
+                id=signal.id, type=signal.type, channel=signal.channel, answer=answer.sentence
+            ),
+        )
+        return answer
+
+    def copy_again(self, reason: str) -> None:
+        """Copy everything that is captured: changes are missing in the stream."""
+        self._move_to(again(self._progress, reason))
+        self._measure_anew()
+
+    def view(self) -> CopyView:
+        """How far copies are."""
+        return view_of(self._progress, self._delivered, self._clock() - self._measured_from_s)
 
     def close(self) -> None:
         """What is being read is given up; it is not in the progress."""
@@ -250,6 +279,7 @@ class Copying:
             self._failed(error, reading.copy, is_exact=reading.window is None)
             return []
         self._worked()
+        self._delivered += read.count
         window = reading.window
         before = self._progress
         copy = before.entry(reading.copy.number)
@@ -289,6 +319,10 @@ class Copying:
                 ),
             )
         self._progress = progress
+
+    def _measure_anew(self) -> None:
+        """The rate before a pause, or of another copy, says nothing of what follows."""
+        self._delivered, self._measured_from_s = 0, self._clock()
 
     def _worked(self) -> None:
         self._delays_ms = self._backoff.delays_ms()

@@ -51,7 +51,8 @@ class Request:
     """A wish, before it is known which collections there are.
 
     `names` are those of a signal, all that is captured otherwise; `filters` are pairs of one of
-    them and a query. `known` is what was captured before, and is not copied again.
+    them and a query. `known` is what was captured before, and is not copied again; nor is what
+    the names in `but` mean.
     """
 
     reason: Reason
@@ -59,6 +60,7 @@ class Request:
     filters: tuple[tuple[str, str], ...] = ()
     known: Namespaces | None = None
     signal: str | None = None
+    but: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ class Reader:
         reader = cls(stored)
         reader.one("reason", Reason)
         reader.each("names", str)
+        reader.each("but", str)
         reader.each("filters", lambda pair: (str(pair[0]), str(pair[1])))
         reader.one("known", cls.namespaces)
         return Request(**reader.values)

@@ -1,0 +1,132 @@
+"""Signals understood: Debezium's types and the fields of their data.
+
+    execute-snapshot   {"type": "incremental", "data-collections": […], "additional-conditions":
+                       [{"data-collection": …, "filter": …}]}
+    stop-snapshot      {"type": "incremental", "data-collections": […]}
+    pause-snapshot     {"type": "incremental"}
+    resume-snapshot    {"type": "incremental"}
+    log                {"message": …}
+
+A copy is made beside the stream in any case, so `blocking` is another word for the same.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bson import json_util
+
+from mongo_agent.signals.signal import InvalidSignalError, Signal
+
+_KINDS = ("incremental", "blocking")
+_TYPE, _COLLECTIONS, _CONDITIONS = "type", "data-collections", "additional-conditions"
+_COLLECTION, _FILTER = "data-collection", "filter"
+_MESSAGE = "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """Copy the collections that these names mean. `filters` are pairs of a name and a query."""
+
+    names: tuple[str, ...]
+    filters: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Give up the copies that these names mean; without names, all."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Read nothing more, or go on."""
+
+    is_paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Say something in the log."""
+
+    message: str
+
+
+Command = Execute | Stop | Pause | Log
+
+
+def command(signal: Signal) -> Command:
+    """What a signal asks for. Raises `InvalidSignalError`."""
+    data = signal.data
+    match signal.type:
+        case "execute-snapshot":
+            _check_kind(data)
+            _check_names(data, (_TYPE, _COLLECTIONS, _CONDITIONS))
+            if _COLLECTIONS not in data:
+                raise InvalidSignalError(
+                    f"`{_COLLECTIONS}` has to name what is copied: a list of names or expressions "
+                    "over `database.collection`."
+                )
+            return Execute(_collections(data), _conditions(data))
+        case "stop-snapshot":
+            _check_kind(data, is_needed=True)
+            _check_names(data, (_TYPE, _COLLECTIONS))
+            return Stop(_collections(data))
+        case "pause-snapshot" | "resume-snapshot":
+            _check_kind(data)
+            _check_names(data, (_TYPE,))
+            return Pause(signal.type == "pause-snapshot")
+        case "log":
+            message = data.get(_MESSAGE)
+            if not isinstance(message, str):
+                raise InvalidSignalError(f"`{_MESSAGE}` has to be a text.")
+            return Log(message)
+    raise InvalidSignalError(
+        f"The type {signal.type!r} is none of `execute-snapshot`, `stop-snapshot`, "
+        "`pause-snapshot`, `resume-snapshot`, `log`."
+    )
+
+
+def _check_kind(data: Mapping[str, Any], *, is_needed: bool = False) -> None:
+    kind = data.get(_TYPE) if is_needed else data.get(_TYPE, _KINDS[0])
+    if not isinstance(kind, str) or kind.lower() not in _KINDS:
+        raise InvalidSignalError(
+            f"`data.{_TYPE}` has to be `incremental` (or `blocking`, which is the same here), and "
+            f"is {kind!r}."
+        )
+
+
+def _check_names(data: Mapping[str, Any], known: Collection[str]) -> None:
+    """A name that nobody knows may be a condition with a slip in it: to go on without it would copy
+    more than was asked for."""
+    unknown = sorted(data.keys() - set(known))
+    if unknown:
+        raise InvalidSignalError(
+            f"`data` has `{'`, `'.join(unknown)}`, and knows `{'`, `'.join(known)}`."
+        )
+
+
+def _collections(data: Mapping[str, Any]) -> tuple[str, ...]:
+    names = data.get(_COLLECTIONS, [])
+    if not isinstance(names, list) or not all(isinstance(each, str) and each for each in names):
+        raise InvalidSignalError(f"`{_COLLECTIONS}` has to be a list of names.")
+    return tuple(names)
+
+
+def _conditions(data: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    conditions = data.get(_CONDITIONS, [])
+    if not isinstance(conditions, list):
+        raise InvalidSignalError(f"`{_CONDITIONS}` has to be a list.")
+    return tuple(_condition(each) for each in conditions)
+
+
+def _condition(condition: Any) -> tuple[str, str]:
+    if not isinstance(condition, Mapping) or condition.keys() != {_COLLECTION, _FILTER}:
+        raise InvalidSignalError(
+            f"Each of `{_CONDITIONS}` has to be an object with `{_COLLECTION}` and `{_FILTER}`."
+        )
+    name, query = condition[_COLLECTION], condition[_FILTER]
+    if not isinstance(name, str):
+        raise InvalidSignalError(f"`{_COLLECTION}` of a condition has to be a name.")
+    return name, query if isinstance(query, str) else json_util.dumps(query)

@@ -1,0 +1,211 @@
+"""Signals, what they change in the progress, and the sentences that answer them."""
+
+from typing import Any
+
+import pytest
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.copy.asked import applied
+from mongo_agent.copy.catalogue import Found, Kind, matching, selection
+from mongo_agent.copy.progress import CopyProgress
+from mongo_agent.copy.records import Reason, Request, Selected
+from mongo_agent.copy.settings import CopySettings
+from mongo_agent.signals import Signal
+from mongo_agent.signals.signal import signal_from
+
+SHOP = Namespaces(include_databases=("shop", "a.b"))
+FOUND = [
+    Found("shop", "a"),
+    Found("shop", "A"),
+    Found("shop", "a.b"),
+    Found("shop", "ab", Kind.CAPPED),
+    Found("shop", "orders_2024"),
+    Found("shop", "orders_2025"),
+    Found("shop", "prices", Kind.TIME_SERIES),
+    Found("shop", "seen", Kind.VIEW),
+]
+
+
+def signal(kind: str, **data: Any) -> Signal:
+    named = {name.replace("_", "-"): value for name, value in data.items()}
+    return signal_from({"id": "s1", "type": kind, "data": named}, "test")
+
+
+def accepted(progress: CopyProgress, asked: Signal) -> tuple[CopyProgress, str]:
+    after, answer = applied(progress, asked, SHOP)
+    assert answer.is_accepted, answer.sentence
+    return after, answer.sentence
+
+
+def copying(*names: str) -> CopyProgress:
+    request = Request(Reason.SIGNAL, names)
+    selected = [Selected("shop", name) for name in names]
+    return CopyProgress().requested(request).resolved(request, selected)
+
+
+@pytest.mark.parametrize("kind", [{}, {"type": "incremental"}, {"type": "BLOCKING"}])
+def test_what_is_asked_for_is_copied(kind: dict[str, str]) -> None:
+    asked = signal("execute-snapshot", data_collections=["shop.a", "shop[.]o.*"], **kind)
+    progress, sentence = accepted(CopyProgress(), asked)
+    assert progress.requests == (Request(Reason.SIGNAL, ("shop.a", "shop[.]o.*"), signal="s1"),)
+    assert "shop.a, shop[.]o.*" in sentence
+
+
+def test_no_names_copy_nothing() -> None:
+    progress, sentence = accepted(CopyProgress(), signal("execute-snapshot", data_collections=[]))
+    assert progress.is_idle
+    assert "nothing is copied" in sentence
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (signal("execute-snapshot"), "`data-collections` has to name"),
+        (signal("execute-snapshot", data_collections="shop.a"), "has to be a list"),
+        (signal("execute-snapshot", data_collections=[1]), "has to be a list"),
+        (signal("execute-snapshot", data_collections=["shop.(a"]), "is no regular expression"),
+        (signal("execute-snapshot", data_collections=["crm.a"]), "crm.a is not captured"),
+        (signal("execute-snapshot", data_collections=["shop.a"], type="full"), "and is 'full'"),
+        (signal("execute-snapshot", data_collections=["shop.a"], type=None), "and is None"),
+        (
+            signal("execute-snapshot", data_collections=["shop.a"], filter="x"),
+            "`data` has `filter`",
+        ),
+        (
+            signal("execute-snapshot", data_collections=["shop.a"], additional_conditions={}),
+            "has to be a list",
+        ),
+        (
+            signal("execute-snapshot", data_collections=["shop.a"], additional_conditions=["x"]),
+            "has to be an object with",
+        ),
+        (signal("stop-snapshot"), "and is None"),
+        (signal("stop-snapshot", type="incremental", data_collections=["(a"]), "no regular"),
+        (signal("pause-snapshot", type="now"), "and is 'now'"),
+        (signal("log"), "`message` has to be a text"),
+        (signal("restart"), "The type 'restart' is none of"),
+        (signal_from({}, "test"), "The type 'None' is none of"),
+        (signal_from({"type": "execute-snapshot", "data": "{"}, "test"), "`data` has `data`"),
+        (signal_from({"type": "execute-snapshot", "data": [1]}, "test"), "`data` has `data`"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_a_sentence(asked: Signal, said: str) -> None:
+    before = copying("a")
+    progress, answer = applied(before, asked, SHOP)
+    assert progress == before
+    assert not answer.is_accepted
+    assert said in answer.sentence
+    assert answer.sentence.endswith(".")
+
+
+@pytest.mark.parametrize("query", ["{", '"text"', "[1]", '{"a": {"$oid": 1}}', {"a": {"$oid": 1}}])
+def test_a_filter_that_is_none_is_refused(query: Any) -> None:
+    conditions = [{"data-collection": "shop.a", "filter": query}]
+    asked = signal(
+        "execute-snapshot", data_collections=["shop.a"], additional_conditions=conditions
+    )
+    progress, answer = applied(CopyProgress(), asked, SHOP)
+    assert progress.is_idle
+    assert "The filter of shop.a cannot be used" in answer.sentence
+
+
+@pytest.mark.parametrize("query", ['{"n": {"$gt": 3}}', {"n": {"$gt": 3}}])
+def test_conditions_belong_to_the_collections_that_they_name(query: Any) -> None:
+    conditions = [{"data-collection": "shop.orders_2.*", "filter": query}]
+    asked = signal(
+        "execute-snapshot",
+        data_collections=["shop.orders_2024", "shop.a"],
+        additional_conditions=conditions,
+    )
+    progress, _ = accepted(CopyProgress(), asked)
+    selected = selection(progress.requests[0], FOUND, SHOP, CopySettings())
+    assert [(each.collection, each.filter) for each in selected] == [
+        ("orders_2024", '{"n": {"$gt": 3}}'),
+        ("a", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("shop.a", ["a"]),
+        ("shop.A", ["A"]),
+        ("SHOP.a", ["a", "A"]),
+        ("shop[.]a", ["a", "A"]),
+        ("shop.ab", ["ab"]),
+        ('"shop"."a.b"', ["a.b"]),
+        ('shop."a.b"', ["a.b"]),
+        ('"shop".a', ["a", "A"]),
+        ('"shop".orders_.*', ["orders_2024", "orders_2025"]),
+        ("orders_2024", []),
+        ("shop", []),
+        (".*", [each.collection for each in FOUND]),
+    ],
+)
+def test_names_and_expressions(name: str, meant: list[str]) -> None:
+    assert [each.collection for each in matching(name, FOUND)] == meant
+
+
+def test_what_changes_by_itself_is_not_copied_and_said() -> None:
+    request = Request(Reason.SIGNAL, ("shop[.](ab|prices|seen)",))
+    selected = selection(request, FOUND, SHOP, CopySettings())
+    assert [(each.collection, each.is_plain) for each in selected] == [
+        ("ab", True),
+        ("prices", False),
+        ("seen", False),
+    ]
+    assert "no change stream" in str(selected[1].skipped)
+    assert "it is a view" in str(selected[2].skipped)
+
+
+def test_copies_are_stopped_by_name() -> None:
+    asked = signal("stop-snapshot", type="incremental", data_collections=["shop.orders.*"])
+    progress, sentence = accepted(copying("a", "orders_2024", "orders_2025"), asked)
+    assert [each.collection for each in progress.collections] == ["a"]
+    assert sentence == "The copy of shop.orders_2024, shop.orders_2025 is stopped."
+    assert accepted(progress, asked)[1] == "None of them is being copied."
+
+
+def test_a_copy_is_stopped_before_its_collections_are_looked_up() -> None:
+    asked = signal("execute-snapshot", data_collections=["shop[.]orders.*"])
+    progress, _ = accepted(CopyProgress(), asked)
+    stop = signal("stop-snapshot", type="incremental", data_collections=["shop.orders_2024"])
+    progress, _ = accepted(progress, stop)
+    selected = selection(progress.requests[0], FOUND, SHOP, CopySettings())
+    assert [each.collection for each in selected] == ["orders_2025"]
+
+
+def test_without_names_everything_is_stopped() -> None:
+    asked = signal("execute-snapshot", data_collections=["shop.a"])
+    progress, _ = accepted(copying("a", "ab"), asked)
+    progress, _ = accepted(progress, signal("stop-snapshot", type="incremental"))
+    assert progress.is_idle
+    again, _ = accepted(progress, asked)
+    assert not again.is_idle
+
+
+def test_pause_and_resume() -> None:
+    progress, sentence = accepted(copying("a"), signal("pause-snapshot"))
+    assert progress.is_paused
+    assert "the stream goes on" in sentence
+    assert accepted(progress, signal("pause-snapshot"))[1] == "Copies are paused already."
+    _, sentence = accepted(progress, signal("execute-snapshot", data_collections=["shop.a"]))
+    assert "send `resume-snapshot` to begin" in sentence
+    progress, _ = accepted(progress, signal("resume-snapshot"))
+    assert not progress.is_paused
+    assert accepted(progress, signal("resume-snapshot"))[1] == "Copies are not paused."
+
+
+def test_log_says_its_message() -> None:
+    assert accepted(CopyProgress(), signal("log", message="hello"))[1] == "hello"
+
+
+def test_a_signal_that_comes_again_is_taken_once() -> None:
+    """As from a stream that goes on in front of it."""
+    data = {"data-collections": ["shop.a"]}
+    document = {"_id": 1, "type": "execute-snapshot", "data": data}
+    asked = signal_from(document, "source", occurrence="token")
+    progress, _ = accepted(CopyProgress(), asked)
+    assert accepted(progress, asked) == (progress, "This signal was taken already.")
+    other = signal_from(document, "source", occurrence="another")
+    assert len(accepted(progress, other)[0].requests) == 2

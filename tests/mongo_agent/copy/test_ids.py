@@ -1,0 +1,69 @@
+"""`_id`s cut out of documents are those that the server wrote."""
+
+import struct
+from datetime import UTC, datetime
+from typing import Any
+
+import bson
+import hypothesis.strategies as st
+import pytest
+from bson import DBRef, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp
+from bson.code import Code
+from hypothesis import given
+
+from mongo_agent.copy.ids import id_document
+
+VALUES: list[Any] = [
+    1,
+    Int64(1),
+    1.5,
+    "text",
+    b"bytes",
+    None,
+    True,
+    {"a": {"b": [1, "x"]}},
+    [1, {"a": 2}],
+    ObjectId(),
+    datetime(2026, 1, 1, tzinfo=UTC),
+    Timestamp(1, 2),
+    Decimal128("1.5"),
+    Regex("a.*", "i"),
+    Code("f()"),
+    Code("f()", {"a": 1}),
+    DBRef("c", 1),
+    MinKey(),
+    MaxKey(),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_values_of_every_type(value: Any) -> None:
+    wanted = bson.encode({"_id": value})
+    assert id_document(bson.encode({"_id": value, "rest": 1})) == wanted
+    others = {f"x{index}": each for index, each in enumerate(VALUES)}
+    assert id_document(bson.encode({**others, "_id": value})) == wanted
+
+
+def test_types_that_drivers_do_not_write_any_more() -> None:
+    pointer = b"\x0c_id\0" + struct.pack("<i", 2) + b"c\0" + bytes(12)
+    symbol = b"\x0e_id\0" + struct.pack("<i", 2) + b"s\0"
+    undefined = b"\x06_id\0"
+    for element in (pointer, symbol, undefined):
+        document = struct.pack("<i", len(element) + 5) + element + b"\0"
+        longer = element + b"\x0arest\0"
+        longer = struct.pack("<i", len(longer) + 5) + longer + b"\0"
+        assert id_document(longer) == document
+
+
+@given(st.binary(max_size=60))
+def test_bytes_that_are_no_document_are_said(noise: bytes) -> None:
+    try:
+        found = id_document(noise)
+    except ValueError:
+        return
+    assert found[4:-1] in noise
+
+
+def test_a_document_without_id_is_said() -> None:
+    with pytest.raises(ValueError, match="no _id"):
+        id_document(bson.encode({"a": 1}))

@@ -1,0 +1,205 @@
+"""The algebra of progress: whatever happens between plan and delivery, nothing is missed."""
+
+from bisect import bisect_left
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.copy.progress import KEPT_FINISHED, CopyProgress
+from mongo_agent.copy.records import (
+    Chunk,
+    CollectionCopy,
+    Finished,
+    Initial,
+    Outcome,
+    Reason,
+    Request,
+    Selected,
+)
+from sidecar.errors import OffsetStoreError
+
+SHOP = Request(Reason.INITIAL)
+
+
+class Copies(RuleBasedStateMachine):
+    """Two collections of numbers; a bound is a number as two bytes. Chunks are planned, delivered
+    in any order, whole or in part, and what was stored last comes back by a crash."""
+
+    @initialize(sizes=st.tuples(st.integers(0, 9), st.integers(0, 9)))
+    def begin(self, sizes: tuple[int, int]) -> None:
+        self.ids = {1: list(range(sizes[0])), 2: list(range(0, 3 * sizes[1], 3))}
+        selected = [Selected("shop", "a"), Selected("shop", "b")]
+        self.progress = CopyProgress().requested(SHOP).resolved(SHOP, selected)
+        self.delivered: list[tuple[int, int]] = []
+        self.stored = self.progress.to_json(), list(self.delivered)
+
+    @rule(number=st.sampled_from([1, 2]), chunks=st.integers(1, 3), size=st.integers(1, 4))
+    def plan(self, number: int, chunks: int, size: int) -> None:
+        entry = self.progress.entry(number)
+        if entry is None or entry.is_planned:
+            return
+        bounds: list[bytes] = []
+        lower = entry.planned_to
+        for _ in range(chunks):
+            at = self._at(number, lower) + size
+            if at >= len(self.ids[number]):
+                self.progress = self.progress.planned(number, bounds, is_whole=True)
+                return
+            lower = self.ids[number][at].to_bytes(2)
+            bounds.append(lower)
+        self.progress = self.progress.planned(number, bounds, is_whole=False)
+
+    @rule(data=st.data())
+    def deliver(self, data: st.DataObject) -> None:
+        ready = [(each, chunk) for each in self.progress.collections for chunk in each.chunks]
+        if not ready:
+            return
+        entry, chunk = data.draw(st.sampled_from(ready))
+        found = self._in(entry.number, chunk)
+        kept = data.draw(st.integers(0, len(found)))
+        rest_from = found[kept].to_bytes(2) if kept < len(found) else None
+        self.delivered += [(entry.number, each) for each in found[:kept]]
+        self.progress = self.progress.delivered(entry.number, chunk, kept, rest_from)
+
+    @rule(number=st.sampled_from([1, 2]), value=st.integers(0, 30))
+    def insert_where_nothing_is_done(self, number: int, value: int) -> None:
+        """A chunk may grow until it is delivered."""
+        entry = self.progress.entry(number)
+        if entry is None or value in self.ids[number]:
+            return
+        missing = [*entry.chunks, *([] if entry.is_planned else [Chunk(entry.planned_to, None)])]
+        stored = CopyProgress.from_json(self.stored[0]).entry(number)
+        if stored is not None and any(_has(chunk, value) for chunk in missing):
+            self.ids[number] = sorted([*self.ids[number], value])
+
+    @rule()
+    def store(self) -> None:
+        self.stored = self.progress.to_json(), list(self.delivered)
+
+    @rule()
+    def crash(self) -> None:
+        self.progress, self.delivered = CopyProgress.from_json(self.stored[0]), [*self.stored[1]]
+
+    @invariant()
+    def what_is_not_delivered_is_still_to_do(self) -> None:
+        for number, ids in self.ids.items():
+            done = [value for at, value in self.delivered if at == number]
+            entry = self.progress.entry(number)
+            missing: list[int] = []
+            if entry is not None:
+                chunks = [*entry.chunks]
+                if not entry.is_planned:
+                    chunks.append(Chunk(entry.planned_to, None))
+                missing = [value for chunk in chunks for value in self._in(number, chunk)]
+            assert sorted(done + missing) == ids
+
+    @invariant()
+    def the_copy_ends_with_its_last_document(self) -> None:
+        is_over = self.progress.is_idle
+        assert (self.progress.initial is Initial.DONE) == is_over
+        assert self.progress.initial_documents == len(self.delivered)
+        if is_over:
+            assert self.progress.finished_count == 2
+
+    def _at(self, number: int, lower: bytes | None) -> int:
+        return 0 if lower is None else bisect_left(self.ids[number], int.from_bytes(lower))
+
+    def _in(self, number: int, chunk: Chunk) -> list[int]:
+        return [value for value in self.ids[number] if _has(chunk, value)]
+
+
+def _has(chunk: Chunk, value: int) -> bool:
+    is_above = chunk.lower is None or int.from_bytes(chunk.lower) <= value
+    return is_above and (chunk.upper is None or value < int.from_bytes(chunk.upper))
+
+
+TestCopies = Copies.TestCase
+TestCopies.settings = settings(max_examples=60, stateful_step_count=40)
+
+
+bounds = st.none() | st.binary(max_size=9)
+names = st.text(max_size=4)
+chunks = st.builds(Chunk, bounds, bounds)
+namespaces = st.sampled_from(
+    [Namespaces(), Namespaces(include_databases=("a", "b")), Namespaces(mode="literal")]
+)
+progresses = st.builds(
+    CopyProgress,
+    requests=st.lists(
+        st.builds(
+            Request,
+            st.sampled_from(Reason),
+            st.tuples(names),
+            st.tuples(st.tuples(names, names)),
+            st.none() | namespaces,
+            st.none() | names,
+            st.tuples(names),
+        ),
+        max_size=2,
+    ).map(tuple),
+    collections=st.lists(
+        st.builds(
+            CollectionCopy,
+            st.integers(1, 9),
+            names,
+            names,
+            st.sampled_from(Reason),
+            filter=st.none() | names,
+            is_plain=st.booleans(),
+            estimated=st.none() | st.integers(0, 9),
+            planned_to=bounds,
+            is_planned=st.booleans(),
+            chunks=st.lists(chunks, max_size=3).map(tuple),
+        ),
+        max_size=2,
+    ).map(tuple),
+    finished=st.lists(
+        st.builds(Finished, names, st.sampled_from(Reason), st.sampled_from(Outcome)), max_size=2
+    ).map(tuple),
+    initial=st.sampled_from(Initial),
+    scope=st.none() | namespaces,
+    seen=st.lists(names, max_size=2).map(tuple),
+    kafka_offset=st.none() | st.integers(0),
+)
+
+
+@given(progresses)
+def test_what_is_stored_comes_back(progress: CopyProgress) -> None:
+    assert CopyProgress.from_json(progress.to_json()) == progress
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "cannot be read"),
+        ("[]", "cannot be read"),
+        ("{}", "cannot be read"),
+        ('{"version":1,"whatever":1}', "cannot be read"),
+        ('{"version":1,"collections":[{"number":1}]}', "cannot be read"),
+        ('{"version":2}', "has the version 2, and this agent knows 1"),
+    ],
+)
+def test_progress_of_another_form_is_refused(text: str, said: str) -> None:
+    with pytest.raises(OffsetStoreError, match=said):
+        CopyProgress.from_json(text)
+
+
+def test_what_is_done_is_kept_in_bounds() -> None:
+    progress = CopyProgress()
+    for _ in range(3):
+        selected = [Selected("shop", f"v{each}", skipped="a view") for each in range(150)]
+        progress = progress.requested(SHOP).resolved(SHOP, selected)
+    assert len(progress.finished) == KEPT_FINISHED
+    assert progress.finished_count == 450
+    assert progress.initial is Initial.DONE
+
+
+def test_plans_of_a_copy_that_was_stopped_change_nothing() -> None:
+    progress = CopyProgress().requested(SHOP).resolved(SHOP, [Selected("shop", "a")])
+    stopped = progress.ended(1, Outcome.STOPPED)
+    assert stopped.planned(1, [b"x"], is_whole=True) == stopped
+    assert stopped.delivered(1, Chunk(None, None), 5) == stopped
+    assert stopped.resolved(SHOP, [Selected("shop", "a")]) == stopped

@@ -1,0 +1,67 @@
+"""Documents of the signalling collection as signals."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import bson
+import pytest
+from bson import ObjectId
+
+from mongo_agent.signals.source import SignalCollection, signal_of
+
+
+def event(document: Any, operation: str = "insert", collection: str = "signals") -> bytes:
+    return bson.encode(
+        {
+            "_id": {"_data": "8265"},
+            "operationType": operation,
+            "ns": {"db": "shop", "coll": collection},
+            "fullDocument": document,
+        }
+    )
+
+
+@dataclass
+class Read:
+    events: list[bytes]
+
+
+def test_inserts_into_the_collection_are_signals() -> None:
+    data = {"type": "incremental", "data-collections": ["shop.a"]}
+    document = {"_id": ObjectId("596e275826f08b2730779e1f"), "type": "stop-snapshot", "data": data}
+    signal = signal_of(event(document), "shop.signals")
+    assert signal is not None
+    assert signal.id == "596e275826f08b2730779e1f"
+    assert (signal.type, signal.data, signal.channel) == ("stop-snapshot", data, "source")
+    assert signal.occurrence == "8265"
+
+
+def test_data_may_be_a_text() -> None:
+    document = {"_id": 1, "type": "log", "data": '{"message": "hello"}'}
+    signal = signal_of(event(document), "shop.signals")
+    assert signal is not None
+    assert signal.data == {"message": "hello"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        event({"_id": 1}, "delete"),
+        event({"_id": 1}, "update"),
+        event({"_id": 1}, collection="signals2"),
+        bson.encode(
+            {"_id": {"_data": "82"}, "operationType": "dropDatabase", "ns": {"db": "shop"}}
+        ),
+        bson.encode({"_id": {"_data": "82"}, "operationType": "invalidate"}),
+        bson.encode({}),
+        b"noise",
+    ],
+)
+def test_other_events_are_none(other: bytes) -> None:
+    assert signal_of(other, "shop.signals") is None
+
+
+def test_a_read_gives_its_signals_in_order() -> None:
+    read = Read([event({"_id": 1}), event({"_id": 2}, "delete"), event({"_id": 3})])
+    assert [each.id for each in SignalCollection("shop.signals").signals(read)] == ["1", "3"]
+    assert list(SignalCollection(None).signals(read)) == []

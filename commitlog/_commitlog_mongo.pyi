@@ -111,12 +111,18 @@ class MongoEncoder:
         captures: Callable[[str, str], bool] | None = None,
         skipped_operations: AbstractSet[Literal["c", "u", "d", "r"]] = ...,
         transaction_topic: str | None = None,
+        excluded_fields: Sequence[str] = ...,
+        renamed_fields: Sequence[str] = ...,
     ) -> MongoEncoder:
         """`captures` is asked once by database and collection, until 10,000 answers are remembered
         and all are forgotten; without it all collections are captured. Copied documents are those
         that were asked for. `skipped_operations` give no message. With `transaction_topic`, a whole
         name, events say which transaction they are part of, and begin and end of each go there.
-        Raises ValueError for a layout, JSON or operation that is not known."""
+        `excluded_fields` as `database.collection.field.nested` are left out of values, those of
+        `renamed_fields`, with `:name` behind it, get another name; `*` in database and collection
+        is any text. A document that has a field of the new name already is refused. Keys and event
+        ids stay as they are. Raises ValueError for a layout, JSON or operation that is not known,
+        and for a field that is none."""
     def encode(
         self,
         events: _Bson,

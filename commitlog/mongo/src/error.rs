@@ -41,6 +41,10 @@ pub enum Problem {
     Missing { member: &'static str },
     #[error("{member} is of another type than events have")]
     Member { member: &'static str },
+    #[error("the field {field:?} cannot be renamed: there is a {name:?} already")]
+    NameTaken { field: String, name: String },
+    #[error("a document would have {length} bytes, which is more than documents can have")]
+    Size { length: usize },
     #[error("a part of a split event cannot be published without the others")]
     Fragment,
 }

@@ -1,13 +1,15 @@
 //! A batch in the making.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use commitlog_events::hash::kafka_partition_hash;
 
 use crate::batch::{EventBatch, Kind, MessageEntry, NOT_CAPTURED, Refused, Topic};
-use crate::bson::Timestamp;
+use crate::bson::{Document, Timestamp};
 use crate::change::{Change, Event, Operation, Transaction};
 use crate::error::BsonError;
+use crate::fields::{Rule, rewrite_document, rewrite_event};
 use crate::format::EventFormat;
 use crate::identity::Identity;
 use crate::json::{Flavour, Spacing, write_value_in_string};
@@ -65,9 +67,10 @@ impl<'f> Filling<'f> {
         let start = (self.batch.bytes.len(), self.batch.entries.len());
         let added = match event {
             Ok(Event::Change(change)) => {
+                let (database, collection) = (change.database, change.collection);
                 let found = self
                     .namespaces
-                    .find(change.database, change.collection, captures)?;
+                    .find(database, collection, self.format, captures)?;
                 match self.reason_to_skip(&change, found) {
                     Some(reason) => self.skip(reason, change.transaction.as_ref()),
                     None => self.add_change(&change, found),
@@ -143,7 +146,10 @@ impl<'f> Filling<'f> {
         let key_start = out.len();
         write_key(out, change)?;
         let value_start = out.len();
-        write_value(out, change, &setting)?;
+        match self.namespaces.get(namespace).map(|of| of.rules.as_slice()) {
+            Some([]) | None => write_value(out, change, &setting)?,
+            Some(rules) => write_ruled(out, change, rules, &setting)?,
+        }
         let entry = MessageEntry {
             topic,
             key_start,
@@ -261,4 +267,34 @@ fn write_key(out: &mut Vec<u8>, change: &Change<'_>) -> Result<(), BsonError> {
     write_value_in_string(out, &change.id, Flavour::Relaxed, Spacing::Compact)?;
     out.extend_from_slice(br#""}"#);
     Ok(())
+}
+
+/// The value of what the rules leave of a change. The bytes that they read anew have other places, so what is
+/// wrong in them is looked for in those that were given.
+fn write_ruled(
+    out: &mut Vec<u8>,
+    change: &Change<'_>,
+    rules: &[Arc<Rule>],
+    setting: &Setting<'_>,
+) -> Result<(), BsonError> {
+    let written = if change.operation == Operation::Read {
+        rewrite_document(rules, change.raw).and_then(|bytes| {
+            let document = Document::parse(&bytes)?;
+            let ruled = Change {
+                after: Some(document),
+                raw: document,
+                ..*change
+            };
+            write_value(out, &ruled, setting)
+        })
+    } else {
+        rewrite_event(rules, change.raw).and_then(|bytes| match Event::parse(&bytes)? {
+            Event::Change(ruled) => write_value(out, &ruled, setting),
+            Event::Other(_) => Ok(()),
+        })
+    };
+    written.map_err(|error| {
+        let plain = write_value(&mut Vec::new(), change, setting);
+        plain.err().unwrap_or(error)
+    })
 }

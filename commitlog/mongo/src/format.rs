@@ -1,5 +1,6 @@
 //! How events look, as the configuration asks for it.
 
+use crate::fields::FieldRules;
 use crate::json::{Flavour, Spacing};
 
 /// The shape of values.
@@ -90,6 +91,8 @@ pub struct EventFormat {
     pub skipped_operations: Vec<&'static str>,
     /// Where begin and end of transactions go; None: events are told nothing of their transaction.
     pub transaction_topic: Option<String>,
+    /// What is left out of values, and renamed in them.
+    pub fields: FieldRules,
 }
 
 impl EventFormat {

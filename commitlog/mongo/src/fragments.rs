@@ -7,6 +7,7 @@ use crate::bson::{Document, Element, Timestamp, Value};
 use crate::change::integer;
 use crate::error::BsonError;
 use crate::token;
+use crate::writing::{close, open, write_element};
 
 /// Why parts give no event.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -78,7 +79,8 @@ pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
         let number = other.saturating_add(1);
         return Err(FragmentError::Event { number });
     }
-    let mut joined = vec![0; 4];
+    let mut joined = Vec::with_capacity(fragments.iter().map(|part| part.len()).sum());
+    let start = open(&mut joined);
     if let Some(token) = &last.token {
         write_element(&mut joined, token);
     }
@@ -91,13 +93,8 @@ pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
         written.push(member.name);
         write_element(&mut joined, member);
     }
-    joined.push(0);
-    let length = i32::try_from(joined.len()).map_err(|_| FragmentError::Size {
-        bytes: joined.len(),
-    })?;
-    if let Some(place) = joined.first_chunk_mut::<4>() {
-        *place = length.to_le_bytes();
-    }
+    let bytes = joined.len();
+    close(&mut joined, start).map_err(|_| FragmentError::Size { bytes })?;
     Ok(joined)
 }
 
@@ -155,11 +152,4 @@ fn read_split(element: &Element<'_>) -> Result<Option<Split>, BsonError> {
     Ok(fragment
         .zip(of)
         .map(|(fragment, of)| Split { fragment, of }))
-}
-
-fn write_element(out: &mut Vec<u8>, element: &Element<'_>) {
-    out.push(element.tag);
-    out.extend_from_slice(element.name);
-    out.push(0);
-    out.extend_from_slice(element.raw);
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use crate::batch::Topic;
+use crate::fields::CollectionRules;
 use crate::format::EventFormat;
 
 /// Which collections are captured.
@@ -38,6 +39,7 @@ impl Captures for Everything {
 #[derive(Debug)]
 pub(crate) struct Namespace {
     pub is_captured: bool,
+    pub rules: CollectionRules,
     /// Among the batch's topics; there from the first message on.
     topic: Option<usize>,
 }
@@ -59,6 +61,7 @@ impl Namespaces {
         &mut self,
         database: &[u8],
         collection: &[u8],
+        format: &EventFormat,
         captures: &mut C,
     ) -> Result<usize, C::Error> {
         self.name.clear();
@@ -75,6 +78,7 @@ impl Namespaces {
             let number = self.all.len();
             self.all.push(Namespace {
                 is_captured,
+                rules: format.fields.of(database, collection),
                 topic: None,
             });
             self.numbers.insert(self.name.clone().into(), number);

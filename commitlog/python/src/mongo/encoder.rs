@@ -8,7 +8,9 @@ use commitlog_mongo::batch;
 use commitlog_mongo::bson::Timestamp;
 use commitlog_mongo::change::{Copy, SnapshotMark};
 use commitlog_mongo::encoder::Encoder;
+use commitlog_mongo::fields::FieldRules;
 use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::batch::MongoBatch;
@@ -31,7 +33,8 @@ impl MongoEncoder {
     #[pyo3(signature = (*, topic_prefix, replica_set, node_id,
         connector_version = env!("CARGO_PKG_VERSION").to_owned(), layout = "debezium-3",
         document_json = "legacy", tombstones = true, captures = None,
-        skipped_operations = HashSet::new(), transaction_topic = None))]
+        skipped_operations = HashSet::new(), transaction_topic = None, excluded_fields = Vec::new(),
+        renamed_fields = Vec::new()))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         topic_prefix: String,
@@ -44,7 +47,13 @@ impl MongoEncoder {
         captures: Option<Py<PyAny>>,
         skipped_operations: HashSet<String>,
         transaction_topic: Option<String>,
+        excluded_fields: Vec<String>,
+        renamed_fields: Vec<String>,
     ) -> PyResult<Self> {
+        let excluded = excluded_fields.iter().map(String::as_str);
+        let renamed = renamed_fields.iter().map(String::as_str);
+        let fields = FieldRules::parse(excluded, renamed)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let format = EventFormat {
             topic_prefix,
             connector_version,
@@ -56,6 +65,7 @@ impl MongoEncoder {
             tombstones,
             skipped_operations: letters(&skipped_operations)?,
             transaction_topic,
+            fields,
         };
         Ok(Self {
             captures: captures.map(Captures::new),

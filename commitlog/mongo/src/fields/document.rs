@@ -1,0 +1,143 @@
+//! Documents as rules leave them, written anew element by element.
+
+use super::Rule;
+use crate::bson::{Document, Element, Value};
+use crate::error::{BsonError, Problem};
+use crate::writing::{close, open, write_element, write_head};
+
+/// One rule after the other; a rule whose outermost field is not there costs a look at the names.
+pub(super) fn rewrite<'r>(
+    rules: impl Iterator<Item = &'r Rule>,
+    document: Document<'_>,
+) -> Result<Vec<u8>, BsonError> {
+    let mut current = document.bytes().to_vec();
+    for rule in rules {
+        let before = Document::parse(&current)?;
+        let [outermost, ..] = rule.path.as_slice() else {
+            continue;
+        };
+        if has(before, outermost)? {
+            let mut out = Vec::with_capacity(current.len());
+            write_ruled(&mut out, before, &rule.path, rule.new_name.as_deref())?;
+            current = out;
+        }
+    }
+    Ok(current)
+}
+
+fn has(document: Document<'_>, name: &[u8]) -> Result<bool, BsonError> {
+    let mut elements = document.elements();
+    while let Some(element) = elements.read()? {
+        if element.name == name {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A document without the field at a path, or with a new name for it, which then is the last one, as
+/// in Debezium. Arrays in arrays are not entered, as there.
+fn write_ruled(
+    out: &mut Vec<u8>,
+    document: Document<'_>,
+    path: &[Box<[u8]>],
+    new_name: Option<&[u8]>,
+) -> Result<(), BsonError> {
+    let Some((name, deeper)) = path.split_first() else {
+        out.extend_from_slice(document.bytes());
+        return Ok(());
+    };
+    let start = open(out);
+    let mut moved = Moved::new(deeper.is_empty().then_some(new_name).flatten());
+    let mut elements = document.elements();
+    while let Some(element) = elements.read()? {
+        if element.name != &**name {
+            moved.pass(&element);
+            write_element(out, &element);
+        } else if !deeper.is_empty() {
+            write_inside(out, &element, element.name, deeper, new_name)?;
+        } else if new_name.is_some() {
+            moved.take(element);
+        }
+    }
+    moved.write(out)?;
+    close(out, start)
+}
+
+/// An element under a name with a rule applied to what is inside of it.
+pub(super) fn write_inside(
+    out: &mut Vec<u8>,
+    element: &Element<'_>,
+    name: &[u8],
+    path: &[Box<[u8]>],
+    new_name: Option<&[u8]>,
+) -> Result<(), BsonError> {
+    write_head(out, element.tag, name);
+    match element.value {
+        Value::Document(inner) => write_ruled(out, inner, path, new_name),
+        Value::Array(items) => {
+            let start = open(out);
+            let mut items = items.elements();
+            while let Some(item) = items.read()? {
+                match item.value {
+                    Value::Document(_) => write_inside(out, &item, item.name, path, new_name)?,
+                    _ => write_element(out, &item),
+                }
+            }
+            close(out, start)
+        }
+        _ => {
+            out.extend_from_slice(element.raw);
+            Ok(())
+        }
+    }
+}
+
+/// Elements that go to the end under new names.
+pub(super) struct Moved<'b> {
+    new_name: Option<Box<[u8]>>,
+    is_taken: bool,
+    elements: Vec<(Box<[u8]>, Element<'b>)>,
+}
+
+impl<'b> Moved<'b> {
+    fn new(new_name: Option<&[u8]>) -> Self {
+        Self {
+            new_name: new_name.map(Into::into),
+            is_taken: false,
+            elements: Vec::new(),
+        }
+    }
+
+    /// An element that stays.
+    fn pass(&mut self, element: &Element<'_>) {
+        self.is_taken |= self.new_name.as_deref() == Some(element.name);
+    }
+
+    fn take(&mut self, element: Element<'b>) {
+        if let Some(name) = &self.new_name {
+            self.elements.push((name.clone(), element));
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), BsonError> {
+        for (name, element) in &self.elements {
+            if self.is_taken {
+                return Err(taken(element, name));
+            }
+            write_head(out, element.tag, name);
+            out.extend_from_slice(element.raw);
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+pub(super) fn taken(element: &Element<'_>, name: &[u8]) -> BsonError {
+    let text = |name| String::from_utf8_lossy(name).into_owned();
+    let problem = Problem::NameTaken {
+        field: text(element.name),
+        name: text(name),
+    };
+    problem.at(element.offset)
+}

@@ -7,6 +7,9 @@
 /health     200 or 503, one entry and sentence for each component
 /offsets    stored and reached positions
 /metrics    Prometheus text
+
+An agent may add pages of its own as blueprints. Whoever reaches the address may look at everything,
+and do what such pages offer: bind it to loopback (`http.host`) where others are on the network.
 """
 
 import json
@@ -18,7 +21,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from flask import Flask, Response
+from flask import Blueprint, Flask, Response
 from waitress.server import create_server
 
 from sidecar import metrics
@@ -70,9 +73,11 @@ class Status(Protocol):
         """Prometheus text."""
 
 
-def create_app(status: Status) -> Flask:
-    """The application alone, for a server or a test client."""
+def create_app(status: Status, pages: Sequence[Blueprint] = ()) -> Flask:
+    """The application alone, for a server or a test client; `pages` are the agent's own."""
     app = Flask("sidecar", static_folder=None)
+    for blueprint in pages:
+        app.register_blueprint(blueprint)
 
     @app.get("/ping")
     def ping() -> Response:
@@ -119,8 +124,10 @@ def create_app(status: Status) -> Flask:
 class HttpServer:
     """Serves a status from `start` to `close`. Port 0 takes a free one; `port` says which."""
 
-    def __init__(self, status: Status, host: str, port: int) -> None:
-        self._app = create_app(status)
+    def __init__(
+        self, status: Status, host: str, port: int, pages: Sequence[Blueprint] = ()
+    ) -> None:
+        self._app = create_app(status, pages)
         self._host = host
         self._wanted_port = port
         self._server: Any = None

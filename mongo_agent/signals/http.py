@@ -1,0 +1,59 @@
+"""Signals and the state of copies over HTTP, beside the other pages of the agent.
+
+POST /signals    {"id", "type", "data"}   200 {"accepted", "sentence"}, or 4xx, 5xx with the same
+GET  /snapshot   how far copies are, by stream
+
+A signal changes what the agent does, so whoever reaches `http.host` and `http.port` can make it
+copy: bind them to loopback where others are on the network. A body has to be `application/json`,
+which pages of other sites cannot send from a browser without being asked first.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+
+from flask import Blueprint, Response, request
+
+from mongo_agent.copy.view import CopyView
+from mongo_agent.signals.signal import Answer, Signal, signal_from
+
+CHANNEL = "http"
+_WAIT_S = 20.0
+
+Send = Callable[[Signal], Future[Answer]]
+Copies = Callable[[], Mapping[str, CopyView]]
+
+
+def signal_pages(send: Send, copies: Copies, *, wait_s: float = _WAIT_S) -> Blueprint:
+    """`send` gives a signal to the pipeline, `copies` tells how far each stream's copies are; both
+    are called on the server's threads."""
+    pages = Blueprint("signals", __name__)
+
+    @pages.post("/signals")
+    def signals() -> Response:
+        document = request.get_json(silent=True)
+        if not isinstance(document, dict):
+            sentence = 'The body has to be JSON: {"type": …, "data": …}.'
+            return _answer(Answer(False, sentence), 415 if not request.is_json else 400)
+        try:
+            answer = send(signal_from(document, CHANNEL)).result(wait_s)
+        except (FutureTimeoutError, CancelledError):
+            return _answer(Answer(False, "The agent did not answer: it starts or stops."), 503)
+        return _answer(answer, 200 if answer.is_accepted else 422)
+
+    @pages.get("/snapshot")
+    def snapshot() -> Response:
+        streams = {name: view.values() for name, view in copies().items()}
+        return _json({"streams": streams}, 200)
+
+    return pages
+
+
+def _answer(answer: Answer, status: int) -> Response:
+    return _json({"accepted": answer.is_accepted, "sentence": answer.sentence}, status)
+
+
+def _json(value: Mapping[str, object], status: int) -> Response:
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return Response(text, status=status, mimetype="application/json")

@@ -1,0 +1,126 @@
+"""Signals over HTTP, to a pipeline that answers as a real one does, through a real socket."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+
+import pytest
+from flask.testing import FlaskClient
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.copy.asked import applied
+from mongo_agent.copy.progress import CopyProgress
+from mongo_agent.copy.view import CopyView, view_of
+from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals.client import AgentClient
+from mongo_agent.signals.http import signal_pages
+from sidecar.errors import UnavailableError
+from sidecar.http import Build, Component, HttpServer, Verdict, create_app
+
+EXECUTE = {"type": "execute-snapshot", "data": {"data-collections": ["shop.a"]}}
+
+
+class Agent:
+    """Answers at once, or never."""
+
+    def __init__(self) -> None:
+        self.progress = CopyProgress()
+        self.is_silent = False
+
+    def send(self, signal: Signal) -> Future[Answer]:
+        future: Future[Answer] = Future()
+        if not self.is_silent:
+            self.progress, answer = applied(self.progress, signal, Namespaces())
+            future.set_result(answer)
+        return future
+
+    def copies(self) -> Mapping[str, CopyView]:
+        return {"": view_of(self.progress)}
+
+    def build(self) -> Build:
+        return Build("mongo-agent", "1")
+
+    def live(self) -> Verdict:
+        return Verdict(True, "It lives.")
+
+    def ready(self) -> Verdict:
+        return Verdict(True, "It is ready.")
+
+    def components(self) -> Sequence[Component]:
+        return ()
+
+    def offsets(self) -> Mapping[str, object]:
+        return {}
+
+    def metrics(self) -> bytes:
+        return b""
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return Agent()
+
+
+@pytest.fixture
+def pages(agent: Agent) -> FlaskClient:
+    return create_app(agent, [signal_pages(agent.send, agent.copies, wait_s=0.01)]).test_client()
+
+
+@pytest.fixture
+def client(agent: Agent) -> Iterator[AgentClient]:
+    blueprint = signal_pages(agent.send, agent.copies)
+    with HttpServer(agent, "127.0.0.1", 0, [blueprint]) as server:
+        yield AgentClient.at("127.0.0.1", server.port)
+
+
+def test_a_signal_is_answered(pages: FlaskClient, agent: Agent) -> None:
+    reply = pages.post("/signals", json=EXECUTE)
+    assert reply.status_code == 200
+    assert reply.get_json()["accepted"] is True
+    assert not agent.progress.is_idle
+    assert pages.get("/snapshot").get_json()["streams"][""]["requests"] == 1
+    assert pages.get("/ping").text == "pong"
+
+
+def test_a_signal_that_is_none_is_refused_with_its_sentence(pages: FlaskClient) -> None:
+    reply = pages.post("/signals", json={"type": "start"})
+    assert reply.status_code == 422
+    assert "The type 'start' is none of" in reply.get_json()["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"{", "application/json", 400),
+        (b"[]", "application/json", 400),
+        (b'{"type": "pause-snapshot"}', "text/plain", 415),
+        (b"type=pause-snapshot", "application/x-www-form-urlencoded", 415),
+    ],
+)
+def test_bodies_that_are_no_signal(
+    pages: FlaskClient, agent: Agent, body: bytes, content_type: str, status: int
+) -> None:
+    """A form of another site comes with none of the types of JSON."""
+    reply = pages.post("/signals", data=body, content_type=content_type)
+    assert reply.status_code == status
+    assert reply.get_json()["accepted"] is False
+    assert agent.progress == CopyProgress()
+
+
+def test_an_agent_that_does_not_answer_is_told(pages: FlaskClient, agent: Agent) -> None:
+    agent.is_silent = True
+    reply = pages.post("/signals", json=EXECUTE)
+    assert reply.status_code == 503
+    assert "starts or stops" in reply.get_json()["sentence"]
+
+
+def test_the_client_speaks_to_a_running_agent(client: AgentClient) -> None:
+    assert client.send("pause-snapshot", {}).is_accepted
+    refused = client.send("stop-snapshot", {})
+    assert not refused.is_accepted
+    assert "has to be `incremental`" in refused.sentence
+    assert client.copies()[""]["is_paused"] is True
+
+
+def test_nobody_there_is_one_sentence() -> None:
+    with pytest.raises(UnavailableError, match=r"No agent answers at http://127\.0\.0\.1:1:"):
+        AgentClient.at("0.0.0.0", 1).copies()

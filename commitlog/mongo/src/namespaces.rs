@@ -119,14 +119,12 @@ impl Namespaces {
     }
 }
 
-/// `prefix.database.collection`, with `_` for characters that Kafka does not allow.
+/// `prefix.database.collection`, with `_` for what Kafka does not allow: for each UTF-16 code unit,
+/// as Debezium counts.
 fn topic_name(parts: &[&str]) -> String {
-    let allowed = |character: char| {
-        if character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-') {
-            character
-        } else {
-            '_'
-        }
+    let allowed = |unit: u16| match u8::try_from(unit).map(char::from) {
+        Ok(c) if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => c,
+        _ => '_',
     };
-    parts.join(".").chars().map(allowed).collect()
+    parts.join(".").encode_utf16().map(allowed).collect()
 }

@@ -26,14 +26,17 @@ def compiled_classes(jars: Path | None = None, only: str = "") -> Path:
     return compiled(sorted(SOURCES.rglob(only or "*.java")), jars)
 
 
-def compiled(files: Sequence[Path], jars: Path | None = None) -> Path:
-    """A folder of the classes of these files, compiled against the jars in a folder."""
-    digest = hashlib.sha256(str(jars).encode())
+def compiled(files: Sequence[Path], jars: Path | None = None, *, release: int = 11) -> Path:
+    """A folder of the classes of these files, compiled against the jars in a folder.
+
+    `release` is that of the language: 11, or as much as the compiler knows (17).
+    """
+    digest = hashlib.sha256(f"{jars} {release}".encode())
     for file in files:
         digest.update(file.read_bytes())
 
     def compile_into(target: Path) -> None:
-        command = [str(java(17)), "-jar", str(artifact(_COMPILER)), "-11", "-nowarn"]
+        command = [str(java(17)), "-jar", str(artifact(_COMPILER)), f"-{release}", "-nowarn"]
         if jars is not None:
             command += ["-classpath", ":".join(map(str, _jars_for_compiler(jars)))]
         command += ["-d", str(target), *map(str, files)]

@@ -1,7 +1,8 @@
 """A MongoDB replica set of the project's own, over the real wire protocol.
 
 It is a test asset: it stands in for servers that tests cannot start, and clients that speak to
-MongoDB 7.0 can be pointed at it. All members are threads of this process on loopback ports.
+MongoDB can be pointed at it. It behaves as release 7.0, or as another one that is asked for. All
+members are threads of this process on loopback ports.
 
     with (
         MongoReplicaSet(members=3) as replica_set,
@@ -21,14 +22,15 @@ Like a real server:
     entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; fail points.
 
 Faults, by methods of `MongoReplicaSet`: step-down, a killed member, dropped connections, no
-primary, a stalled majority, a truncated oplog, an expired history of snapshot reads.
+primary, a secondary that lags, a stalled majority, a truncated oplog, an expired history of
+snapshot reads.
 
 Unlike one:
-    members share their data, so there is no lag of a secondary and no roll-back; no sharding, no
-    compression, no TLS; one index (`_id`), others are only listed; views and time series are only
-    listed; aggregation is what drivers send; no prepared transactions, no `$expr`; history is
-    kept in memory until it is expired by hand; an implicit `create` in a transaction comes at once.
-    Messages of errors are in the server's words only where clients look at them.
+    members share their data, so there is no roll-back; no compression, no TLS; one index (`_id`),
+    others are only listed; views and time series are only listed; aggregation is what drivers and
+    Debezium send; no prepared transactions; history is kept in memory until it is expired by hand;
+    an implicit `create` in a transaction comes at once. Messages of errors are in the server's
+    words only where clients look at them.
 """
 
 from tests.harness.mongo.replica_set import MongoReplicaSet

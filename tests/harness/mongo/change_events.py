@@ -8,6 +8,7 @@ from bson import Binary
 
 from tests.harness.mongo.errors import CommandError
 from tests.harness.mongo.oplog import Change, Entry
+from tests.harness.mongo.releases import DEFAULT, Release
 from tests.harness.mongo.tokens import event_token
 from tests.harness.mongo.wire import Document
 
@@ -53,9 +54,11 @@ class Options:
     full_document: str = "default"
     before_change: str = "off"
     is_expanded: bool = False
+    release: Release = DEFAULT
 
     def __post_init__(self) -> None:
-        if self.full_document not in ("default", "updateLookup", *_IMAGE_CHOICES[1:]):
+        images = _IMAGE_CHOICES[1:] if self.release.has_images else ()
+        if self.full_document not in ("default", "updateLookup", *images):
             raise CommandError(2, f"Enumeration value '{self.full_document}' is not valid")
         if self.before_change not in _IMAGE_CHOICES:
             raise CommandError(2, f"Enumeration value '{self.before_change}' is not valid")
@@ -68,7 +71,7 @@ def events(
 
     `lookup` gives the present document for `updateLookup`.
     """
-    for index, change in enumerate(entry.changes):
+    for index, change in zip(entry.indexes, entry.changes, strict=True):
         if not scope.sees(change):
             continue
 
@@ -79,7 +82,7 @@ def events(
                 index=index,
                 collection=change.uuid,
                 operation=change.operation,
-                key={"_id": change.document_id} if change.is_of_document else None,
+                key=change.document_key if change.is_of_document else None,
                 description=dict(change.description) if change.description is not None else None,
                 is_invalidate=is_invalidate,
             )
@@ -92,7 +95,7 @@ def events(
                 "_id": token(True),
                 "operationType": "invalidate",
                 "clusterTime": entry.time,
-                "wallTime": entry.wall_time,
+                **_wall_time(entry, options),
             }
 
 
@@ -106,7 +109,7 @@ def _event(
     }
     if options.is_expanded and change.uuid is not None:
         event["collectionUUID"] = Binary(change.uuid.bytes, 4)
-    event["wallTime"] = entry.wall_time
+    event |= _wall_time(entry, options)
     if entry.transaction is not None:
         event["lsid"], event["txnNumber"] = entry.transaction
     event |= _images(change, options, lookup)
@@ -116,14 +119,20 @@ def _event(
     if change.to is not None:
         event["to"] = {"db": change.to[0], "coll": change.to[1]}
     if change.is_of_document:
-        event["documentKey"] = {"_id": change.document_id}
+        event["documentKey"] = change.document_key
     if change.update is not None:
         event["updateDescription"] = dict(change.update)
-        if options.is_expanded:
+        if not options.release.has_truncated_arrays:
+            del event["updateDescription"]["truncatedArrays"]
+        if options.is_expanded and options.release.has_disambiguated_paths:
             event["updateDescription"]["disambiguatedPaths"] = _ambiguous_paths(change)
     if options.is_expanded and not change.is_of_document and change.description is not None:
         event["operationDescription"] = dict(change.description)
     return event
+
+
+def _wall_time(entry: Entry, options: Options) -> Document:
+    return {"wallTime": entry.wall_time} if options.release.has_images else {}
 
 
 def _images(change: Change, options: Options, lookup: Lookup) -> Document:

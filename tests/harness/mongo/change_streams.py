@@ -12,8 +12,9 @@ from bson import Timestamp
 
 from tests.harness.mongo.change_events import Options, Scope, events
 from tests.harness.mongo.errors import CommandError
+from tests.harness.mongo.histories import History
 from tests.harness.mongo.key_string import order
-from tests.harness.mongo.oplog import Change, Oplog, next_time
+from tests.harness.mongo.oplog import Change, next_time
 from tests.harness.mongo.pipelines import (
     OTHER_STAGES,
     STREAM_STAGES,
@@ -21,6 +22,7 @@ from tests.harness.mongo.pipelines import (
     stage_name,
     transformed,
 )
+from tests.harness.mongo.releases import Release
 from tests.harness.mongo.store import Store, View
 from tests.harness.mongo.tokens import Position, high_water_mark, parse_token
 from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, Document, encode
@@ -28,6 +30,7 @@ from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, Document, encode
 _SPLIT = "$changeStreamSplitLargeEvent"
 _STARTS = ("resumeAfter", "startAfter", "startAtOperationTime")
 _OPTIONS = {"fullDocument", "fullDocumentBeforeChange", "showExpandedEvents"}
+_SINCE_6 = {"fullDocumentBeforeChange", "showExpandedEvents"}
 _KNOWN = {*_STARTS, *_OPTIONS, "allChangesForCluster"}
 # A fragment carries its own token and numbers, which take some of the room.
 _FRAGMENT_OVERHEAD_BYTES = 16 * 1024
@@ -37,7 +40,7 @@ _FRAGMENT_OVERHEAD_BYTES = 16 * 1024
 class ChangeStream:
     """An open stream. `is_ended` after an `invalidate` was handed out."""
 
-    oplog: Oplog
+    oplog: History
     store: Store
     scope: Scope
     options: Options
@@ -92,7 +95,9 @@ class ChangeStream:
     def _events_of(self, number: int) -> Iterator[Document]:
         entry = self.oplog.entry(number)
         version = self.token_version
-        for event in events(entry, self.scope, self.options, self._look_up, version):
+        found = events(entry, self.scope, self.options, self._look_up, version)
+        # Over several shards the events of one time are in the order of their tokens.
+        for event in sorted(found, key=lambda each: str(each["_id"]["_data"])):
             is_invalidate = event["operationType"] == "invalidate"
             token = event["_id"]["_data"]
             if is_invalidate and self.ignores_invalidate and token <= self.after:
@@ -163,25 +168,25 @@ def _with_fragment(token: str, number: int) -> str:
 
 
 def open_stream(
-    oplog: Oplog,
+    oplog: History,
     store: Store,
     scope: Scope,
     pipeline: Sequence[Stage],
     *,
-    token_version: int,
+    release: Release,
     max_event_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> ChangeStream:
     """The stream that an `aggregate` asks for. Raises 260, 280, 286 and errors of syntax."""
     argument: Mapping[str, Any] = pipeline[0]["$changeStream"]
     for name in argument:
-        if name not in _KNOWN:
+        if name not in _KNOWN or (name in _SINCE_6 and not release.has_images):
             raise CommandError(40415, f"BSON field '$changeStream.{name}' is an unknown field.")
     stages = list(pipeline[1:])
-    is_split = bool(stages) and stage_name(stages[-1]) == _SPLIT
+    is_split = bool(stages) and stage_name(stages[-1]) == _SPLIT and release.splits_events
     if is_split:
         stages.pop()
     for stage in stages:
-        if stage_name(stage) == _SPLIT:
+        if stage_name(stage) == _SPLIT and release.splits_events:
             raise CommandError(7182802, f"{_SPLIT} must be the last stage in the pipeline")
         if stage_name(stage) not in STREAM_STAGES | OTHER_STAGES:
             message = f"Unrecognized pipeline stage name: '{stage_name(stage)}'"
@@ -196,9 +201,8 @@ def open_stream(
             "not possible, as the resume point may no longer be in the oplog."
         )
         raise CommandError(286, message, ["NonResumableChangeStreamError"])
-    if position is not None:
-        # A stream goes on in the version of the token that it was opened with.
-        token_version = position.version
+    # A stream goes on in the version of the token that it was opened with.
+    token_version = release.token_version if position is None else position.version
     after = high_water_mark(start, token_version) if position is None else position.data
     return ChangeStream(
         oplog=oplog,
@@ -208,6 +212,7 @@ def open_stream(
             argument.get("fullDocument", "default"),
             argument.get("fullDocumentBeforeChange", "off"),
             bool(argument.get("showExpandedEvents", False)),
+            release,
         ),
         stages=stages,
         is_split=is_split,
@@ -221,7 +226,7 @@ def open_stream(
     )
 
 
-def _start(oplog: Oplog, argument: Mapping[str, Any]) -> tuple[Timestamp, Position | None]:
+def _start(oplog: History, argument: Mapping[str, Any]) -> tuple[Timestamp, Position | None]:
     given = [name for name in _STARTS if name in argument]
     if len(given) > 1:
         message = "Only one type of resume option is allowed, but multiple were found."

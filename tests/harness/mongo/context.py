@@ -11,9 +11,10 @@ from bson import Timestamp
 from tests.harness.mongo.deployment import Deployment, Transaction
 from tests.harness.mongo.errors import CommandError, ConnectionDroppedError
 from tests.harness.mongo.key_string import order
+from tests.harness.mongo.member_history import MemberHistory
 from tests.harness.mongo.members import Connection, Member
 from tests.harness.mongo.oplog import Change, Namespace
-from tests.harness.mongo.store import Collection, View
+from tests.harness.mongo.store import NEWEST, Collection, View
 from tests.harness.mongo.wire import Document, copied
 
 
@@ -40,6 +41,11 @@ class Context:
     @property
     def database(self) -> str:
         return str(self.body["$db"])
+
+    @property
+    def history(self) -> MemberHistory:
+        """The oplog as this member has it."""
+        return MemberHistory(self.deployment.oplog, self.member)
 
     @property
     def namespace(self) -> Namespace:
@@ -72,10 +78,14 @@ class Context:
         """What this command reads, by its transaction or its `readConcern`."""
         if self.transaction is not None:
             return self.transaction.view
-        deployment = self.deployment
+        deployment, history = self.deployment, self.history
         concern: Mapping[str, Any] = self.body.get("readConcern", {})
+        self._await_time(concern.get("afterClusterTime"))
         if concern.get("level") == "snapshot":
-            at: Timestamp = concern.get("atClusterTime", deployment.oplog.majority_time)
+            if not deployment.topology.release.has_snapshot_reads:
+                message = "readConcern level snapshot is only valid in a transaction"
+                raise CommandError(72, message)
+            at: Timestamp = concern.get("atClusterTime", history.majority_time)
             if at < deployment.history_start:
                 message = f"Read timestamp {at} is older than the oldest available timestamp."
                 raise CommandError(239, message)
@@ -85,15 +95,28 @@ class Context:
                     f"clusterTime. Requested clusterTime: {at}"
                 )
                 raise CommandError(72, message)
+            self._await_time(at)
             self.read_at = at
-            return View(deployment.store, at)
+            return View(deployment.store, at, owns=deployment.owns)
         if concern.get("level") in ("majority", "linearizable"):
-            return View(deployment.store, deployment.oplog.majority_time)
-        return View(deployment.store)
+            return View(deployment.store, history.majority_time, owns=deployment.owns)
+        time = NEWEST if self.member.stands_at is None else history.time
+        return View(deployment.store, time, owns=deployment.owns)
+
+    def _await_time(self, time: Timestamp | None) -> None:
+        """Wait until the member has what was written up to a time."""
+        if time is None:
+            return
+        history = self.history
+        timeout_s = self.body.get("maxTimeMS", 0) / 1000 or 24 * 3600
+        if not self.wait(lambda: history.time >= time, timeout_s):
+            raise CommandError(50, "operation exceeded time limit")
 
     def write_view(self) -> View:
         return (
-            self.transaction.view if self.transaction is not None else View(self.deployment.store)
+            self.transaction.view
+            if self.transaction is not None
+            else View(self.deployment.store, owns=self.deployment.owns)
         )
 
     def collection(self, namespace: Namespace) -> Collection | None:
@@ -122,11 +145,14 @@ class Context:
         collection = self.created(namespace)
         document = after if after is not None else before
         assert document is not None
+        sharding = self.deployment.sharding
         change = Change(
             operation,
             *namespace,
             uuid=collection.uuid,
             document_id=document["_id"],
+            shard_key=sharding.key(namespace, document),
+            shard=sharding.shard_of(namespace, document),
             before=before,
             after=copied(after) if after is not None else None,
             update=update,
@@ -140,7 +166,7 @@ class Context:
         self.transaction.view.written[namespace, key] = change.after
 
     def commit(self, change: Change) -> None:
-        self.wrote_at = self.deployment.commit((change,)).time
+        self.wrote_at = self.deployment.commit((change,))
 
     def claim(self, namespace: Namespace, document_id: Any) -> None:
         """Before a write: a conflict ends a transaction, an ordinary write waits for the other."""
@@ -166,7 +192,7 @@ class Context:
             return {}
         wrote_at = self.wrote_at
         timeout_s = concern.get("wtimeout", 0) / 1000 or 24 * 3600
-        if self.wait(lambda: self.deployment.oplog.majority_time >= wrote_at, timeout_s):
+        if self.wait(lambda: self.deployment.oplog.is_on_majority(wrote_at), timeout_s):
             return {}
         message = "waiting for replication timed out"
         error = {"code": 64, "codeName": "WriteConcernFailed", "errmsg": message}
@@ -175,4 +201,5 @@ class Context:
 
 def snapshot_view(deployment: Deployment, at: Timestamp | None) -> View:
     """What a transaction reads: its `atClusterTime`, or now."""
-    return View(deployment.store, at if at is not None else deployment.oplog.time)
+    time = at if at is not None else deployment.oplog.time
+    return View(deployment.store, time, owns=deployment.owns)

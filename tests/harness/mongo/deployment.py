@@ -5,13 +5,16 @@ member at once, so nothing is ever rolled back. `changed` guards everything and 
 """
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from bson import Int64, Timestamp
 
+from tests.harness.mongo.histories import History, MergedHistory
 from tests.harness.mongo.members import Topology
-from tests.harness.mongo.oplog import Change, Entry, Namespace, Oplog
+from tests.harness.mongo.oplog import Change, Clock, Entry, Namespace, Oplog
+from tests.harness.mongo.sharding import Sharding
 from tests.harness.mongo.store import Store, View
 from tests.harness.mongo.users import User
 from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, Document
@@ -39,27 +42,73 @@ class Session:
 
 @dataclass
 class Deployment:
-    """A replica set without its sockets."""
+    """A replica set without its sockets; also a shard of a cluster, or its router.
+
+    A shard writes into a log of its own, a router into those of all shards. They share everything
+    else: `store` holds the documents of the whole cluster, and a shard sees those that it `owns`.
+    """
 
     topology: Topology
     users: tuple[User, ...] = ()
-    token_version: int = 2
     max_event_bytes: int = MAX_DOCUMENT_BYTES
-    oplog: Oplog = field(default_factory=Oplog)
+    clock: Clock = field(default_factory=Clock)
+    logs: list[Oplog] = field(default_factory=list)
+    oplog: History = field(init=False)
+    is_router: bool = False
     store: Store = field(default_factory=Store)
     sessions: dict[bytes, Session] = field(default_factory=dict)
     # Reads at an earlier time are refused with 239.
     history_start: Timestamp = field(default_factory=lambda: Timestamp(0, 0))
     changed: threading.Condition = field(default_factory=threading.Condition)
+    sharding: Sharding = field(default_factory=Sharding)
+    # The number of the shard that it is of a cluster.
+    shard: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.is_router:
+            self.oplog = MergedHistory(self.logs)
+        else:
+            self.logs = [Oplog(self.clock)]
+            self.oplog = self.logs[0]
+
+    def new_shard(self, topology: Topology) -> "Deployment":
+        """Another shard of the cluster that this is the router of."""
+        shard = Deployment(
+            topology,
+            self.users,
+            self.max_event_bytes,
+            clock=self.clock,
+            store=self.store,
+            sessions=self.sessions,
+            changed=self.changed,
+            sharding=self.sharding,
+            shard=len(self.logs),
+        )
+        self.logs += shard.logs
+        self.sharding.shards = len(self.logs)
+        return shard
+
+    @property
+    def owns(self) -> Callable[[Namespace, Document], bool] | None:
+        """Whether a document is here; None where all are."""
+        if self.shard is None:
+            return None
+        return lambda namespace, document: self.sharding.shard_of(namespace, document) == self.shard
 
     def commit(
         self, changes: tuple[Change, ...], transaction: tuple[Document, int] | None = None
-    ) -> Entry:
-        """One oplog entry, applied. The caller holds `changed`."""
-        entry = self.oplog.append(changes, transaction)
-        self.store.apply(entry)
+    ) -> Timestamp:
+        """One oplog entry, applied; on a router one on each shard that takes part, all of one time.
+        The caller holds `changed`."""
+        time = self.clock.tick()
+        for number, log in enumerate(self.logs):
+            part = changes
+            if self.is_router:
+                part = tuple(change for change in changes if change.shard == number)
+            if part or not self.is_router:
+                self.store.apply(log.append(part, transaction, time))
         self.changed.notify_all()
-        return entry
+        return time
 
     def session(self, lsid: Document) -> Session:
         return self.sessions.setdefault(bytes(lsid["id"]), Session())
@@ -75,7 +124,7 @@ class Deployment:
         return None
 
     def last_write(self) -> Document:
-        oplog = self.oplog
+        (oplog,) = self.logs
         newest, majority = oplog.entry(oplog.end - 1), oplog.entry(oplog.majority_end - 1)
         return {
             "opTime": self._op_time(newest),
@@ -84,13 +133,13 @@ class Deployment:
             "majorityWriteDate": majority.wall_time,
         }
 
-    def times(self) -> Document:
+    def times(self, operation_time: Timestamp) -> Document:
         """What every reply of a replica set carries."""
         if self.topology.is_standalone:
             return {}
         signature: dict[str, Any] = {"hash": bytes(20), "keyId": Int64(0)}
         return {
-            "operationTime": self.oplog.time,
+            "operationTime": operation_time,
             "$clusterTime": {"clusterTime": self.oplog.time, "signature": signature},
         }
 

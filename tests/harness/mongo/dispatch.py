@@ -21,7 +21,7 @@ def reply_to(context: Context) -> Document:
             body = {**_run(context), "ok": 1.0}
         except CommandError as error:
             body = _failure(context, error)
-        return {**body, **context.deployment.times()}
+        return {**body, **context.deployment.times(context.history.time)}
 
 
 def _run(context: Context) -> Document:

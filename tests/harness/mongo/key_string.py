@@ -1,8 +1,8 @@
 """KeyString V1: bytes of a BSON value that compare as the values do (`storage/key_string.cpp`).
 
 Resume tokens are made of it, and its order is that of `_id`, `sort`, `min` and `max`. The bytes are
-the server's for every type but Decimal128 with a fraction and doubles between -1 and 1, which keep
-their place in the order and have no bytes of a server.
+the server's for every type but doubles between -1 and 1 and those of Decimal128 that are no int64,
+which keep their place in the order and have no bytes of a server.
 """
 
 import math
@@ -10,6 +10,7 @@ import struct
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Context, Decimal, localcontext
 from typing import Any
 
 from bson import Binary, Code, DBRef, Decimal128, MaxKey, MinKey, ObjectId, Regex, Timestamp
@@ -33,6 +34,9 @@ _REGEX = 140
 _CODE = 160
 _MAX = 240
 _END = b"\x04"
+# Room for the digits of the difference of any decimal and any double.
+_EXACT = Context(prec=15_000)
+_LEAST_DECIMAL = Decimal("-1E+7000")
 
 
 def key_string(*values: Any) -> bytes:
@@ -64,9 +68,7 @@ def _value(value: Any) -> bytes:
         case float():
             return _double(value)
         case Decimal128():
-            decimal = value.to_decimal()
-            whole = decimal.is_finite() and decimal == decimal.to_integral_value()
-            return _integer(int(decimal)) if whole else _double(float(decimal))
+            return _decimal(value.to_decimal())
         case Code():
             return bytes([_CODE]) + _text(str(value))
         case str():
@@ -118,6 +120,23 @@ def _signed(kind: int, magnitude: bytes, is_negative: bool) -> bytes:
     if not is_negative:
         return bytes([kind]) + magnitude
     return bytes([2 * _ZERO - kind]) + bytes(0xFF - byte for byte in magnitude)
+
+
+def _decimal(value: Decimal) -> bytes:
+    """That of the greatest double that is not greater, with the rest behind it."""
+    with localcontext(_EXACT):
+        if not value.is_finite():
+            return _double(float(value))
+        if abs(value) < 1 << 63 and value == value.to_integral_value():
+            return _integer(int(value))
+        double = float(value)
+        if double > value:
+            double = math.nextafter(double, -math.inf)
+        rest = value - (Decimal(double) if math.isfinite(double) else _LEAST_DECIMAL)
+        if not rest:
+            return _double(double)
+        digits = "".join(map(str, rest.as_tuple().digits)).rstrip("0")
+        return _double(double) + f"{rest.adjusted() + 10_000:05}{digits}".encode()
 
 
 def _integer(value: int) -> bytes:

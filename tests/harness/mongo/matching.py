@@ -11,6 +11,7 @@ from typing import Any
 from bson import Regex
 
 from tests.harness.mongo.errors import CommandError
+from tests.harness.mongo.expressions import evaluated, is_true
 from tests.harness.mongo.key_string import order, type_order
 
 _COMPARISONS = ("$gt", "$gte", "$lt", "$lte")
@@ -58,6 +59,8 @@ def _holds(name: str, condition: Any, document: Mapping[str, Any]) -> bool:
             return not any(is_match(part, document) for part in condition)
         case "$comment":
             return True
+        case "$expr":
+            return is_true(evaluated(condition, dict(document)))
         case _ if name.startswith("$"):
             raise CommandError(2, f"unknown top level operator: {name}")
     values = list(values_at(document, name))

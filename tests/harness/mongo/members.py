@@ -6,16 +6,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from bson import Int64, ObjectId
+from bson import Int64, ObjectId, Timestamp
 
 from tests.harness.mongo.change_streams import ChangeStream
 from tests.harness.mongo.faults import FailCommand
+from tests.harness.mongo.releases import DEFAULT, Release
 from tests.harness.mongo.scram import Conversation
 from tests.harness.mongo.users import User
 from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, MAX_MESSAGE_BYTES, Document
 
-VERSION = "7.0.14"
-WIRE_VERSION = 21
 _MAX_BATCH_COUNT = 100_000
 
 
@@ -60,6 +59,8 @@ class Member:
     version: int = 0
     is_up: bool = False
     epoch: int = 0
+    # The last entry that it has, where it does not follow the others.
+    stands_at: Timestamp | None = None
     fail_point: FailCommand | None = None
     cursors: dict[int, Cursor] = field(default_factory=dict)
     connections: set[Connection] = field(default_factory=set)
@@ -85,6 +86,7 @@ class Topology:
     set_name: str
     members: list[Member]
     is_standalone: bool = False
+    release: Release = DEFAULT
     primary: Member | None = None
     term: int = 0
     set_version: int = 1
@@ -117,7 +119,7 @@ class Topology:
             "logicalSessionTimeoutMinutes": 30,
             "connectionId": connection.number,
             "minWireVersion": 0,
-            "maxWireVersion": WIRE_VERSION,
+            "maxWireVersion": self.release.wire_version,
             "readOnly": False,
         }
         if self.is_standalone:

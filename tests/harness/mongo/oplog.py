@@ -6,7 +6,7 @@ has one cluster time; a transaction is one entry of several changes.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -23,7 +23,9 @@ class Change:
     """One change of a document or of the catalogue.
 
     `operation` is the `operationType` of change streams. `before` and `after` are whole documents.
-    `update` is `updateDescription`. `has_images` says that the collection keeps images.
+    `shard_key` are the fields by which a sharded collection spreads the document, `shard` is the
+    number of the shard that has it. `update` is `updateDescription`. `has_images` says that the
+    collection keeps images.
     """
 
     operation: str
@@ -33,6 +35,8 @@ class Change:
     document_id: Any = None
     before: Document | None = None
     after: Document | None = None
+    shard_key: Document = field(default_factory=dict)
+    shard: int = 0
     update: Mapping[str, Any] | None = None
     to: Namespace | None = None
     description: Mapping[str, Any] | None = None
@@ -41,6 +45,11 @@ class Change:
     @property
     def namespace(self) -> Namespace:
         return self.database, self.collection
+
+    @property
+    def document_key(self) -> Document:
+        """As change streams tell it: with the shard key in front."""
+        return {**self.shard_key, "_id": self.document_id}
 
     @property
     def is_of_document(self) -> bool:
@@ -55,6 +64,12 @@ class Entry:
     wall_time: datetime
     changes: tuple[Change, ...]
     transaction: tuple[Document, int] | None = None
+    numbers: tuple[int, ...] | None = None
+
+    @property
+    def indexes(self) -> tuple[int, ...]:
+        """The place of each change in its entry on its shard."""
+        return tuple(range(len(self.changes))) if self.numbers is None else self.numbers
 
 
 def next_time(after: Timestamp, now_s: int) -> Timestamp:
@@ -62,10 +77,22 @@ def next_time(after: Timestamp, now_s: int) -> Timestamp:
     return Timestamp(now_s, 1) if now_s > after.time else Timestamp(after.time, after.inc + 1)
 
 
+class Clock:
+    """Cluster times, each greater than those before. All shards of a cluster have one clock."""
+
+    def __init__(self) -> None:
+        self._last = Timestamp(0, 0)
+
+    def tick(self) -> Timestamp:
+        self._last = next_time(self._last, int(datetime.now(UTC).timestamp()))
+        return self._last
+
+
 class Oplog:
     """Entries in order. Numbers of entries are never used twice, also after `truncate`."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or Clock()
         self._first_number = 0
         self._entries: list[Entry] = []
         self._stalled_at: int | None = None
@@ -98,14 +125,16 @@ class Oplog:
         return self._first_number
 
     def append(
-        self, changes: tuple[Change, ...], transaction: tuple[Document, int] | None = None
+        self,
+        changes: tuple[Change, ...],
+        transaction: tuple[Document, int] | None = None,
+        time: Timestamp | None = None,
     ) -> Entry:
+        """A new entry at the next time, or at one that the clock gave for it."""
         now = datetime.now(UTC)
-        last = self._entries[-1].time if self._entries else Timestamp(0, 0)
         # What clients get is whole milliseconds.
         wall_time = now.replace(microsecond=now.microsecond // 1000 * 1000, tzinfo=None)
-        time = next_time(last, int(now.timestamp()))
-        entry = Entry(time, wall_time, changes, transaction)
+        entry = Entry(time or self._clock.tick(), wall_time, changes, transaction)
         self._entries.append(entry)
         return entry
 
@@ -115,6 +144,10 @@ class Oplog:
     def number_at(self, time: Timestamp) -> int:
         """The number of the first entry at or after `time`."""
         return self._first_number + bisect_left(self._entries, time, key=lambda each: each.time)
+
+    def is_on_majority(self, time: Timestamp) -> bool:
+        """Whether a majority has everything up to `time`."""
+        return self.majority_end == self.end or self.entry(self.majority_end).time > time
 
     def entries(self) -> Iterator[Entry]:
         return iter(self._entries)

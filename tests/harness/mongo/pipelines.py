@@ -14,7 +14,15 @@ from tests.harness.mongo.wire import Document
 
 Stage = Mapping[str, Any]
 # What the server allows behind `$changeStream`.
-STREAM_STAGES = {"$match", "$project", "$addFields", "$set", "$unset"}
+STREAM_STAGES = {
+    "$match",
+    "$project",
+    "$addFields",
+    "$set",
+    "$unset",
+    "$replaceRoot",
+    "$replaceWith",
+}
 # What the server knows and does not allow there.
 OTHER_STAGES = {"$sort", "$limit", "$skip", "$count", "$group", "$lookup", "$out", "$merge"}
 
@@ -42,9 +50,20 @@ def transformed(document: Document, stages: Iterable[Stage]) -> Document | None:
             case "$unset":
                 names = [argument] if isinstance(argument, str) else argument
                 document = projected(document, dict.fromkeys(names, 0))
+            case "$replaceRoot" | "$replaceWith":
+                root = argument["newRoot"] if name == "$replaceRoot" else argument
+                document = _new_root(root, document)
             case _:
                 raise CommandError(40324, f"Unrecognized pipeline stage name: '{name}'")
     return document
+
+
+def _new_root(expression: Any, document: Document) -> Document:
+    root = evaluated(expression, document)
+    if not isinstance(root, dict):
+        message = "'newRoot' expression must evaluate to an object"
+        raise CommandError(40228, f"{message}, but resulting value was: {root!r}")
+    return root
 
 
 def aggregated(documents: Iterator[Document], stages: Sequence[Stage]) -> Iterator[Document]:

@@ -13,6 +13,7 @@ from tests.harness.errors import ServerFailedError
 from tests.harness.mongo.deployment import Deployment
 from tests.harness.mongo.listener import Listener, bound_socket
 from tests.harness.mongo.members import Member, Topology
+from tests.harness.mongo.releases import DEFAULT, Release
 from tests.harness.mongo.users import User
 from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES
 
@@ -20,9 +21,9 @@ from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES
 class MongoReplicaSet:
     """`with MongoReplicaSet(members=3) as replica_set:` gives members that listen on free ports.
 
-    With `users`, clients have to authenticate (SCRAM-SHA-256). `token_version` is that of resume
-    tokens: 2 as of MongoDB 7, 1 as before. `max_event_bytes` is what one event may weigh. Every
-    `noop_interval_s` seconds without a write a no-op moves the cluster time, as on a real primary.
+    With `users`, clients have to authenticate (SCRAM-SHA-256). `version` is the release that it
+    behaves as (`releases`). `max_event_bytes` is what one event may weigh. Every `noop_interval_s`
+    seconds without a write a no-op moves the cluster time, as on a real primary.
     Leaving the block stops all members and raises what went wrong inside of them.
     """
 
@@ -32,18 +33,20 @@ class MongoReplicaSet:
         *,
         name: str = "rs0",
         users: Sequence[User] = (),
-        token_version: int = 2,
+        version: str = DEFAULT.version,
         max_event_bytes: int = MAX_DOCUMENT_BYTES,
         noop_interval_s: float = 10,
         is_standalone: bool = False,
     ) -> None:
+        release = Release(version)
         self._sockets: dict[str, socket.socket] = {}
         for _ in range(members):
             bound = bound_socket()
             self._sockets[f"127.0.0.1:{bound.getsockname()[1]}"] = bound
-        topology = Topology(name, [Member(address) for address in self._sockets], is_standalone)
+        addressed = [Member(address) for address in self._sockets]
+        topology = Topology(name, addressed, is_standalone, release)
         self.name = name
-        self._deployment = Deployment(topology, tuple(users), token_version, max_event_bytes)
+        self._deployment = Deployment(topology, tuple(users), max_event_bytes)
         self._listeners: dict[str, Listener] = {}
         self._failures: list[BaseException] = []
         self._noop_interval_s = noop_interval_s
@@ -111,6 +114,8 @@ class MongoReplicaSet:
             if old is new:
                 return
             topology.elect(new)
+            # Whoever is elected has everything that a majority has.
+            new.stands_at = None
             if old is not None:
                 old.epoch += 1
             self._deployment.commit(())
@@ -172,23 +177,23 @@ class MongoReplicaSet:
     def write_noop(self) -> Timestamp:
         """Move the cluster time by an entry without changes."""
         with self._deployment.changed:
-            return self._deployment.commit(()).time
+            return self._deployment.commit(())
 
     def truncate_oplog(self) -> None:
         """Forget all of the oplog but its last entry."""
         with self._deployment.changed:
-            self._deployment.oplog.truncate()
+            self._deployment.logs[0].truncate()
             self._deployment.changed.notify_all()
 
     def expire_history(self) -> None:
         """Refuse snapshot reads at times before now (239)."""
         with self._deployment.changed:
-            self._deployment.history_start = self._deployment.commit(()).time
+            self._deployment.history_start = self._deployment.commit(())
 
     @contextlib.contextmanager
     def stalled_majority(self) -> Iterator[None]:
         """Inside of the block no write gets a majority, and no change stream moves."""
-        oplog = self._deployment.oplog
+        oplog = self._deployment.logs[0]
         with self._deployment.changed:
             oplog.stall_majority()
         try:
@@ -196,6 +201,21 @@ class MongoReplicaSet:
         finally:
             with self._deployment.changed:
                 oplog.restore_majority()
+                self._deployment.changed.notify_all()
+
+    @contextlib.contextmanager
+    def lagging(self, address: str) -> Iterator[None]:
+        """Inside of the block a secondary stays at what it has; the others go on."""
+        member = self._member(address)
+        with self._deployment.changed:
+            if member is self._deployment.topology.primary:
+                raise ValueError("a primary has what it wrote")
+            member.stands_at = self.cluster_time
+        try:
+            yield
+        finally:
+            with self._deployment.changed:
+                member.stands_at = None
                 self._deployment.changed.notify_all()
 
     def _member(self, address: str) -> Member:

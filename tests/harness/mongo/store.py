@@ -5,7 +5,7 @@ needs no copy (`readConcern` majority, `atClusterTime`, the view of a transactio
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -112,13 +112,18 @@ class View:
     store: Store
     time: Timestamp = NEWEST
     written: dict[tuple[Namespace, bytes], Document | None] = field(default_factory=dict)
+    # Which documents the reader has: those of its shard.
+    owns: Callable[[Namespace, Document], bool] | None = None
 
     def document(self, namespace: Namespace, key: bytes) -> Document | None:
         if (namespace, key) in self.written:
             return self.written[namespace, key]
         collection = self.store.collection(namespace, self.time)
         versions = collection.documents.get(key) if collection is not None else None
-        return versions.at(self.time) if versions is not None else None
+        document = versions.at(self.time) if versions is not None else None
+        if document is not None and self.owns is not None and not self.owns(namespace, document):
+            return None
+        return document
 
     def documents(self, namespace: Namespace) -> Iterator[Document]:
         """In natural order. Not to be changed."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pymongo.errors import BulkWriteError, DuplicateKeyError, WriteError
+from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, WriteError
 
 from tests.harness.mongo.conftest import Client
 
@@ -203,3 +203,55 @@ def test_cursors_end(client: Client, replica_set: Any) -> None:
         assert next(cursor) == {"_id": 0}
         assert replica_set.open_cursors == 1
     assert replica_set.open_cursors == 0
+
+
+def test_expressions(client: Client) -> None:
+    collection = client.shop.customers
+    collection.insert_many([{"_id": 1, "n": 5}, {"_id": 2, "n": 3, "m": "3"}, {"_id": 3}])
+
+    def ids(condition: Any) -> list[Any]:
+        return [each["_id"] for each in collection.find({"$expr": condition}).sort("_id")]
+
+    assert ids({"$gt": ["$n", "$m"]}) == [1]
+    assert ids({"$eq": ["$n", "$m"]}) == [3]
+    assert ids({"$not": [{"$lte": [{"$bsonSize": "$$ROOT"}, 14]}]}) == [1, 2]
+    assert ids({"$and": ["$n", {"$ne": [{"$ifNull": ["$m", 4]}, 4]}]}) == [2]
+    assert ids({"$or": [{"$lt": ["$n", 4]}, {"$gte": ["$m", "3"]}]}) == [2, 3]
+    stages: list[dict[str, Any]] = [
+        {"$replaceRoot": {"newRoot": {"name": {"$concat": ["a", "$m", ".b"]}, "all": "$$ROOT"}}},
+        {"$match": {"name": "a3.b"}},
+        {"$replaceWith": "$all"},
+    ]
+    assert list(collection.aggregate(stages)) == [{"_id": 2, "n": 3, "m": "3"}]
+
+
+@pytest.mark.parametrize(
+    ("stage", "code"),
+    [
+        ({"$replaceRoot": {"newRoot": "$n"}}, 40228),
+        ({"$match": {"$expr": {"$concat": ["$n"]}}}, 16702),
+        ({"$match": {"$expr": {"$bsonSize": "$n"}}}, 31393),
+        ({"$match": {"$expr": "$$THIS"}}, 17276),
+        ({"$match": {"$expr": {"$eq": [1, 1], "$ne": [1, 1]}}}, 15983),
+        ({"$match": {"$expr": {"$toUpper": "$m"}}}, 168),
+    ],
+)
+def test_expressions_that_are_refused(client: Client, stage: dict[str, Any], code: int) -> None:
+    client.shop.customers.insert_one({"_id": 1, "n": 5, "m": "x"})
+    with pytest.raises(OperationFailure) as caught:
+        list(client.shop.customers.aggregate([stage]))
+    assert caught.value.code == code
+
+
+def test_expressions_behind_a_change_stream(client: Client) -> None:
+    """As clients write it who want one condition on database and collection."""
+    name = {"$concat": ["$ns.db", ".", "$ns.coll"]}
+    stages: list[dict[str, Any]] = [
+        {"$replaceRoot": {"newRoot": {"name": name, "event": "$$ROOT"}}},
+        {"$match": {"name": {"$regex": "^shop[.]a"}}},
+        {"$replaceRoot": {"newRoot": "$event"}},
+    ]
+    with client.watch(stages) as stream:
+        client.shop.b.insert_one({"_id": 1})
+        client.shop.a1.insert_one({"_id": 2})
+        assert stream.next()["ns"] == {"db": "shop", "coll": "a1"}

@@ -10,6 +10,7 @@ from pymongo.collection import Collection
 from pymongo.errors import (
     AutoReconnect,
     DuplicateKeyError,
+    ExecutionTimeout,
     NotPrimaryError,
     OperationFailure,
     WTimeoutError,
@@ -276,3 +277,29 @@ def test_without_a_majority_streams_stand_still(
             with pytest.raises(WTimeoutError):
                 impatient.insert_one({"_id": 2})
         assert [stream.next()["documentKey"]["_id"] for _ in range(2)] == [1, 2]
+
+
+def test_a_secondary_that_lags_shows_the_past(three: MongoReplicaSet, driver: Client) -> None:
+    driver.shop.customers.insert_one({"_id": 1})
+    late = three.members[2]
+    with direct(late) as secondary, secondary.shop.watch(max_await_time_ms=1) as stream:
+        with three.lagging(late):
+            written = driver.shop.customers.insert_one({"_id": 2})
+            assert written.acknowledged
+            before = secondary.admin.command("ping")["operationTime"]
+            assert before < driver.admin.command("ping")["operationTime"]
+            assert [each["_id"] for each in secondary.shop.customers.find()] == [1]
+            assert stream.try_next() is None
+            position = stream.resume_token
+            three.write_noop()
+            assert stream.try_next() is None
+            assert stream.resume_token == position
+            # Who asks for what was written later waits for it, as long as it may.
+            later = {"level": "snapshot", "atClusterTime": three.cluster_time}
+            with pytest.raises(ExecutionTimeout):
+                secondary.shop.command("find", "customers", readConcern=later, maxTimeMS=1)
+        found = secondary.shop.command("find", "customers", readConcern=later)
+        assert len(found["cursor"]["firstBatch"]) == 2
+        assert stream.next()["documentKey"] == {"_id": 2}
+    with pytest.raises(ValueError, match="a primary"), three.lagging(three.members[0]):
+        pass

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from bson import MaxKey, MinKey, ObjectId, Timestamp
+from bson import Decimal128, MaxKey, MinKey, ObjectId, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,14 +99,28 @@ def test_what_is_no_token(token: Any) -> None:
     assert caught.value.code == 260
 
 
-NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+EXPONENTS = st.integers(-6176, 6111) | st.integers(-20, 20)
+DECIMALS = st.builds(
+    lambda digits, exponent: Decimal128(f"{digits}E{exponent}"),
+    st.integers(-(10**34) + 1, 10**34 - 1) | st.integers(-9, 9),
+    EXPONENTS,
+)
+NUMBERS = (
+    st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | DECIMALS
+    | st.sampled_from(["Infinity", "-Infinity", "0.1", "1E+400", "-1E+400"]).map(Decimal128)
+)
 
 
 @given(NUMBERS, NUMBERS)
-def test_numbers_keep_their_order(left: float, right: float) -> None:
-    # Python compares integers and floats by their exact values, as BSON does.
-    assert (order(left) < order(right)) is (left < right)
-    assert (order(left) == order(right)) is (left == right)
+def test_numbers_keep_their_order(left: Any, right: Any) -> None:
+    # Python compares numbers of all kinds by their exact values, as BSON does.
+    numbers = [
+        each.to_decimal() if isinstance(each, Decimal128) else each for each in (left, right)
+    ]
+    assert (order(left) < order(right)) is (numbers[0] < numbers[1])
+    assert (order(left) == order(right)) is (numbers[0] == numbers[1])
 
 
 @given(st.text(), st.text())

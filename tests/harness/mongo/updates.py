@@ -15,7 +15,7 @@ from tests.harness.mongo.errors import CommandError
 from tests.harness.mongo.expressions import ABSENT, evaluated
 from tests.harness.mongo.key_string import order
 from tests.harness.mongo.matching import is_match
-from tests.harness.mongo.wire import Document
+from tests.harness.mongo.wire import Document, encode
 
 
 @dataclass
@@ -104,9 +104,14 @@ def put(document: Any, path: str, value: Any) -> None:
         raise CommandError(28, f"Cannot create field '{name}' in a value that is no document")
 
 
+def _is_same(left: Any, right: Any) -> bool:
+    """Byte for byte: 0.0 and -0.0 are equal, and still two values."""
+    return encode({"": left}) == encode({"": right})
+
+
 def _set(document: Document, path: str, value: Any, description: Description) -> None:
     found = value_at(document, path)
-    if found is not ABSENT and type(found) is type(value) and order(found) == order(value):
+    if found is not ABSENT and _is_same(found, value):
         return
     put(document, path, copy.deepcopy(value))
     description.updated[path] = value
@@ -253,5 +258,5 @@ def _difference(before: Any, after: Any, path: str, description: Description) ->
                 _difference(before[index], value, f"{path}.{index}", description)
             else:
                 description.updated[f"{path}.{index}"] = value
-    elif type(before) is not type(after) or order(before) != order(after):
+    elif not _is_same(before, after):
         description.updated[path] = after

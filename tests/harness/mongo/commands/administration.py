@@ -4,7 +4,6 @@ from tests.harness.mongo.commands.authentication import speculate
 from tests.harness.mongo.commands.command import Command
 from tests.harness.mongo.context import Context
 from tests.harness.mongo.faults import parse_fail_point
-from tests.harness.mongo.members import VERSION, WIRE_VERSION
 from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, Document
 
 
@@ -31,10 +30,11 @@ def _ping(_: Context) -> Document:
     return {}
 
 
-def _build_info(_: Context) -> Document:
+def _build_info(context: Context) -> Document:
+    release = context.deployment.topology.release
     return {
-        "version": VERSION,
-        "versionArray": [*map(int, VERSION.split(".")), 0],
+        "version": release.version,
+        "versionArray": [*release.numbers, 0],
         "gitVersion": "0" * 40,
         "modules": [],
         "bits": 64,
@@ -45,7 +45,8 @@ def _build_info(_: Context) -> Document:
 
 
 def _get_parameter(context: Context) -> Document:
-    known = {"featureCompatibilityVersion": {"version": VERSION.rpartition(".")[0]}}
+    series = context.deployment.topology.release.series
+    known = {"featureCompatibilityVersion": {"version": series}}
     return {name: value for name, value in known.items() if name in context.body}
 
 
@@ -70,11 +71,12 @@ def _connection_status(context: Context) -> Document:
 
 
 def _server_status(context: Context) -> Document:
+    release = context.deployment.topology.release
     return {
         "host": context.member.name,
-        "version": VERSION,
+        "version": release.version,
         "process": "mongod",
-        "maxWireVersion": WIRE_VERSION,
+        "maxWireVersion": release.wire_version,
         "connections": {"current": len(context.member.connections)},
         "repl": {"setName": context.deployment.topology.set_name},
     }

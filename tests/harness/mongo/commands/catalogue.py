@@ -35,13 +35,23 @@ def _create(context: Context) -> Document:
     namespace = context.namespace
     if context.collection(namespace) is not None:
         raise CommandError(48, f"Collection {'.'.join(namespace)} already exists.")
-    context.created(namespace, _options(context))
+    options = _options(context)
+    _check_images(context, options)
+    context.created(namespace, options)
     return {}
+
+
+def _check_images(context: Context, options: Document) -> None:
+    images = "changeStreamPreAndPostImages"
+    if images in options and not context.deployment.topology.release.has_images:
+        raise CommandError(40415, f"BSON field '{context.name}.{images}' is an unknown field.")
 
 
 def _modify(context: Context) -> Document:
     uuid = _existing(context, context.namespace).uuid
-    change = Change("modify", *context.namespace, uuid=uuid, description=_options(context))
+    options = _options(context)
+    _check_images(context, options)
+    change = Change("modify", *context.namespace, uuid=uuid, description=options)
     context.commit(change)
     return {}
 
@@ -52,8 +62,9 @@ def _drop(context: Context) -> Document:
     if collection is not None:
         context.commit(Change("drop", *namespace, uuid=collection.uuid))
         return {"nIndexesWas": len(collection.indexes), "ns": ".".join(namespace)}
-    # Since 7.0 it is no error.
-    return {}
+    if context.deployment.topology.release.drops_what_is_not_there:
+        return {}
+    raise CommandError(26, "ns not found")
 
 
 def _drop_database(context: Context) -> Document:

@@ -51,7 +51,7 @@ def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
         return iter(
             [
                 {"ts": entry.time, "t": term, "v": Int64(2), "wall": entry.wall_time}
-                for entry in context.deployment.oplog.entries()
+                for entry in context.history.entries()
             ]
         )
     return context.view().documents(namespace)
@@ -107,11 +107,11 @@ def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document
         raise CommandError(73, message)
     database = None if is_whole else context.database
     stream = open_stream(
-        deployment.oplog,
+        context.history,
         deployment.store,
         Scope(database, target if isinstance(target, str) else None),
         pipeline,
-        token_version=deployment.token_version,
+        release=deployment.topology.release,
         max_event_bytes=deployment.max_event_bytes,
     )
     name = target if isinstance(target, str) else "$cmd.aggregate"

@@ -61,8 +61,7 @@ def _commit(context: Context) -> Document:
         transaction.state = "committed"
         if transaction.changes:
             identity = (transaction.lsid, transaction.number)
-            entry = context.deployment.commit(tuple(transaction.changes), identity)
-            context.wrote_at = entry.time
+            context.wrote_at = context.deployment.commit(tuple(transaction.changes), identity)
     return {}
 
 

@@ -1,0 +1,64 @@
+"""Releases of the server, as far as a client of change streams notices which one it is."""
+
+from dataclasses import dataclass
+
+# By the first two numbers (wire_version.h of the server).
+_WIRE_VERSIONS = {"4.4": 9, "5.0": 13, "6.0": 17, "7.0": 21, "8.0": 25}
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release; `Release("7.0.14")`. Raises ValueError for a series that is not known here."""
+
+    version: str
+
+    def __post_init__(self) -> None:
+        if self.series not in _WIRE_VERSIONS:
+            raise ValueError(f"no server of {self.version} here: {', '.join(_WIRE_VERSIONS)}")
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(map(int, self.version.split(".")))
+
+    @property
+    def series(self) -> str:
+        return self.version.rpartition(".")[0]
+
+    @property
+    def wire_version(self) -> int:
+        return _WIRE_VERSIONS[self.series]
+
+    @property
+    def token_version(self) -> int:
+        """Of resume tokens, where a stream does not go on with an older one."""
+        return 2 if self.numbers >= (7, 0) else 1
+
+    @property
+    def has_snapshot_reads(self) -> bool:
+        """`readConcern` snapshot, and `atClusterTime`, outside of transactions."""
+        return self.numbers >= (5, 0)
+
+    @property
+    def has_truncated_arrays(self) -> bool:
+        return self.numbers >= (5, 0)
+
+    @property
+    def has_images(self) -> bool:
+        """Pre- and post-images, and with them wall times and expanded events."""
+        return self.numbers >= (6, 0)
+
+    @property
+    def splits_events(self) -> bool:
+        return self.numbers >= (6, 0, 9)
+
+    @property
+    def has_disambiguated_paths(self) -> bool:
+        return self.numbers >= (6, 1)
+
+    @property
+    def drops_what_is_not_there(self) -> bool:
+        """`drop` of a collection that there is not is no error."""
+        return self.numbers >= (7, 0)
+
+
+DEFAULT = Release("7.0.14")

@@ -1,0 +1,5 @@
+"""Debezium's own MongoDB connector as a peer: its records against those of `commitlog.mongo`.
+
+`engines` runs it embedded, `workload` gives both sides something to read, `ours` is what the
+encoder makes of the same change streams, `comparison` says when two records are equal.
+"""

@@ -1,0 +1,88 @@
+"""What `commitlog.mongo` makes of a change stream, and of documents that are copied."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Literal
+
+from bson.raw_bson import RawBSONDocument
+from pymongo import MongoClient
+
+from commitlog.mongo import MongoBatch, MongoEncoder
+from mongo_agent.change_stream.cursor import Client, Scope, StreamCursor, StreamOptions
+from mongo_agent.change_stream.position import Opening
+from mongo_agent.change_stream.tokens import ClusterTime
+from tests.mongo_peer.engines import PeerRecord
+from tests.mongo_peer.workload import END
+
+DocumentJson = Literal["legacy", "strict", "extended", "relaxed"]
+
+
+def events_since(time: ClusterTime, client: Client, options: StreamOptions) -> list[bytes]:
+    """Raw events from a cluster time on, up to the end of the workload."""
+    found: list[bytes] = []
+    opening = Opening(from_time=time)
+    with StreamCursor.open(client, Scope(), [], opening, options) as cursor:
+        while True:
+            for event in cursor.read().events:
+                found.append(event)
+                if _namespace(event) == END:
+                    return found
+
+
+def encoder(prefix: str, document_json: DocumentJson = "legacy") -> MongoEncoder:
+    return MongoEncoder(
+        topic_prefix=prefix, replica_set="rs0", node_id="agent", document_json=document_json
+    )
+
+
+def streamed(
+    events: Iterable[bytes],
+    prefix: str,
+    document_json: DocumentJson = "legacy",
+    of: Collection[tuple[str, str]] | None = None,
+) -> list[PeerRecord]:
+    """The records of the events, or only of those `of` some collections."""
+    chosen = [event for event in events if of is None or _namespace(event) in of]
+    return records(encoder(prefix, document_json).encode(chosen))
+
+
+def with_transactions(events: Sequence[bytes], prefix: str) -> list[PeerRecord]:
+    """The records of the events, and where transactions begin and end."""
+    encoder = MongoEncoder(
+        topic_prefix=prefix,
+        replica_set="rs0",
+        node_id="agent",
+        transaction_topic=f"{prefix}.transaction",
+    )
+    return records(encoder.encode(events))
+
+
+def _namespace(event: bytes) -> tuple[str, str]:
+    namespace = RawBSONDocument(event)["ns"]
+    return namespace["db"], namespace.get("coll", "")
+
+
+def copied(
+    connection_string: str, prefix: str, namespaces: Iterable[tuple[str, str]]
+) -> list[PeerRecord]:
+    """The documents that there are, as they are read."""
+    found: list[PeerRecord] = []
+    with MongoClient[Any](connection_string, document_class=RawBSONDocument) as client:
+        for database, collection in namespaces:
+            documents = [each.raw for each in client[database][collection].find()]
+            batch = encoder(prefix).encode_copied(
+                documents,
+                database=database,
+                collection=collection,
+                cluster_time=(1, 1),
+                read_at_ms=0,
+                snapshot="true",
+            )
+            found += records(batch)
+    return found
+
+
+def records(batch: MongoBatch) -> list[PeerRecord]:
+    assert batch.refused == []
+    return [
+        PeerRecord(topic, key, value) for topic, key, value, _, _ in batch.messages(0, len(batch))
+    ]

@@ -1,0 +1,175 @@
+"""Debezium's MongoDB connector reads the tests' replica set, and gives the records that we do."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.cursor import StreamOptions
+from mongo_agent.change_stream.tokens import ClusterTime
+from tests.harness.mongo import MongoReplicaSet
+from tests.mongo_peer import ours
+from tests.mongo_peer.comparison import compared, meanings
+from tests.mongo_peer.engines import EmbeddedEngines, PeerRecord
+from tests.mongo_peer.workload import END_KEY, NAMESPACES, Workload
+
+pytestmark = pytest.mark.servers
+
+DOCUMENTS_BEFORE, STEPS = 12, 150
+# What Debezium asks for, and what the server is asked for by it.
+CAPTURE_MODES: Mapping[str, tuple[Mapping[str, str], StreamOptions]] = {
+    "plain": ({"capture.mode": "change_streams"}, StreamOptions("default")),
+    "lookup": ({"capture.mode": "change_streams_update_full"}, StreamOptions("updateLookup")),
+    "post_image": (
+        {
+            "capture.mode": "change_streams_update_full",
+            "capture.mode.full.update.type": "post_image",
+        },
+        StreamOptions("whenAvailable"),
+    ),
+    "both_images": (
+        {
+            "capture.mode": "change_streams_update_full_with_pre_image",
+            "capture.mode.full.update.type": "post_image",
+        },
+        StreamOptions("whenAvailable", "whenAvailable"),
+    ),
+    "pre_image": (
+        {"capture.mode": "change_streams_with_pre_image"},
+        StreamOptions("default", "whenAvailable"),
+    ),
+}
+
+
+TRANSACTIONS = {"capture.mode": "change_streams", "provide.transaction.metadata": "true"}, None
+# Each leads to another form of pipeline, or another scope; with what it lets through.
+FILTERS: Mapping[str, tuple[Mapping[str, str], tuple[tuple[str, str], ...]]] = {
+    "regex": ({"collection.include.list": "shop[.](orders|plain)"}, NAMESPACES[:2]),
+    "literal": (
+        {"collection.include.list": "shop.orders,shop.plain", "filters.match.mode": "literal"},
+        NAMESPACES[:2],
+    ),
+    "database": ({"capture.scope": "database", "capture.target": "größe"}, NAMESPACES[4:]),
+    "collection": (
+        {"capture.scope": "collection", "capture.target": "shop.plain"},
+        NAMESPACES[1:2],
+    ),
+    "skip": (
+        {"cursor.oversize.handling.mode": "skip", "cursor.oversize.skip.threshold": "1000000"},
+        NAMESPACES,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A workload that has run, and the engines that read it."""
+
+    replica_set: MongoReplicaSet
+    client: MongoClient[Any]
+    engines: EmbeddedEngines
+    copied: list[PeerRecord]
+    """What was there before the workload, as we copy it."""
+    started_at: ClusterTime
+
+
+def is_done(records: list[PeerRecord]) -> bool:
+    return bool(records) and records[-1].topic.endswith(".peer.end")
+
+
+def last_records(records: list[PeerRecord]) -> set[str]:
+    """The topics that have come to their end."""
+    key = json.dumps({"id": json.dumps(END_KEY)}, separators=(",", ":")).encode()
+    return {record.topic for record in records if record.key == key}
+
+
+@pytest.fixture(scope="module", params=["fixed", "fresh"])
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    seed = 20260822 if request.param == "fixed" else int.from_bytes(os.urandom(4))
+    print(f"seed {seed}")
+    with (
+        MongoReplicaSet(members=3) as replica_set,
+        MongoClient[Any](replica_set.connection_string) as client,
+        EmbeddedEngines(tmp_path_factory.mktemp("debezium")) as engines,
+    ):
+        target = replica_set.connection_string
+        workload = Workload(client, Random(seed))
+        workload.prepare(DOCUMENTS_BEFORE)
+        copied = ours.copied(target, "live", NAMESPACES)
+        engines.start("live", target, {**CAPTURE_MODES["plain"][0], "snapshot.mode": "initial"})
+        engines.records("live", lambda records: len(records) >= len(copied))
+        started_at = replica_set.write_noop()
+        # The connector, which is in the middle of its stream, has to find the new primary twice.
+        for _ in range(2):
+            workload.run(STEPS)
+            replica_set.step_down()
+            workload.write_until_heard()
+        workload.run(STEPS)
+        workload.end()
+        time = {"capture.start.op.time": str(started_at.time << 32 | started_at.inc)}
+        read = {**CAPTURE_MODES, **FILTERS, "transactions": TRANSACTIONS}
+        for name, (properties, _) in read.items():
+            engines.start(name, target, {**properties, **time, "snapshot.mode": "no_data"})
+        at = ClusterTime(started_at.time, started_at.inc)
+        yield Site(replica_set, client, engines, copied, at)
+
+
+def assert_equal(theirs: list[PeerRecord], found: list[PeerRecord]) -> None:
+    for index, (their, our) in enumerate(zip(theirs, found, strict=False)):
+        assert compared(our) == compared(their), f"record {index}"
+    assert len(found) == len(theirs)
+
+
+def test_a_snapshot_has_the_documents_that_a_copy_has(site: Site) -> None:
+    theirs = site.engines.records("live", is_done)[: len(site.copied)]
+    in_order = sorted(site.copied, key=lambda record: (record.topic, record.key))
+    assert_equal(sorted(theirs, key=lambda record: (record.topic, record.key or b"")), in_order)
+
+
+@pytest.mark.parametrize("mode", CAPTURE_MODES)
+def test_a_stream_gives_the_same_records_in_the_same_order(site: Site, mode: str) -> None:
+    theirs = site.engines.records(mode, is_done)
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES[mode][1])
+    assert_equal(theirs, ours.streamed(events, mode))
+
+
+def test_a_stream_behind_a_snapshot_goes_on_without_a_gap(site: Site) -> None:
+    theirs = site.engines.records("live", is_done)[len(site.copied) :]
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["plain"][1])
+    assert_equal(theirs, ours.streamed(events, "live"))
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters_and_scopes_give_the_same_records(site: Site, name: str) -> None:
+    options = CAPTURE_MODES["lookup"][1]
+    events = ours.events_since(site.started_at, site.client, options)
+    expected = ours.streamed(events, name, of=FILTERS[name][1])
+    topics = {record.topic for record in expected}
+    theirs = site.engines.records(name, lambda records: last_records(records) >= topics)
+    assert_equal([record for record in theirs if record.topic in topics], expected)
+
+
+def test_transactions_begin_and_end_in_the_same_places(site: Site) -> None:
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["plain"][1])
+    theirs = site.engines.records("transactions", is_done)
+    assert_equal(theirs, ours.with_transactions(events, "transactions"))
+
+
+@pytest.mark.parametrize("document_json", ["strict", "extended", "relaxed"])
+def test_documents_mean_the_same_in_every_form_of_json(
+    site: Site, document_json: ours.DocumentJson
+) -> None:
+    """The releases of the connector that there are write one form, `legacy`."""
+    theirs = site.engines.records("both_images", is_done)
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["both_images"][1])
+    found = ours.streamed(events, "both_images", document_json)
+    for their, our in zip(theirs, found, strict=True):
+        assert (our.topic, our.key) == (their.topic, their.key)
+        assert meanings(our, document_json) == meanings(their, document_json)

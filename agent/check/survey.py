@@ -1,6 +1,5 @@
 """All checks in turn, before the agent runs or beside it. Nothing is changed."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from agent.schema import NodeIdentity, node_connection
 from agent.schema.driver import schema_rows
 from agent.schema.file import SchemaFile
 from commitlog import Schema, SchemaError
-from sidecar.check.broker import check_broker
+from sidecar.check.broker import check_broker, topic_name
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, SidecarError
 
@@ -68,7 +67,7 @@ def run_checks(config: AgentConfig) -> Iterator[Finding]:
         lists = (properties.table_include_list, properties.table_exclude_list)
         published = [table for table in captured if is_published(table, *lists)]
         yield from check_tables(captured, published)
-        topics = [_topic(properties.topic_prefix, table) for table in published]
+        topics = [topic_name(f"{properties.topic_prefix}.{table}") for table in published]
     if properties.sink == "kafka":
         yield from check_broker(properties, topics)
     yield from check_progress(config, seen.node_id)
@@ -105,8 +104,3 @@ def _read_schema_file(path: Path, seen: _Seen) -> Iterator[Finding]:
 def _captured(schema: Schema, *, counters: bool) -> list[str]:
     tables = [table for table in schema.tables() if table.cdc and table.counter is counters]
     return sorted(f"{table.keyspace}.{table.name}" for table in tables)
-
-
-def _topic(prefix: str, table: str) -> str:
-    """As events name it: with `_` for what Kafka does not take."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", f"{prefix}.{table}")

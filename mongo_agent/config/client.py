@@ -16,6 +16,7 @@ from sidecar.properties.text import MASK
 _SRV = "mongodb+srv://"
 _PEM = b"-----BEGIN "
 _APPLICATION = "mongo-agent"
+_SELECTION = "serverSelectionTimeoutMS"
 _SECRETS = ("password", "tlsCertificateKeyFilePassword")
 _HOSTS, _STRING = "`mongodb.hosts`", "`mongodb.connection.string`"
 
@@ -26,6 +27,14 @@ class ClientSettings:
 
     address: str
     options: Mapping[str, Any] = field(repr=False)
+
+    def prompt(self, answer_ms: int) -> dict[str, Any]:
+        """Options of a client that waits at most so long for a server, for a person waits for it;
+        what a connection string says of that stays."""
+        waits_ms = self.options.get(_SELECTION)
+        if waits_ms is None and _SELECTION.lower() in str(self.options["host"]).lower():
+            return dict(self.options)
+        return {**self.options, _SELECTION: min(answer_ms, waits_ms or answer_ms)}
 
 
 def client_settings(properties: ConnectionProperties) -> ClientSettings:
@@ -196,10 +205,7 @@ def _times(properties: ConnectionProperties) -> dict[str, Any]:
     times = {
         "connect_timeout_ms": ("connectTimeoutMS", properties.connect_timeout_ms),
         "socket_timeout_ms": ("socketTimeoutMS", properties.socket_timeout_ms),
-        "server_selection_timeout_ms": (
-            "serverSelectionTimeoutMS",
-            properties.server_selection_timeout_ms,
-        ),
+        "server_selection_timeout_ms": (_SELECTION, properties.server_selection_timeout_ms),
         "heartbeat_frequency_ms": ("heartbeatFrequencyMS", properties.heartbeat_frequency_ms),
     }
     return {

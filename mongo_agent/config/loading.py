@@ -46,6 +46,14 @@ class MongoConfig:
         skipped = self.properties.skipped_operations
         return tuple(change for change in CHANGES if _OPERATION[change] not in skipped)
 
+    def copies(self, database: str, collection: str) -> bool:
+        """Whether a collection is copied without a signal, once that is due."""
+        return (
+            self.copying.mode != "no_data"
+            and self.namespaces.captures(database, collection)
+            and self.copying.chosen.captures(database, collection)
+        )
+
     @property
     def history_lost_policy(self) -> HistoryLostPolicy:
         """What is done when the oplog does not hold the position any more."""

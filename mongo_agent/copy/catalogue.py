@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any
 
 from pymongo import MongoClient
 
+from mongo_agent.capture.kinds import Kind, kind_of
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.copy.records import Reason, Request, Selected
 from mongo_agent.copy.settings import CopySettings
@@ -16,16 +16,6 @@ Client = MongoClient[Any]
 
 _QUOTED = re.compile(r'"([^"]*)"')
 _ID_INDEX = "_id_"
-
-
-class Kind(Enum):
-    """Kinds of collections, as far as they are copied differently."""
-
-    PLAIN = "collection"
-    CAPPED = "capped"
-    """The server does not read it at a cluster time."""
-    VIEW = "view"
-    TIME_SERIES = "timeseries"
 
 
 _SKIPPED = {
@@ -63,13 +53,10 @@ def listed(client: Client, namespaces: Namespaces) -> list[Found]:
 
 def _found(database: str, entry: Any) -> Found:
     options = entry.get("options", {})
-    kind = {"view": Kind.VIEW, "timeseries": Kind.TIME_SERIES}.get(entry.get("type"), Kind.PLAIN)
-    if kind is Kind.PLAIN and options.get("capped"):
-        kind = Kind.CAPPED
     # A clustered collection has no other index of `_id` than itself.
     clustered = options.get("clusteredIndex")
     hint = clustered.get("name", _ID_INDEX) if isinstance(clustered, dict) else _ID_INDEX
-    return Found(database, entry["name"], kind, hint)
+    return Found(database, entry["name"], kind_of(entry), hint)
 
 
 def exists(client: Client, database: str, collection: str) -> bool:

@@ -1,5 +1,6 @@
 """The Kafka broker: whether it answers, and whether the topics are there."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from sidecar.check.finding import Finding, fault, ok, warning
@@ -8,6 +9,11 @@ from sidecar.settings import SidecarProperties
 from sidecar.sinks.kafka.survey import existing_topics
 
 _ANSWER_S = 10.0
+
+
+def topic_name(text: str) -> str:
+    """As events name a topic: with `_` for what Kafka does not take."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text)
 
 
 def check_broker(properties: SidecarProperties, topics: Sequence[str]) -> Iterator[Finding]:

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from mongo_agent.capture import Namespaces
+from mongo_agent.capture.kinds import Kind
 from mongo_agent.copy.asked import applied
-from mongo_agent.copy.catalogue import Found, Kind, matching, selection
+from mongo_agent.copy.catalogue import Found, matching, selection
 from mongo_agent.copy.progress import CopyProgress
 from mongo_agent.copy.records import Reason, Request, Selected
 from mongo_agent.copy.settings import CopySettings

@@ -1,0 +1,51 @@
+"""The collections that a deployment has, and what each is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pymongo import MongoClient
+
+from mongo_agent.capture.kinds import Kind, kind_of
+from mongo_agent.capture.namespaces import BUILT_IN
+from mongo_agent.change_stream.cursor import Scope
+
+Client = MongoClient[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One collection. `has_images`: the server keeps documents before and behind changes."""
+
+    database: str
+    name: str
+    kind: Kind
+    has_images: bool = False
+
+
+def listed(database: str, entry: Mapping[str, Any]) -> Listed:
+    """From an entry of `listCollections`."""
+    images = entry.get("options", {}).get("changeStreamPreAndPostImages", {})
+    return Listed(database, str(entry["name"]), kind_of(entry), bool(images.get("enabled")))
+
+
+def list_collections(client: Client, scopes: Sequence[Scope]) -> Iterator[Listed]:
+    """All in the scopes, in the order of their names, without the databases that are the server's
+    own. Raises PyMongoError."""
+    by_database: dict[str, set[str] | None] = {}
+    for scope in scopes:
+        if scope.database is None:
+            by_database |= dict.fromkeys(client.list_database_names())
+        elif scope.collection is None:
+            by_database[scope.database] = None
+        else:
+            known = by_database.setdefault(scope.database, set())
+            if known is not None:
+                known.add(scope.collection)
+    for database in sorted(by_database.keys() - BUILT_IN):
+        wanted = by_database[database]
+        names = {} if wanted is None else {"name": {"$in": sorted(wanted)}}
+        entries = list(client[database].list_collections(filter=names))
+        yield from sorted(
+            (listed(database, entry) for entry in entries), key=lambda each: each.name
+        )

@@ -1,0 +1,69 @@
+"""What is captured, and whether the server keeps what the agent is to tell of it."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+from mongo_agent.capture.catalogue import Listed
+from mongo_agent.capture.kinds import Kind
+from mongo_agent.config import MongoConfig
+from mongo_agent.plan import Verdict, verdict
+from sidecar.check.finding import Finding, fault, ok, warning
+
+_SHOWN = 8
+
+
+def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator[Finding]:
+    """`listed` are those in the scopes."""
+    verdicts = [verdict(each, config) for each in listed]
+    captured = [each for each in verdicts if each.is_captured]
+    own = sum(each.collection.kind is Kind.SYSTEM for each in verdicts)
+    if not captured:
+        yield warning(
+            "collections",
+            f"None of the {len(listed) - own} collections that are there is captured.",
+            "`mongo-agent plan` says why; what is made later is captured when the lists let it "
+            "pass.",
+        )
+        return
+    copied = sum(each.is_copied for each in captured)
+    yield ok(
+        "collections",
+        f"{len(captured)} of {len(listed) - own} collections are captured, {copied} are copied: "
+        f"{_names(captured)}.",
+    )
+    capped = [each for each in captured if each.is_copied and each.collection.kind is Kind.CAPPED]
+    if capped:
+        yield ok(
+            "collections",
+            f"Capped collections cannot be read at a cluster time: {_names(capped)}; their copies "
+            "are put in order by keys.",
+        )
+    yield from _without_images(config, captured)
+
+
+def _without_images(config: MongoConfig, captured: Sequence[Verdict]) -> Iterator[Finding]:
+    wanted = {
+        "`before`": config.stream.full_document_before != "off",
+        "`after` of updates": config.stream.full_document == "whenAvailable",
+    }
+    what = " and ".join(name for name, is_wanted in wanted.items() if is_wanted)
+    lacking = [each for each in captured if not each.collection.has_images]
+    if not what:
+        return
+    if not lacking:
+        yield ok("images", "The server keeps them for every captured collection.")
+        return
+    first = lacking[0].collection
+    command = {"collMod": first.name, "changeStreamPreAndPostImages": {"enabled": True}}
+    yield (fault if len(lacking) == len(captured) else warning)(
+        "images",
+        f"{what} will be null for {len(lacking)} of {len(captured)} collections, whose images the "
+        f"server does not keep: {_names(lacking)}.",
+        f"For each: db.getSiblingDB({json.dumps(first.database)}).runCommand("
+        f"{json.dumps(command)})",
+    )
+
+
+def _names(verdicts: Sequence[Verdict]) -> str:
+    names = [f"{each.collection.database}.{each.collection.name}" for each in verdicts]
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")

@@ -1,0 +1,146 @@
+"""What the agent's user must be allowed, and what of it is missing."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mongo_agent.change_stream.cursor import Scope
+
+ROLE = "mongoAgent"
+"""Of the role that commands for the operator make."""
+
+_FIRST_WITH_DIRECT_SHARD_CHECK = (8, 0)
+_APART = frozenset({"local", "config"})
+_SYSTEM = "system."
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A collection; an empty name stands for every one. `database` None: the cluster."""
+
+    database: str | None
+    collection: str = ""
+
+    def document(self) -> dict[str, object]:
+        """As commands have it."""
+        if self.database is None:
+            return {"cluster": True}
+        return {"db": self.database, "collection": self.collection}
+
+    def __str__(self) -> str:
+        if self.database is None:
+            return "the cluster"
+        if not self.database:
+            return "all databases"
+        if not self.collection:
+            return f"the database {self.database}"
+        return f"{self.database}.{self.collection}"
+
+
+CLUSTER = Resource(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """`actions` on a resource, to do what `purpose` says; without one that is not `is_required` the
+    agent works and knows less."""
+
+    actions: tuple[str, ...]
+    resource: Resource
+    purpose: str
+    is_required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The actions of a need that nobody granted."""
+
+    need: Need
+    actions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{' and '.join(f'`{action}`' for action in self.actions)} on {self.need.resource}"
+
+
+def needs(
+    scopes: Sequence[Scope],
+    *,
+    version: tuple[int, ...],
+    is_sharded: bool,
+    is_shard: bool,
+) -> Iterator[Need]:
+    """Of an agent with these streams at a server of this version."""
+    for scope in scopes:
+        resource = Resource(scope.database or "", scope.collection or "")
+        yield Need(("changeStream", "find"), resource, "to read the change stream and to copy")
+    for database in dict.fromkeys(scope.database or "" for scope in scopes):
+        yield Need(("listCollections",), Resource(database), "to know what there is to copy")
+    if any(scope.database is None for scope in scopes):
+        yield Need(("listDatabases",), CLUSTER, "to see every database", is_required=False)
+    if is_shard and version >= _FIRST_WITH_DIRECT_SHARD_CHECK:
+        yield Need(
+            ("issueDirectShardOperations",), CLUSTER, "to read from a shard without a mongos"
+        )
+    if is_sharded:
+        of_version = Resource("config", "version")
+        yield Need(("find",), of_version, "to know the cluster again", is_required=False)
+        return
+    oplog = Resource("local", "oplog.rs")
+    yield Need(("find",), oplog, "to see how far back the oplog reaches", is_required=False)
+    purpose = "to know the replica set again by more than its name"
+    yield Need(("replSetGetConfig",), CLUSTER, purpose, is_required=False)
+    identity = Resource("admin", "system.version")
+    yield Need(("find",), identity, "to notice that it is a shard", is_required=False)
+
+
+def missing(wanted: Iterable[Need], granted: Iterable[Mapping[str, Any]]) -> list[Missing]:
+    """`granted` is `authenticatedUserPrivileges` of `connectionStatus`."""
+    privileges = list(granted)
+    found = []
+    for need in wanted:
+        lacking = tuple(
+            action
+            for action in need.actions
+            if not any(_covers(each, action, need.resource) for each in privileges)
+        )
+        if lacking:
+            found.append(Missing(need, lacking))
+    return found
+
+
+def _covers(privilege: Mapping[str, Any], action: str, resource: Resource) -> bool:
+    """As the server decides it (`AuthorizationSession`): a resource without a database does not
+    mean those of the server, one without a collection not its collections."""
+    if action not in privilege.get("actions", ()):
+        return False
+    of = privilege.get("resource", {})
+    if of.get("anyResource"):
+        return True
+    if resource.database is None or "db" not in of:
+        return resource.database is None and bool(of.get("cluster"))
+    is_database = of["db"] == resource.database or (
+        of["db"] == "" and resource.database not in _APART
+    )
+    is_collection = of.get("collection", "") == resource.collection or (
+        of.get("collection", "") == "" and not resource.collection.startswith(_SYSTEM)
+    )
+    return is_database and is_collection
+
+
+def grant_commands(lacking: Sequence[Missing], user: str, database: str) -> str:
+    """What an administrator enters in mongosh; `user` is defined in `database`."""
+    actions: dict[Resource, list[str]] = {}
+    for each in lacking:
+        actions.setdefault(each.need.resource, []).extend(each.actions)
+    privileges = [
+        {"resource": resource.document(), "actions": sorted(set(wanted))}
+        for resource, wanted in actions.items()
+    ]
+    role = {"role": ROLE, "privileges": privileges, "roles": []}
+    grant = [{"role": ROLE, "db": "admin"}]
+    return (
+        f'In mongosh: db.getSiblingDB("admin").createRole({json.dumps(role)}); '
+        f"db.getSiblingDB({json.dumps(database)}).grantRolesToUser({json.dumps(user)}, "
+        f"{json.dumps(grant)})"
+    )

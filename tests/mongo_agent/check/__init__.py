@@ -1,0 +1,1 @@
+"""What `mongo-agent check` and `plan` decide, without a server."""

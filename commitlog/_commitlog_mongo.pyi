@@ -67,16 +67,17 @@ class MongoBatch:
         """Keys and values."""
     @property
     def skipped(self) -> dict[str, int]:
-        """Events that give no message by intent: those of no document and of `skipped_operations`
-        by their `operationType` (a copied document is a `read`), those of collections that are not
-        captured as `not captured`."""
+        """Events that give no message by intent: those of no document, where these give none, and
+        those of `skipped_operations` by their `operationType` (a copied document is a `read`),
+        those of collections that are not captured as `not captured`."""
     @property
     def refused(self) -> list[RefusedEvent]:
         """Events that gave no message. `position_after` counts them as done: whoever goes on
         puts them into quarantine first."""
     @property
     def counts(self) -> dict[tuple[str, str], int]:
-        """Messages by (database.collection, kind); those of transactions by `""`."""
+        """Messages by (database.collection, kind); those of a database by its name,
+        those of transactions by `""`."""
     @property
     def last_write_ts_us(self) -> int | None: ...
     def position_after(self, messages: int) -> int:
@@ -105,7 +106,7 @@ class MongoEncoder:
         replica_set: str,
         node_id: str,
         connector_version: str = ...,
-        layout: Literal["debezium-3", "debezium-2.1", "mongodb"] = "debezium-3",
+        layout: Literal["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"] = "debezium-3",
         document_json: Literal["legacy", "strict", "extended", "relaxed"] = "legacy",
         tombstones: bool = True,
         captures: Callable[[str, str], bool] | None = None,
@@ -113,6 +114,8 @@ class MongoEncoder:
         transaction_topic: str | None = None,
         excluded_fields: Sequence[str] = ...,
         renamed_fields: Sequence[str] = ...,
+        schema_topic: str | None = None,
+        topic_delimiter: str = ".",
     ) -> MongoEncoder:
         """`captures` is asked once by database and collection, until 10,000 answers are remembered
         and all are forgotten; without it all collections are captured. Copied documents are those
@@ -121,8 +124,10 @@ class MongoEncoder:
         `excluded_fields` as `database.collection.field.nested` are left out of values, those of
         `renamed_fields`, with `:name` behind it, get another name; `*` in database and collection
         is any text. A document that has a field of the new name already is refused. Keys and event
-        ids stay as they are. Raises ValueError for a layout, JSON or operation that is not known,
-        and for a field that is none."""
+        ids stay as they are. `schema_topic`, a whole name, is where events of no document go (drop,
+        rename, create, …); without it they give no message, but in the layout `mongodb`, where each
+        goes to the topic of its collection or database. Raises ValueError for a layout, JSON or
+        operation that is not known, and for a field that is none."""
     def encode(
         self,
         events: _Bson,

@@ -1,5 +1,5 @@
 //! Encodes one event again and again: `encode ROUNDS LAYOUT EVENT.bson`, for profilers and for counting
-//! instructions. `LAYOUT` is `debezium-3`, `debezium-2.1` or `mongodb`.
+//! instructions. `LAYOUT` is `debezium-3`, `debezium-2.1`, `debezium-1.x` or `mongodb`.
 
 #![allow(
     clippy::print_stdout,

@@ -22,10 +22,12 @@ pub enum Kind {
     Tombstone,
     /// A transaction begins or ends.
     Transaction,
+    /// Something happened to a collection or a database.
+    Schema,
 }
 
 impl Kind {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Insert,
         Self::Update,
         Self::Replace,
@@ -33,6 +35,7 @@ impl Kind {
         Self::Read,
         Self::Tombstone,
         Self::Transaction,
+        Self::Schema,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -44,6 +47,7 @@ impl Kind {
             Self::Read => "read",
             Self::Tombstone => "tombstone",
             Self::Transaction => "transaction",
+            Self::Schema => "schema",
         }
     }
 }
@@ -81,7 +85,7 @@ pub struct MessageEntry {
 
 #[derive(Debug, Clone)]
 pub struct Topic {
-    /// What its messages are counted as: `database.collection`; empty for those of transactions.
+    /// What its messages are counted as: `database.collection`, or what of it there is.
     pub subject: String,
     pub name: String,
 }

@@ -148,7 +148,22 @@ pub enum Event<'b> {
 #[derive(Debug, Clone, Copy)]
 pub struct OtherEvent<'b> {
     pub operation: &'b [u8],
+    /// None for an `invalidate`.
+    pub database: Option<&'b [u8]>,
+    /// None for what happens to a database.
+    pub collection: Option<&'b [u8]>,
+    /// What a collection is renamed to: database and collection.
+    pub to: Option<(&'b [u8], &'b [u8])>,
+    /// `operationDescription`, as it lies there.
+    pub description: &'b [u8],
+    /// That of the token, where the event has none; 0 where that tells none either.
+    pub cluster_time: Timestamp,
+    pub transaction_index: u64,
     pub transaction: Option<Transaction<'b>>,
+    pub wall_time_ms: Option<i64>,
+    /// As that of a change.
+    pub source_ms: i64,
+    pub raw: Document<'b>,
 }
 
 /// The members of an event that are looked for, as they come.
@@ -166,6 +181,10 @@ struct Members<'b> {
     before: Option<Document<'b>>,
     after: Option<Document<'b>>,
     update: Option<UpdateDescription<'b>>,
+    to_database: Option<&'b [u8]>,
+    to_collection: Option<&'b [u8]>,
+    description: &'b [u8],
+    token_time: Option<Timestamp>,
 }
 
 impl<'b> Event<'b> {
@@ -184,10 +203,11 @@ impl<'b> Event<'b> {
             b"replace" => Operation::Replace,
             b"delete" => Operation::Delete,
             operation => {
-                return Ok(Self::Other(OtherEvent {
+                return Ok(Self::Other(members.into_other(
                     operation,
                     transaction,
-                }));
+                    event,
+                )));
             }
         };
         let key = members.key.ok_or_else(|| missing("documentKey"))?;
@@ -258,6 +278,29 @@ impl<'b> Members<'b> {
         Ok(members)
     }
 
+    fn into_other(
+        self,
+        operation: &'b [u8],
+        transaction: Option<Transaction<'b>>,
+        raw: Document<'b>,
+    ) -> OtherEvent<'b> {
+        let cluster_time = self.cluster_time.or(self.token_time).unwrap_or_default();
+        let of_cluster_ms = i64::from(cluster_time.seconds).saturating_mul(1000);
+        OtherEvent {
+            operation,
+            database: self.database,
+            collection: self.collection,
+            to: self.to_database.zip(self.to_collection),
+            description: self.description,
+            cluster_time,
+            transaction_index: self.transaction_index,
+            transaction,
+            wall_time_ms: self.wall_time_ms,
+            source_ms: self.wall_time_ms.unwrap_or(of_cluster_ms),
+            raw,
+        }
+    }
+
     fn take(&mut self, element: &Element<'b>) -> Result<(), BsonError> {
         match element.name {
             b"_id" => {
@@ -265,22 +308,15 @@ impl<'b> Members<'b> {
                     && let Some(hex) = token::hex_of(token)?
                 {
                     self.transaction_index = token::index_of(hex).unwrap_or_default();
+                    self.token_time = token::time_of(hex);
                 }
             }
             b"operationType" => self.operation = Some(text(element, "operationType")?),
             b"ns" => {
-                let Some(namespace) = document(element, "ns")? else {
-                    return Ok(());
-                };
-                let mut parts = namespace.elements();
-                while let Some(part) = parts.read()? {
-                    match part.name {
-                        b"db" => self.database = Some(text(&part, "ns.db")?),
-                        b"coll" => self.collection = Some(text(&part, "ns.coll")?),
-                        _ => {}
-                    }
-                }
+                (self.database, self.collection) = namespace(element, "ns")?;
             }
+            b"to" => (self.to_database, self.to_collection) = namespace(element, "to")?,
+            b"operationDescription" => self.description = element.raw,
             b"documentKey" => self.key = document(element, "documentKey")?,
             b"clusterTime" => {
                 let Value::Timestamp(time) = element.value else {
@@ -309,6 +345,24 @@ impl<'b> Members<'b> {
         }
         Ok(())
     }
+}
+
+/// Database and collection.
+type Names<'b> = (Option<&'b [u8]>, Option<&'b [u8]>);
+
+fn namespace<'b>(element: &Element<'b>, member: &'static str) -> Result<Names<'b>, BsonError> {
+    let (mut database, mut collection) = (None, None);
+    if let Some(namespace) = document(element, member)? {
+        let mut parts = namespace.elements();
+        while let Some(part) = parts.read()? {
+            match part.name {
+                b"db" => database = Some(text(&part, "ns.db")?),
+                b"coll" => collection = Some(text(&part, "ns.coll")?),
+                _ => {}
+            }
+        }
+    }
+    Ok((database, collection))
 }
 
 impl<'b> UpdateDescription<'b> {

@@ -7,13 +7,13 @@ use commitlog_events::hash::kafka_partition_hash;
 
 use crate::batch::{EventBatch, Kind, MessageEntry, NOT_CAPTURED, Refused, Topic};
 use crate::bson::{Document, Timestamp};
-use crate::change::{Change, Event, Operation, Transaction};
-use crate::error::BsonError;
+use crate::change::{Change, Event, Operation, OtherEvent, Transaction};
+use crate::error::{BsonError, Problem};
 use crate::fields::{Rule, rewrite_document, rewrite_event};
 use crate::format::EventFormat;
 use crate::identity::Identity;
 use crate::json::{Flavour, Spacing, write_value_in_string};
-use crate::layout::{Setting, write_value};
+use crate::layout::{Setting, other, write_value};
 use crate::namespaces::{Captures, Namespaces};
 use crate::transaction::{self, Boundary, OpenTransaction, Part, Transactions};
 
@@ -24,10 +24,18 @@ pub(crate) struct Filling<'f> {
     identity: Identity,
     namespaces: Namespaces,
     transactions: Transactions,
-    /// Among the batch's topics, when something has gone there.
-    transaction_topic: Option<usize>,
     /// The transaction of the event that is being added.
     transaction_id: String,
+}
+
+/// What an entry of the batch is made of, beside where it stands.
+struct Message {
+    key_start: usize,
+    value_start: usize,
+    id: [u8; 16],
+    kind: Kind,
+    timestamp_us: i64,
+    cluster_time: Timestamp,
 }
 
 impl<'f> Filling<'f> {
@@ -39,7 +47,6 @@ impl<'f> Filling<'f> {
             identity: Identity::default(),
             namespaces: Namespaces::default(),
             transactions: Transactions::default(),
-            transaction_topic: None,
             transaction_id: String::new(),
         }
     }
@@ -77,8 +84,15 @@ impl<'f> Filling<'f> {
                 }
             }
             Ok(Event::Other(event)) => {
-                let operation = String::from_utf8_lossy(event.operation);
-                self.skip(&operation, event.transaction.as_ref())
+                let transaction = event.transaction.as_ref();
+                if !self.format.tells_of_others() {
+                    let operation = String::from_utf8_lossy(event.operation);
+                    self.skip(&operation, transaction)
+                } else if self.is_captured(&event, captures)? {
+                    self.add_other(&event)
+                } else {
+                    self.skip(NOT_CAPTURED, transaction)
+                }
             }
             Err(error) => Err(error),
         };
@@ -117,6 +131,93 @@ impl<'f> Filling<'f> {
         }
     }
 
+    /// What happens to a database is told whichever of its collections are captured, a renaming when the
+    /// collection is captured under its old name or its new one.
+    fn is_captured<C: Captures>(
+        &mut self,
+        event: &OtherEvent<'_>,
+        captures: &mut C,
+    ) -> Result<bool, C::Error> {
+        let named = event.database.zip(event.collection);
+        let mut is_captured = named.is_none();
+        for (database, collection) in named.into_iter().chain(event.to) {
+            let namespaces = &mut self.namespaces;
+            let found = namespaces.find(database, collection, self.format, captures)?;
+            is_captured |= namespaces.get(found).is_some_and(|of| of.is_captured);
+        }
+        Ok(is_captured)
+    }
+
+    fn add_other(&mut self, event: &OtherEvent<'_>) -> Result<(), BsonError> {
+        self.end_other_transaction(event.transaction.as_ref())?;
+        if event.cluster_time == Timestamp::default() {
+            let member = "clusterTime";
+            return Err(Problem::Missing { member }.at(0));
+        }
+        let names = event.database.into_iter().chain(event.collection);
+        let names: Vec<_> = names.map(String::from_utf8_lossy).collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        let subject = names.join(".");
+        let name = match &self.format.schema_topic {
+            Some(topic) => topic.clone(),
+            None => self.format.topic(&names),
+        };
+        let setting = Setting {
+            format: self.format,
+            at_ns: self.at_ns,
+            part: None,
+        };
+        let out = &mut self.batch.bytes;
+        let key_start = out.len();
+        other::write_key(out, &subject);
+        let value_start = out.len();
+        other::write_value(out, event, &setting)?;
+        let message = Message {
+            key_start,
+            value_start,
+            id: self.identity.of_other(event),
+            kind: Kind::Schema,
+            timestamp_us: event.source_ms.saturating_mul(1000),
+            cluster_time: event.cluster_time,
+        };
+        let topic = self.topic(&subject, &name);
+        self.push(topic, &message);
+        Ok(())
+    }
+
+    /// A topic that is not that of a collection's documents, made when it is not there.
+    fn topic(&mut self, subject: &str, name: &str) -> usize {
+        let topics = &mut self.batch.topics;
+        let is_it = |topic: &Topic| topic.subject == subject && topic.name == name;
+        topics.iter().position(is_it).unwrap_or_else(|| {
+            topics.push(Topic {
+                subject: subject.to_owned(),
+                name: name.to_owned(),
+            });
+            topics.len().saturating_sub(1)
+        })
+    }
+
+    /// A message whose value ends where the bytes end.
+    fn push(&mut self, topic: usize, message: &Message) -> MessageEntry {
+        let bytes = &self.batch.bytes;
+        let key = bytes.get(message.key_start..message.value_start);
+        let entry = MessageEntry {
+            topic,
+            key_start: message.key_start,
+            value_start: message.value_start,
+            value_end: bytes.len(),
+            id: message.id,
+            kind: message.kind,
+            timestamp_us: message.timestamp_us,
+            cluster_time: message.cluster_time,
+            partition_hash: kafka_partition_hash(key.unwrap_or_default()),
+            event: self.batch.events,
+        };
+        self.batch.entries.push(entry);
+        entry
+    }
+
     fn skip(
         &mut self,
         reason: &str,
@@ -150,19 +251,15 @@ impl<'f> Filling<'f> {
             Some([]) | None => write_value(out, change, &setting)?,
             Some(rules) => write_ruled(out, change, rules, &setting)?,
         }
-        let entry = MessageEntry {
-            topic,
+        let message = Message {
             key_start,
             value_start,
-            value_end: out.len(),
             id: self.identity.of_change(change),
             kind: change.operation.into(),
             timestamp_us: change.source_ms.saturating_mul(1000),
             cluster_time: change.cluster_time,
-            partition_hash: kafka_partition_hash(out.get(key_start..value_start).unwrap_or(b"")),
-            event: self.batch.events,
         };
-        self.batch.entries.push(entry);
+        let entry = self.push(topic, &message);
         if change.operation == Operation::Delete && self.format.tombstones {
             self.batch.entries.push(MessageEntry {
                 kind: Kind::Tombstone,
@@ -230,34 +327,23 @@ impl<'f> Filling<'f> {
         let Some(name) = &self.format.transaction_topic else {
             return;
         };
-        let topics = &mut self.batch.topics;
-        let topic = *self.transaction_topic.get_or_insert_with(|| {
-            topics.push(Topic {
-                subject: String::new(),
-                name: name.clone(),
-            });
-            topics.len().saturating_sub(1)
-        });
         let out = &mut self.batch.bytes;
         let key_start = out.len();
         transaction::write_key(out, id);
         let value_start = out.len();
         transaction::write_value(out, boundary, (id, ts_ms), counts, self.format);
-        let entry = MessageEntry {
-            topic,
+        let message = Message {
             key_start,
             value_start,
-            value_end: out.len(),
             id: self
                 .identity
                 .of_boundary(boundary, &self.format.replica_set, id),
             kind: Kind::Transaction,
             timestamp_us: ts_ms.saturating_mul(1000),
             cluster_time,
-            partition_hash: kafka_partition_hash(out.get(key_start..value_start).unwrap_or(b"")),
-            event: self.batch.events,
         };
-        self.batch.entries.push(entry);
+        let topic = self.topic("", name);
+        self.push(topic, &message);
     }
 }
 

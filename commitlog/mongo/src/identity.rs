@@ -4,7 +4,7 @@
 //! clock of a reader goes in and nothing that was looked up: two readers may find different documents.
 
 use crate::bson::Document;
-use crate::change::{Change, Operation};
+use crate::change::{Change, Operation, OtherEvent};
 use crate::transaction::Boundary;
 
 /// Version of the canonical form.
@@ -45,6 +45,25 @@ impl Identity {
         form.extend_from_slice(&[VERSION, kind]);
         write_bytes(form, replica_set.as_bytes());
         write_bytes(form, id.as_bytes());
+        self.hash()
+    }
+
+    /// That of an event of no document.
+    pub fn of_other(&mut self, event: &OtherEvent<'_>) -> [u8; 16] {
+        const KIND: u8 = 8;
+        let form = &mut self.canonical;
+        form.clear();
+        form.extend_from_slice(&[VERSION, KIND]);
+        form.extend_from_slice(&event.cluster_time.seconds.to_be_bytes());
+        form.extend_from_slice(&event.cluster_time.increment.to_be_bytes());
+        write_count(form, event.transaction_index);
+        write_bytes(form, event.database.unwrap_or_default());
+        write_bytes(form, event.collection.unwrap_or_default());
+        write_bytes(form, event.operation);
+        let (database, collection) = event.to.unwrap_or_default();
+        write_bytes(form, database);
+        write_bytes(form, collection);
+        write_bytes(form, event.description);
         self.hash()
     }
 

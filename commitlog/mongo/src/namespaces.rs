@@ -110,21 +110,11 @@ impl Namespaces {
         let collection = String::from_utf8_lossy(collection);
         topics.push(Topic {
             subject: format!("{database}.{collection}"),
-            name: topic_name(&[&format.topic_prefix, &database, &collection]),
+            name: format.topic(&[&database, &collection]),
         });
         if let Some(namespace) = namespace {
             namespace.topic = Some(topic);
         }
         topic
     }
-}
-
-/// `prefix.database.collection`, with `_` for what Kafka does not allow: for each UTF-16 code unit,
-/// as Debezium counts.
-fn topic_name(parts: &[&str]) -> String {
-    let allowed = |unit: u16| match u8::try_from(unit).map(char::from) {
-        Ok(c) if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => c,
-        _ => '_',
-    };
-    parts.join(".").encode_utf16().map(allowed).collect()
 }

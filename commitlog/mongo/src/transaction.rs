@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Topic;
 use crate::bson::Timestamp;
-use crate::format::EventFormat;
+use crate::format::{EventFormat, Layout};
 use crate::json::write_text;
 
 /// A transaction that has begun.
@@ -217,7 +217,8 @@ pub(crate) fn write_key(out: &mut Vec<u8>, id: &str) {
     out.push(b'}');
 }
 
-/// `{"status":…,"id":…,"event_count":…,"data_collections":…,"ts_ms":…}`; when it begins nothing is counted.
+/// `{"status":…,"id":…,"event_count":…,"data_collections":…,"ts_ms":…}`; when it begins nothing is counted. Debezium 1
+/// has no `ts_ms`.
 pub(crate) fn write_value(
     out: &mut Vec<u8>,
     boundary: Boundary,
@@ -251,8 +252,10 @@ pub(crate) fn write_value(
             out.push(b']');
         }
     }
-    out.extend_from_slice(br#","ts_ms":"#);
-    out.extend_from_slice(digits.format(ts_ms).as_bytes());
+    if format.layout != Layout::Debezium1 {
+        out.extend_from_slice(br#","ts_ms":"#);
+        out.extend_from_slice(digits.format(ts_ms).as_bytes());
+    }
     out.push(b'}');
 }
 

@@ -2,11 +2,11 @@
 //! oplog's time, which are null.
 
 use super::Setting;
-use super::envelope::{
-    write_images, write_integer, write_source_place, write_source_start, write_update,
-};
+use super::envelope::{write_images, write_integer, write_update};
+use super::source::{Source, write_place, write_session, write_start};
 use crate::change::Change;
 use crate::error::BsonError;
+use crate::format::EventFormat;
 use crate::json;
 use crate::transaction::write_part;
 
@@ -15,23 +15,34 @@ pub(super) fn write_value(
     change: &Change<'_>,
     setting: &Setting<'_>,
 ) -> Result<(), BsonError> {
-    let (format, at_ns) = (setting.format, setting.at_ns);
+    let format = setting.format;
     out.push(b'{');
     write_images(out, change, format)?;
     out.extend_from_slice(br#","patch":null,"filter":null,"#);
     write_update(out, change, format)?;
     out.push(b',');
-    write_source_start(out, change, format);
+    write_source(out, &Source::from(change), format)?;
+    out.extend_from_slice(br#","op":""#);
+    out.extend_from_slice(change.operation.letter().as_bytes());
+    out.extend_from_slice(br#"","ts_ms":"#);
+    write_integer(out, setting.at_ns.div_euclid(1_000_000));
+    out.push(b',');
+    write_part(out, setting.part);
+    out.push(b'}');
+    Ok(())
+}
+
+pub(super) fn write_source(
+    out: &mut Vec<u8>,
+    source: &Source<'_>,
+    format: &EventFormat,
+) -> Result<(), BsonError> {
+    write_start(out, source, format);
     out.extend_from_slice(br#","rs":"#);
     json::write_text(out, format.replica_set.as_bytes());
     out.push(b',');
-    write_source_place(out, change)?;
-    out.extend_from_slice(br#"},"op":""#);
-    out.extend_from_slice(change.operation.letter().as_bytes());
-    out.extend_from_slice(br#"","ts_ms":"#);
-    write_integer(out, at_ns.div_euclid(1_000_000));
-    out.push(b',');
-    write_part(out, setting.part);
+    write_place(out, source);
+    write_session(out, source)?;
     out.push(b'}');
     Ok(())
 }

@@ -23,7 +23,7 @@ pub(super) fn write_images(
 }
 
 /// A document as a string of JSON.
-fn write_document(
+pub(super) fn write_document(
     out: &mut Vec<u8>,
     document: Option<Document<'_>>,
     format: &EventFormat,
@@ -118,44 +118,5 @@ fn write_truncated(out: &mut Vec<u8>, element: &Element<'_>) -> Result<(), BsonE
     out.extend_from_slice(br#","size":"#);
     write_integer(out, new_size);
     out.push(b'}');
-    Ok(())
-}
-
-/// `"source":{…` up to `"sequence":null`, which all releases begin with.
-pub(super) fn write_source_start(out: &mut Vec<u8>, change: &Change<'_>, format: &EventFormat) {
-    out.extend_from_slice(br#""source":{"version":"#);
-    json::write_text(out, format.connector_version.as_bytes());
-    out.extend_from_slice(br#","connector":"mongodb","name":"#);
-    json::write_text(out, format.topic_prefix.as_bytes());
-    out.extend_from_slice(br#","ts_ms":"#);
-    write_integer(out, change.source_ms);
-    out.extend_from_slice(br#","snapshot":""#);
-    out.extend_from_slice(
-        change
-            .snapshot
-            .map_or("false", |mark| mark.name())
-            .as_bytes(),
-    );
-    out.extend_from_slice(br#"","db":"#);
-    json::write_text(out, change.database);
-    out.extend_from_slice(br#","sequence":null"#);
-}
-
-/// `"collection":…,"ord":…,"lsid":…,"txnNumber":…`
-pub(super) fn write_source_place(out: &mut Vec<u8>, change: &Change<'_>) -> Result<(), BsonError> {
-    out.extend_from_slice(br#""collection":"#);
-    json::write_text(out, change.collection);
-    out.extend_from_slice(br#","ord":"#);
-    write_integer(out, change.cluster_time.increment);
-    match &change.transaction {
-        Some(transaction) => {
-            out.extend_from_slice(br#","lsid":""#);
-            let (flavour, spacing) = (json::Flavour::Strict, json::Spacing::Compact);
-            json::write_document_in_string(out, transaction.lsid, flavour, spacing)?;
-            out.extend_from_slice(br#"","txnNumber":"#);
-            write_integer(out, transaction.number);
-        }
-        None => out.extend_from_slice(br#","lsid":null,"txnNumber":null"#),
-    }
     Ok(())
 }

@@ -1,14 +1,18 @@
 //! Values of messages, one file for each layout.
 
+mod debezium_1;
 mod debezium_21;
 mod debezium_3;
 mod envelope;
 mod native;
+pub(crate) mod other;
+mod source;
 
 use crate::change::Change;
 use crate::error::BsonError;
 use crate::format::{EventFormat, Layout};
 use crate::transaction::Part;
+use source::Source;
 
 /// What a value needs beside the change.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +32,21 @@ pub(crate) fn write_value(
 ) -> Result<(), BsonError> {
     match setting.format.layout {
         Layout::Debezium3 => debezium_3::write_value(out, change, setting),
+        Layout::Debezium1 => debezium_1::write_value(out, change, setting),
         Layout::Debezium21 => debezium_21::write_value(out, change, setting),
         Layout::Native => native::write_value(out, change, setting.format),
+    }
+}
+
+/// `"source":{…}`; the native layout has none of its own.
+fn write_source(
+    out: &mut Vec<u8>,
+    source: &Source<'_>,
+    format: &EventFormat,
+) -> Result<(), BsonError> {
+    match format.layout {
+        Layout::Debezium1 => debezium_1::write_source(out, source, format),
+        Layout::Debezium21 => debezium_21::write_source(out, source, format),
+        Layout::Debezium3 | Layout::Native => debezium_3::write_source(out, source, format),
     }
 }

@@ -153,6 +153,7 @@ impl Messages for batch::EventBatch {
             read,
             tombstone,
             transaction,
+            schema,
         ] = Kind::ALL;
         [
             insert.name(),
@@ -162,6 +163,7 @@ impl Messages for batch::EventBatch {
             read.name(),
             tombstone.name(),
             transaction.name(),
+            schema.name(),
         ]
     };
 

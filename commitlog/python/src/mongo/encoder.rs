@@ -9,7 +9,7 @@ use commitlog_mongo::bson::Timestamp;
 use commitlog_mongo::change::{Copy, SnapshotMark};
 use commitlog_mongo::encoder::Encoder;
 use commitlog_mongo::fields::FieldRules;
-use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
+use commitlog_mongo::format::{Delimiter, DocumentJson, EventFormat, Layout};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -34,7 +34,7 @@ impl MongoEncoder {
         connector_version = env!("CARGO_PKG_VERSION").to_owned(), layout = "debezium-3",
         document_json = "legacy", tombstones = true, captures = None,
         skipped_operations = HashSet::new(), transaction_topic = None, excluded_fields = Vec::new(),
-        renamed_fields = Vec::new()))]
+        renamed_fields = Vec::new(), schema_topic = None, topic_delimiter = "."))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         topic_prefix: String,
@@ -49,6 +49,8 @@ impl MongoEncoder {
         transaction_topic: Option<String>,
         excluded_fields: Vec<String>,
         renamed_fields: Vec<String>,
+        schema_topic: Option<String>,
+        topic_delimiter: &str,
     ) -> PyResult<Self> {
         let excluded = excluded_fields.iter().map(String::as_str);
         let renamed = renamed_fields.iter().map(String::as_str);
@@ -65,6 +67,8 @@ impl MongoEncoder {
             tombstones,
             skipped_operations: letters(&skipped_operations)?,
             transaction_topic,
+            schema_topic,
+            topic_delimiter: Delimiter(topic_delimiter.to_owned()),
             fields,
         };
         Ok(Self {

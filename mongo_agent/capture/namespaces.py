@@ -6,7 +6,7 @@ A pattern is compared with the whole name, `database` or `database.collection`: 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -16,6 +16,8 @@ BUILT_IN = frozenset({"admin", "config", "local"})
 SYSTEM = "system."
 """Collections that begin so are the server's own."""
 
+_NONE = "(?!)"
+"""An expression that no name matches, and no name."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 
 
@@ -87,6 +89,22 @@ class Namespaces:
         if self.include_databases:
             return self._matches(self._include_databases, database)
         return not self._matches(self._exclude_databases, database)
+
+    def within(self, database: str | None, collection: str | None) -> "Namespaces":
+        """What of it is in a database, or is a collection of it."""
+        if database is None:
+            return self
+        databases = (self._exactly(database),) if self.captures_database(database) else (_NONE,)
+        narrow = replace(self, include_databases=databases, exclude_databases=())
+        if collection is None:
+            return narrow
+        is_captured = self.captures(database, collection)
+        collections = (self._exactly(f"{database}.{collection}"),) if is_captured else (_NONE,)
+        return replace(narrow, include_collections=collections, exclude_collections=())
+
+    def _exactly(self, name: str) -> str:
+        """A pattern of one name."""
+        return name if self.mode == "literal" else f"(?-i:{re.escape(name)})"
 
     def _patterns(self) -> tuple[str, ...]:
         return (

@@ -56,11 +56,13 @@ class StreamOptions:
 @dataclass(frozen=True, slots=True)
 class Reply:
     """Events as raw BSON, and the token behind all of them; without events it moves too. `is_last`:
-    the server has closed the cursor, which it does behind an invalidation."""
+    the server has closed the cursor, which it does behind an invalidation. `operation_time` is
+    that of the server when it answered."""
 
     events: tuple[bytes, ...]
     token: Token | None
     is_last: bool
+    operation_time: ClusterTime | None = None
 
 
 class StreamCursor:
@@ -147,6 +149,17 @@ class StreamCursor:
         self._session.end_session()
 
 
+def server_time(client: Client) -> ClusterTime:
+    """The cluster time now. Raises `StreamFailedError`, also for a server that has none."""
+    try:
+        time = client.admin.command("ping").get("operationTime")
+    except PyMongoError as error:
+        raise _failed(error) from error
+    if time is None:
+        raise StreamFailedError(Failure.NOT_SUPPORTED, "the server has no cluster time")
+    return ClusterTime(time.time, time.inc)
+
+
 def _stream_stage(scope: Scope, opening: Opening, options: StreamOptions) -> dict[str, Any]:
     stage: dict[str, Any] = {}
     if scope.database is None:
@@ -185,11 +198,23 @@ def _run(client: Client, session: Any, database: str, command: Mapping[str, Any]
 def _failed(error: PyMongoError) -> StreamFailedError:
     code = error.code if isinstance(error, OperationFailure) else None
     labels = [label for label in (RESUMABLE_LABEL,) if error.has_error_label(label)]
-    return StreamFailedError(failure_of(code, labels), str(error))
+    return StreamFailedError(failure_of(code, labels), said(error))
+
+
+def said(error: PyMongoError) -> str:
+    """What the server or the driver says, without the reply that it said it in."""
+    details = error.details if isinstance(error, OperationFailure) else None
+    return str(details["errmsg"] if details and "errmsg" in details else error).rstrip(".")
 
 
 def _reply(reply: Any, batch: str) -> Reply:
     cursor = reply["cursor"]
     token = cursor.get("postBatchResumeToken")
     events = tuple(event.raw for event in cursor[batch])
-    return Reply(events, None if token is None else dict(token), int(cursor["id"]) == 0)
+    time = reply.get("operationTime")
+    return Reply(
+        events,
+        None if token is None else dict(token),
+        int(cursor["id"]) == 0,
+        None if time is None else ClusterTime(time.time, time.inc),
+    )

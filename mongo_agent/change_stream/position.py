@@ -7,7 +7,7 @@ the filters the stream is opened by the time and what was sent already is passed
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mongo_agent.change_stream.failures import Failure
 from mongo_agent.change_stream.tokens import ClusterTime, is_behind, read_token
@@ -22,8 +22,9 @@ _NAMES = (_TOKEN, _TIME, _FINGERPRINT, _CLUSTER)
 
 @dataclass(frozen=True, slots=True)
 class StreamPosition:
-    """Everything up to `token` is delivered. `cluster` names the replica set or sharded cluster
-    that the token is of."""
+    """Everything up to `token` is delivered; without a token, which is an empty one, everything
+    that is earlier than `time`. `cluster` names the replica set or sharded cluster that this is
+    of."""
 
     token: Token
     time: ClusterTime
@@ -91,9 +92,8 @@ def opening(position: StreamPosition | None, fingerprint: str) -> Opening:
     """How to open a stream with the pipeline of this fingerprint."""
     if position is None:
         return Opening()
-    if position.fingerprint == fingerprint or _is_high_water_mark(position.token):
-        # `startAfter` takes every token, that of an invalidation too.
-        return Opening(start_after=position.token)
+    if position.fingerprint == fingerprint or is_high_water_mark(position.token):
+        return _behind(position)
     return _by_time(position)
 
 
@@ -103,7 +103,7 @@ def reopening(last: Opening, position: StreamPosition | None, failure: Failure) 
     if failure is Failure.TOO_LARGE:
         if last.is_split:
             return None
-        again = last if position is None else Opening(start_after=position.token)
+        again = last if position is None else _behind(position)
         return Opening(again.start_after, again.from_time, again.sent, is_split=True)
     if failure is Failure.FILTERED_TOKEN:
         if position is None or last.from_time is not None:
@@ -112,16 +112,24 @@ def reopening(last: Opening, position: StreamPosition | None, failure: Failure) 
     if failure in (Failure.RESUMABLE, Failure.OTHER):
         if position is None:
             return last
-        return Opening(start_after=position.token, is_split=last.is_split)
+        return replace(_behind(position), is_split=last.is_split)
     return None
+
+
+def _behind(position: StreamPosition) -> Opening:
+    """`startAfter` takes every token, that of an invalidation too."""
+    if not position.token:
+        return Opening(from_time=position.time)
+    return Opening(start_after=position.token)
 
 
 def _by_time(position: StreamPosition) -> Opening:
     """The time is inclusive, so the events of its entry of the oplog come again."""
-    return Opening(from_time=position.time, sent=position.token)
+    return Opening(from_time=position.time, sent=position.token or None)
 
 
-def _is_high_water_mark(token: Token) -> bool:
+def is_high_water_mark(token: Token) -> bool:
+    """Whether a token is that of no event. One that says nothing may be of an event."""
     try:
         return read_token(token).is_high_water_mark
     except ValueError:

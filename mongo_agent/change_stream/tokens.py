@@ -13,6 +13,7 @@ _TIMESTAMP = "82"
 _VERSIONS = {"2B02": 1, "2B04": 2}
 _HIGH_WATER_MARK = "29"
 _TIME_DIGITS = 16
+_LAST_INCREMENT = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -21,6 +22,13 @@ class ClusterTime:
 
     second: int
     increment: int
+
+    @property
+    def before(self) -> "ClusterTime":
+        """The last time that is earlier."""
+        if self.increment > 0:
+            return ClusterTime(self.second, self.increment - 1)
+        return ClusterTime(max(0, self.second - 1), _LAST_INCREMENT)
 
     def __str__(self) -> str:
         return f"{self.second}:{self.increment}"

@@ -154,5 +154,5 @@ class CaptureProperties(Properties):
         "max.batch.size",
         default=None,
         ge=1,
-        doc="Events that a server puts into one answer. Not set: as many as it likes, up to 16 MB.",
+        doc="Events that a server puts into one answer. Not set: 5000, or 16 MB.",
     )

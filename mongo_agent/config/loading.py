@@ -20,6 +20,8 @@ from sidecar.errors import ConfigError
 from sidecar.properties import Loaded, command_line_settings, load
 
 _AWAIT_MS = 1000
+# Of 16 MB, which a server sends otherwise, several are in memory at once, each in two forms.
+_BATCH_EVENTS = 5000
 _OPERATION = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
 
 
@@ -161,6 +163,6 @@ def _stream_options(properties: MongoProperties) -> StreamOptions:
         full_document=full_document,
         full_document_before="whenAvailable" if has_before else "off",
         shows_expanded_events=properties.schema_changes_topic is not None,
-        batch_size=properties.max_batch_size or 0,
+        batch_size=properties.max_batch_size or _BATCH_EVENTS,
         await_ms=properties.cursor_max_await_time_ms or _AWAIT_MS,
     )

@@ -62,6 +62,10 @@ class Saving(Generic[Reached]):
         """When a save is due; None when there is nothing to save."""
         return max(0.0, self._next_save_s - self._clock()) if self.is_dirty else None
 
+    def save_first(self) -> None:
+        """Stores where everything begins. Raises OffsetSaveError."""
+        self._store.save(self._entries(self.reached))
+
     def save_last(self) -> bool:
         """Stores the progress at the end, whatever happened before; True when that worked."""
         self._next_save_s = self._clock()

@@ -43,7 +43,9 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
     config = load(tmp_path)
     assert config.warnings == ()
     assert config.scopes == (Scope(),)
-    assert config.stream == StreamOptions(full_document="updateLookup", await_ms=1000)
+    assert config.stream == StreamOptions(
+        full_document="updateLookup", batch_size=5000, await_ms=1000
+    )
     assert config.operations == ("insert", "update", "replace", "delete")
     assert config.backoff == Backoff(1000, 120_000, 16)
     assert config.properties.capture_start_op_time is None

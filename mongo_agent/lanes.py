@@ -1,0 +1,169 @@
+"""How a stream and its copies are made by the configuration."""
+
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+from commitlog.mongo import MongoEncoder
+from mongo_agent.capture import Namespaces, fingerprint, match_stage
+from mongo_agent.capture.pipeline import Condition
+from mongo_agent.change_stream.cursor import Client, Scope, StreamFailedError, server_time
+from mongo_agent.change_stream.encoding import Encoding
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.reading import StreamReader, StreamSource
+from mongo_agent.change_stream.recovery import Rules
+from mongo_agent.config import MongoConfig
+from mongo_agent.copy import Copying, CopyProgress
+from mongo_agent.copy.modes import at_start
+from mongo_agent.deployment import Deployment
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline import Lane
+from mongo_agent.pipeline.setting_aside import SettingAside
+from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.signals.source import SignalCollection
+from sidecar.errors import UnavailableError
+
+INVALIDATE = "invalidate"
+OTHER_EVENTS = (
+    "create",
+    "createIndexes",
+    "drop",
+    "dropDatabase",
+    "dropIndexes",
+    INVALIDATE,
+    "modify",
+    "rename",
+)
+"""Events of no document that are asked for."""
+_SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
+
+
+class Lanes:
+    """Makes lanes: one for each scope of the configuration."""
+
+    def __init__(
+        self,
+        config: MongoConfig,
+        client: Client,
+        deployment: Deployment,
+        aside: SettingAside,
+        metrics: MongoMetrics,
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._deployment = deployment
+        self._aside = aside
+        self._metrics = metrics
+        self._scopes = {_name(scope): scope for scope in config.scopes}
+        self._stages = _stages(config)
+        self._fingerprint = fingerprint(self._stages)
+        self._encoder = _encoder(config, deployment)
+
+    def positions(self, stored: AgentPosition) -> AgentPosition:
+        """Where each lane begins: where it is stored, else at the configured time or now. Raises
+        UnavailableError when the server does not tell the time."""
+        config, begin = self._config, AgentPosition()
+        for name in self._scopes:
+            position = stored.lanes.get(name)
+            position = position or self._from_now()
+            copies = at_start(position.copies, config.copying.mode, self._namespaces(name))
+            begin = begin.moved(name, replace(position, copies=copies))
+        return begin
+
+    def open(self, name: str, position: LanePosition, wake: Callable[[], None]) -> Lane:
+        """A lane that reads."""
+        config, properties = self._config, self._config.properties
+        source = StreamSource(
+            client=self._client,
+            scope=self._scopes[name],
+            stages=self._stages,
+            options=config.stream,
+            cluster=self._deployment.cluster,
+            fingerprint=self._fingerprint,
+        )
+        reader = StreamReader(
+            source,
+            position.stream,
+            Encoding(self._encoder, position.transaction),
+            rules=Rules(config.history_lost_policy, properties.oversize_handling),
+            backoff=config.backoff,
+            wake=wake,
+        )
+        copying = Copying(
+            self._client,
+            self._encoder,
+            self._namespaces(name),
+            config.copying,
+            position.copies,
+            wake=wake,
+            backoff=config.backoff,
+        )
+        reader.start()
+        return Lane(
+            name,
+            reader,
+            copying,
+            position,
+            aside=self._aside,
+            find_signals=SignalCollection(_signal_collection(config)).signals,
+            metrics=self._metrics,
+            is_streamed=config.copying.mode != "initial_only",
+        )
+
+    def _namespaces(self, lane: str) -> Namespaces:
+        """What of the captured collections is in the scope of a lane."""
+        scope = self._scopes[lane]
+        return self._config.namespaces.within(scope.database, scope.collection)
+
+    def _from_now(self) -> LanePosition:
+        time = self._config.properties.capture_start_op_time
+        try:
+            time = time or server_time(self._client)
+        except StreamFailedError as error:
+            raise UnavailableError(f"MongoDB does not tell its cluster time: {error}.") from error
+        stream = StreamPosition({}, time, self._fingerprint, self._deployment.cluster)
+        return LanePosition(stream, None, CopyProgress())
+
+
+def _name(scope: Scope) -> str:
+    return ".".join(part for part in (scope.database, scope.collection) if part is not None)
+
+
+def _stages(config: MongoConfig) -> list[Condition]:
+    """What the server leaves out already."""
+    if config.copying.mode == "initial_only":
+        return [{"$match": {"operationType": {"$in": []}}}]
+    others = OTHER_EVENTS if config.properties.schema_changes_topic is not None else (INVALIDATE,)
+    stage = match_stage(config.namespaces, config.operations, others)
+    collection = _signal_collection(config)
+    if collection is None:
+        return [stage]
+    database, _, name = collection.partition(".")
+    signals = {"operationType": "insert", "ns.db": database, "ns.coll": name}
+    return [{"$match": {"$or": [stage["$match"], signals]}}]
+
+
+def _signal_collection(config: MongoConfig) -> str | None:
+    properties = config.properties
+    return properties.signal_collection if "source" in properties.signal_channels else None
+
+
+def _encoder(config: MongoConfig, deployment: Deployment) -> MongoEncoder:
+    properties = config.properties
+    transaction_topic = None
+    if properties.provide_transaction_metadata:
+        transaction_topic = properties.transaction_topic_name
+    return MongoEncoder(
+        topic_prefix=properties.topic_prefix,
+        replica_set=deployment.name,
+        node_id=properties.node_id or platform.node(),
+        layout=properties.event_layout,
+        document_json=properties.json_serialization_mode,
+        tombstones=properties.tombstones_on_delete,
+        captures=config.namespaces.captures,
+        skipped_operations={each for each in _SKIPPABLE if each in properties.skipped_operations},
+        transaction_topic=transaction_topic,
+        excluded_fields=properties.field_exclude_list,
+        renamed_fields=properties.field_renames,
+    )

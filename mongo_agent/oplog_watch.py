@@ -1,0 +1,163 @@
+"""Watches what goes wrong slowly: the oplog that overtakes the position, a majority that is lost.
+
+Without a majority a change stream stands still and says nothing: its tokens do not move, though a
+primary writes an empty entry every ten seconds when nothing else is written. And a position that
+the oplog has passed cannot be read on from, which is too late to learn by an error.
+"""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.elections import Elections
+from mongo_agent.metrics import MongoMetrics
+from sidecar.logs import Repeated
+
+logger = logging.getLogger(__name__)
+
+_JOIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Warnings:
+    """When to warn; 0 never."""
+
+    headroom_ms: int
+    stall_ms: int
+    lag_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTimes:
+    """Cluster times of one stream: of what is stored, and of what is read. `moved_at_s` is when the
+    latter was seen to move."""
+
+    stored: ClusterTime
+    read: ClusterTime
+    moved_at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Of one stream. `headroom_s` is None where the oplog may not be read."""
+
+    headroom_s: int | None
+    stalled_s: float
+    behind_s: float
+
+
+def found(times: StreamTimes, oldest: ClusterTime | None, now_s: float, wall_s: float) -> Findings:
+    """`now_s` is of the clock of `moved_at_s`, `wall_s` in seconds since 1970."""
+    headroom_s = None if oldest is None else times.stored.second - oldest.second
+    return Findings(headroom_s, now_s - times.moved_at_s, max(0.0, wall_s - times.read.second))
+
+
+def trouble(findings: Findings, warnings: Warnings) -> str:
+    """One sentence that says what to do, or nothing."""
+    headroom_s = findings.headroom_s
+    # In a young oplog the oldest entry is near as well, and stays where it is.
+    is_near = headroom_s is not None and headroom_s < findings.behind_s
+    if headroom_s is not None and is_near and headroom_s * 1000 < warnings.headroom_ms:
+        return (
+            f"the oldest entry of the oplog is only {headroom_s} s older than the position: see "
+            "that events are delivered, or make the oplog larger (`replSetResizeOplog`)"
+        )
+    if warnings.stall_ms and findings.stalled_s * 1000 > warnings.stall_ms:
+        return (
+            f"the stream has not moved for {findings.stalled_s:.0f} s, as without a majority of "
+            "the members: see `rs.status()`"
+        )
+    if warnings.lag_ms and findings.behind_s * 1000 > warnings.lag_ms:
+        return (
+            f"the stream is {findings.behind_s:.0f} s behind the present and catches up; if it "
+            "stays so, the sink or this machine is too slow"
+        )
+    return ""
+
+
+class OplogWatch:
+    """Looks every `interval_s` on a thread of its own. The other methods may be called by any."""
+
+    def __init__(
+        self,
+        oldest_entry: Callable[[], ClusterTime | None],
+        times: Callable[[], Mapping[str, tuple[ClusterTime, ClusterTime]]],
+        warnings: Warnings,
+        elections: Elections,
+        *,
+        interval_s: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`times` gives what is stored and what is read, by lane; `clock` gives seconds."""
+        self._oldest_entry = oldest_entry
+        self._times = times
+        self._warnings = warnings
+        self._elections = elections
+        self._interval_s = interval_s
+        self._clock = clock
+        self._seen: dict[str, StreamTimes] = {}
+        self._findings: Mapping[str, Findings] = {}
+        self._repeated = Repeated(logger)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="oplog-watch", daemon=True)
+
+    def __enter__(self) -> "OplogWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join(_JOIN_S)
+
+    def look(self) -> None:
+        """One look."""
+        now_s, wall_s = self._clock(), time.time()
+        oldest = self._oldest_entry()
+        for lane, (stored, read) in self._times().items():
+            last = self._seen.get(lane)
+            if last is None or read > last.read:
+                self._seen[lane] = StreamTimes(stored, read, now_s)
+            else:
+                self._seen[lane] = replace(last, stored=stored)
+        self._findings = {
+            lane: found(times, oldest, now_s, wall_s) for lane, times in self._seen.items()
+        }
+        for lane in self._findings:
+            sentence = self.trouble(lane)
+            if sentence:
+                self._repeated.say(lane, sentence)
+            else:
+                self._repeated.over(lane, "The stream is well again.")
+
+    def trouble(self, lane: str) -> str:
+        """What a person should know about a stream; empty where all is well."""
+        findings = self._findings.get(lane)
+        return "" if findings is None else trouble(findings, self._warnings)
+
+    def details(self, lane: str) -> dict[str, object]:
+        """The same in figures."""
+        findings = self._findings.get(lane)
+        if findings is None:
+            return {}
+        return {
+            "oplog_headroom_s": findings.headroom_s,
+            "stalled_s": round(findings.stalled_s, 3),
+            "elections": self._elections.count,
+        }
+
+    def set_gauges(self, metrics: MongoMetrics) -> None:
+        metrics.elections.set(self._elections.count)
+        for lane, findings in self._findings.items():
+            headroom_s = findings.headroom_s
+            metrics.oplog_headroom_seconds.labels(lane).set(
+                math.nan if headroom_s is None else headroom_s
+            )
+            metrics.stream_age_seconds.labels(lane).set(findings.behind_s)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._interval_s):
+            self.look()

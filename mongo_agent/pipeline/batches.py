@@ -1,0 +1,131 @@
+"""Messages with the positions behind them: of a reply of the stream, of a copied chunk, our own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from commitlog.mongo import MongoBatch
+from mongo_agent.change_stream.events import time_of, token_of
+from mongo_agent.change_stream.reading import StreamRead
+from mongo_agent.copy import CopyProgress
+from mongo_agent.position import LanePosition
+from sidecar.delivery import Message, ProduceArguments
+
+
+class PlacedBatch:
+    """Messages that lie between two positions. Without a place in between, nothing of them is done
+    before all are."""
+
+    def __init__(
+        self,
+        batch: MongoBatch,
+        before: LanePosition,
+        behind: LanePosition,
+        events: Sequence[bytes] = (),
+    ) -> None:
+        """`events` are those of a stream that the messages are of."""
+        self._batch = batch
+        self._before = before
+        self._behind = behind
+        self._events = events
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._batch.size_bytes
+
+    @property
+    def last_write_ts_us(self) -> int | None:
+        return self._batch.last_write_ts_us
+
+    def position_after(self, messages: int, /) -> LanePosition:
+        if messages == len(self._batch):
+            return self._behind
+        done = self._batch.position_after(messages) if self._events else 0
+        if done == 0:
+            return self._before
+        event = self._events[done - 1]
+        stream = replace(self._behind.stream, token=token_of(event), time=time_of(event))
+        return replace(self._behind, stream=stream, transaction=self._batch.transaction_after(done))
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        return self._batch.messages(first, stop)
+
+    def produce_arguments(
+        self,
+        first: int,
+        stop: int,
+        partitions: Callable[[str], int | None],
+        on_delivery: Callable[..., None],
+        /,
+    ) -> Sequence[ProduceArguments]:
+        return self._batch.produce_arguments(first, stop, partitions, on_delivery)
+
+    def ndjson(self, first: int, stop: int, /) -> bytes:
+        return self._batch.ndjson(first, stop)
+
+
+def of_read(
+    read: StreamRead, before: LanePosition, copies: CopyProgress, *, moves: bool
+) -> PlacedBatch:
+    """`copies` is how far copies are when it is placed; `moves` says whether the position does."""
+    stream = read.position if moves else before.stream
+    behind = LanePosition(stream, read.transaction, copies)
+    return PlacedBatch(read.batch, before, behind, read.events)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMessages:
+    """Messages that the agent makes itself, such as heartbeats. They move no position."""
+
+    content: tuple[Message, ...]
+    position: LanePosition
+    last_write_ts_us: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(key) + len(value or b"") for _, key, value, _, _ in self.content)
+
+    def position_after(self, messages: int, /) -> LanePosition:
+        return self.position
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        return self.content[first:stop]
+
+    def produce_arguments(
+        self,
+        first: int,
+        stop: int,
+        partitions: Callable[[str], int | None],
+        on_delivery: Callable[..., None],
+        /,
+    ) -> Sequence[ProduceArguments]:
+        arguments: list[ProduceArguments] = []
+        for topic, key, value, headers, partition_hash in self.content[first:stop]:
+            count = partitions(topic)
+            if count is None:
+                break
+            partition = partition_hash % count
+            arguments.append((topic, value, key, partition, on_delivery, None, 0, headers))
+        return arguments
+
+    def ndjson(self, first: int, stop: int, /) -> bytes:
+        return b"".join(map(_line, self.content[first:stop]))
+
+
+def _line(message: Message) -> bytes:
+    topic, key, value, headers, _ = message
+    document: dict[str, Any] = {
+        "topic": topic,
+        "key": orjson.Fragment(key),
+        "value": None if value is None else orjson.Fragment(value),
+        "headers": {name: text.decode(errors="replace") for name, text in headers},
+    }
+    return orjson.dumps(document) + b"\n"

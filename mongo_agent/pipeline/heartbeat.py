@@ -1,0 +1,50 @@
+"""Messages that say that the agent is there, also while nothing changes.
+
+Positions move without them: resume tokens come with empty replies too.
+"""
+
+import time
+from collections.abc import Callable
+
+import orjson
+
+from mongo_agent.pipeline.settings import HeartbeatSettings
+from sidecar.delivery import Message
+
+
+class Heartbeat:
+    """For one thread. `clock` gives seconds, `wall_clock` seconds since 1970."""
+
+    def __init__(
+        self,
+        settings: HeartbeatSettings,
+        *,
+        clock: Callable[[], float],
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._next_s: dict[str, float] = {}
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When the next one is due; None without any."""
+        if not self._next_s:
+            return None
+        return max(0.0, min(self._next_s.values()) - self._clock())
+
+    def due(self, lane: str) -> Message | None:
+        """The message that a lane has to send now, once."""
+        settings = self._settings
+        if not settings.interval_ms:
+            return None
+        now_s = self._clock()
+        interval_s = settings.interval_ms / 1000
+        if now_s < self._next_s.setdefault(lane, now_s + interval_s):
+            return None
+        self._next_s[lane] = now_s + interval_s
+        now_ms = int(self._wall_clock() * 1000)
+        headers = [("cdc.kind", b"heartbeat"), ("cdc.ts_us", str(now_ms * 1000).encode())]
+        key = orjson.dumps({"serverName": settings.server_name})
+        return (settings.topic, key, orjson.dumps({"ts_ms": now_ms}), headers, 0)

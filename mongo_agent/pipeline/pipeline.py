@@ -1,0 +1,278 @@
+"""The loop that joins everything: place, deliver, acknowledge, save.
+
+One thread takes turns; streams and chunks are read by others. A turn does what can be done and
+never waits, except for the sink's bounded sends, for acknowledgements when the window is full, and
+the disk. Between turns without work the thread waits on one condition: something was read, a signal
+came, a request to stop, or the time at which something is due.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline.batches import OwnMessages
+from mongo_agent.pipeline.heartbeat import Heartbeat
+from mongo_agent.pipeline.lane import Lane
+from mongo_agent.pipeline.setting_aside import SettingAside
+from mongo_agent.pipeline.settings import PipelineSettings
+from mongo_agent.pipeline.showing import Showing
+from mongo_agent.pipeline.view import View
+from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.signals import Answer, Signal
+from sidecar.errors import SinkRestartError
+from sidecar.lifecycle import Stop
+from sidecar.logs import fields
+from sidecar.pipeline.delivering import Delivery
+from sidecar.pipeline.garbage import rare_collection
+from sidecar.pipeline.handover import quick_handover
+from sidecar.pipeline.saving import OffsetStore, Saving
+from sidecar.pipeline.sink_turns import SinkTurns
+from sidecar.pipeline.wakeup import Wakeup
+from sidecar.quarantine import RefusedEvent
+from sidecar.sinks.base import Sink
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_PAUSE_S = 1.0
+_READS_IN_A_TURN = 2
+
+OpenLane = Callable[[str, LanePosition, Callable[[], None]], Lane]
+"""Makes a lane that begins at a position, and starts to read. It calls the given function whenever
+there is something to look at."""
+
+
+class Pipeline:
+    """The streams of one deployment on their way to one sink."""
+
+    def __init__(
+        self,
+        settings: PipelineSettings,
+        *,
+        open_lane: OpenLane,
+        sink: Sink,
+        store: OffsetStore,
+        position: AgentPosition,
+        aside: SettingAside,
+        metrics: MongoMetrics,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`position` has every lane that is to be read; `clock` gives seconds."""
+        self._wakeup = Wakeup()
+        self._settings = settings
+        self._open_lane = open_lane
+        self._aside = aside
+        self._metrics = metrics
+        self._delivery: Delivery[str, LanePosition] = Delivery(
+            sink,
+            settings.window_max_events,
+            settings.window_max_bytes,
+            metrics=metrics.delivery,
+            clock=clock,
+        )
+        self._sink = SinkTurns(self._delivery, metrics=metrics.delivery, clock=clock)
+        self._saving = Saving(
+            store,
+            position,
+            AgentPosition.values,
+            settings.offset_flush_interval_ms / 1000,
+            metrics=metrics.delivery,
+            clock=clock,
+        )
+        self._heartbeat = Heartbeat(settings.heartbeat, clock=clock)
+        self._lanes: dict[str, Lane] = {}
+        self._signals: deque[tuple[Signal, Future[Answer]]] = deque()
+        self._is_stopping = False
+        self._showing = Showing(settings, metrics, clock=clock)
+        self._show()
+
+    @property
+    def view(self) -> View:
+        """The last state that was shown. Any thread may ask."""
+        return self._showing.view
+
+    @property
+    def moved_at_s(self) -> float:
+        """When the last turn was made, by the clock. Any thread may ask."""
+        return self._showing.moved_at_s
+
+    def signal(self, signal: Signal) -> Future[Answer]:
+        """Gives a signal to the next turn. Any thread may call it."""
+        answer: Future[Answer] = Future()
+        self._signals.append((signal, answer))
+        self._wakeup.ring()
+        return answer
+
+    def run(self, stop: Stop) -> None:
+        """Takes turns until `stop` is requested, then drains within its deadline.
+
+        Raises what a stream or the sink raises when it cannot go on. Progress is saved in every
+        case.
+        """
+        try:
+            # So that a crash in front of the first event does not begin at another time.
+            self._saving.save_first()
+            with rare_collection(), quick_handover():
+                while not (stop.requested or self._is_over):
+                    if not self.turn():
+                        self._wakeup.wait(self._pause_s(), stop.fileno())
+                self._drain(stop)
+        finally:
+            self._close(stop.remaining_s if stop.requested else 0.0)
+
+    def turn(self) -> bool:
+        """Does what can be done; True when there was something."""
+        worked = self._answer_signals()
+        try:
+            if self._delivery.is_open:
+                self._open_lanes()
+                worked |= self._fill()
+            worked |= self._sink.turn(
+                may_read=self._delivery.window.has_room, may_open=not self._is_stopping
+            )
+        except SinkRestartError as error:
+            self._start_again(error)
+            worked = True
+        worked |= self._advance()
+        worked |= self._set_refused_aside()
+        self._saving.save()
+        self._showing.moved()
+        if self._showing.is_due or not worked:
+            self._show()
+        return worked
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether everything is done that was to be done, where that is a copy alone."""
+        if self._settings.is_streamed or not self._lanes or not self._delivery.is_idle:
+            return False
+        return all(lane.is_copied for lane in self._lanes.values())
+
+    def _open_lanes(self) -> None:
+        for name, position in self._saving.reached.lanes.items():
+            if name not in self._lanes:
+                self._lanes[name] = self._open_lane(name, position, self._wakeup.ring)
+
+    def _fill(self) -> bool:
+        worked = False
+        for lane in self._lanes.values():
+            for _ in range(_READS_IN_A_TURN):
+                if not (self._delivery.wants_more and self._delivery.window.has_room):
+                    return worked
+                if not lane.turn(self._delivery.add):
+                    break
+                worked = True
+            worked |= self._beat(lane)
+        return worked
+
+    def _beat(self, lane: Lane) -> bool:
+        message = self._heartbeat.due(lane.name)
+        if message is None:
+            return False
+        batch = OwnMessages((message,), lane.position)
+        self._delivery.add(lane.name, batch, lane.position)
+        self._metrics.heartbeats.inc()
+        return True
+
+    def _answer_signals(self) -> bool:
+        worked = False
+        while self._signals:
+            if not self._lanes:
+                break
+            signal, answer = self._signals.popleft()
+            answers = [lane.copying.apply(signal) for lane in self._lanes.values()]
+            # Each lane has collections of its own, so one that knows what is meant is enough.
+            best = next((each for each in answers if each.is_accepted), answers[0])
+            self._metrics.answered(signal, best)
+            answer.set_result(best)
+            worked = True
+        return worked
+
+    def _advance(self) -> bool:
+        """Notes how far lanes are acknowledged."""
+        moved = self._delivery.progress()
+        for progress in moved:
+            self._saving.reached = self._saving.reached.moved(progress.source, progress.position)
+        return bool(moved)
+
+    def _set_refused_aside(self) -> bool:
+        """Keeps messages that the sink will never take elsewhere."""
+        worked = False
+        for refused in tuple(self._delivery.refused):
+            topic, key, value, headers, _ = refused.message
+            event = RefusedEvent(topic, key, value or b"null", headers, refused.reason)
+            if not self._aside.keep(event):
+                break
+            self._delivery.set_aside(refused)
+            worked = True
+        return worked
+
+    def _start_again(self, error: SinkRestartError) -> None:
+        """Everything that is not acknowledged is read and sent again."""
+        self._sink.end(error)
+        self._advance()
+        self._delivery.forget()
+        self._close_lanes()
+
+    def _close_lanes(self) -> None:
+        for lane in self._lanes.values():
+            lane.close()
+        self._lanes = {}
+
+    def _drain(self, stop: Stop) -> None:
+        """Sends and acknowledges what was placed, within the deadline; nothing more is read."""
+        self._is_stopping = True
+        logger.info(
+            "stopping: what was read is delivered",
+            extra=fields(events=self._delivery.window.unacknowledged, within_s=stop.remaining_s),
+        )
+        delivery = self._delivery
+        while delivery.is_open and not delivery.is_idle and stop.remaining_s > 0:
+            try:
+                worked = self._sink.turn(may_read=False, may_open=False)
+            except SinkRestartError as error:
+                logger.warning("the sink ended while stopping", extra=fields(reason=str(error)))
+                break
+            worked |= self._advance()
+            worked |= self._set_refused_aside()
+            self._saving.save()
+            self._showing.moved()
+            self._show()
+            if not worked:
+                self._wakeup.wait(min(self._sink.due_in_s, stop.remaining_s))
+
+    def _close(self, deadline_s: float) -> None:
+        try:
+            self._sink.close(deadline_s)
+            self._advance()
+            self._saving.save_last()
+        finally:
+            self._show()
+            self._close_lanes()
+            for _, answer in self._signals:
+                answer.cancel()
+            self._wakeup.close()
+        left = self._delivery.window.unacknowledged
+        logger.info(
+            "stopped" if not left else "stopped with events that a restart repeats",
+            extra=fields(unacknowledged=left),
+        )
+
+    def _pause_s(self) -> float:
+        """How long there is nothing to do."""
+        due = [_LONGEST_PAUSE_S, self._sink.due_in_s]
+        for due_in_s in (self._saving.due_in_s, self._aside.due_in_s, self._heartbeat.due_in_s):
+            if due_in_s is not None:
+                due.append(due_in_s)
+        return max(0.0, min(due))
+
+    def _show(self) -> None:
+        self._showing.show(
+            self._lanes,
+            self._delivery,
+            self._saving,
+            self._aside,
+            is_stopping=self._is_stopping,
+        )

@@ -1,0 +1,43 @@
+"""Where in the stream a copy can be put: behind every change up to a time, before every later one.
+
+      placed                                   │ to come
+    ──●────●────●(last event)─────────●(token) │ ○(next event)────○──▶  cluster time
+                                    ▲
+                                  point
+
+A token that no event has, a high-water mark, comes before the events of its own time. So all events
+that are earlier than it are placed, and of its own time none, where the last event is earlier.
+"""
+
+from dataclasses import dataclass
+
+from mongo_agent.change_stream.reading import StreamRead
+from mongo_agent.change_stream.tokens import ClusterTime
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What the output has of a stream: the time of its last event, and of the token behind it."""
+
+    last_event: ClusterTime
+    token: ClusterTime
+
+    @property
+    def through(self) -> ClusterTime:
+        """All events up to this time are placed for certain."""
+        return (self.token if self.token > self.last_event else self.last_event).before
+
+    def behind(self, read: StreamRead) -> "Placed":
+        return Placed(read.last_time or self.last_event, read.position.time)
+
+
+def exact_point(placed: Placed, following: StreamRead | None) -> ClusterTime | None:
+    """The time at which the output is exactly the state of the collections; None where events of
+    one time may be placed in part. `following` is what will be placed next, if that is there."""
+    if following is not None and following.first_time is not None:
+        if following.first_time > placed.last_event:
+            return following.first_time.before
+        return None
+    if placed.token > placed.last_event:
+        return placed.token.before
+    return None

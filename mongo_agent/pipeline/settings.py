@@ -1,0 +1,24 @@
+"""What the pipeline is told by its owner."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatSettings:
+    """Every `interval_ms` a message goes to `topic`, in the name of `server_name`; 0: never."""
+
+    interval_ms: int = 0
+    topic: str = ""
+    server_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSettings:
+    """Bounds and periods of one pipeline."""
+
+    window_max_events: int
+    window_max_bytes: int
+    offset_flush_interval_ms: int
+    is_streamed: bool = True
+    """False: it ends when everything is copied."""
+    heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)

@@ -1,0 +1,126 @@
+"""Makes the view and sets the gauges, often enough for people and seldom enough for throughput."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline.lane import Lane
+from mongo_agent.pipeline.setting_aside import SettingAside
+from mongo_agent.pipeline.settings import PipelineSettings
+from mongo_agent.pipeline.view import LaneView, View
+from mongo_agent.position import AgentPosition, LanePosition
+from sidecar.pipeline.delivering import Delivery
+from sidecar.pipeline.saving import Saving
+from sidecar.sinks.base import SinkState
+
+_BUSY_INTERVAL_S = 0.25
+_QUARANTINE_INTERVAL_S = 5.0
+
+
+class Showing:
+    """Keeps the view that other threads look at. Replaced whole, so they need no lock."""
+
+    def __init__(
+        self, settings: PipelineSettings, metrics: MongoMetrics, *, clock: Callable[[], float]
+    ) -> None:
+        """`clock` gives seconds."""
+        self._metrics = metrics
+        self._clock = clock
+        self._shown_at_s = self._moved_at_s = clock()
+        self._quarantine_bytes = 0
+        self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
+        self._view: View | None = None
+        metrics.delivery.window_limit_events.set(settings.window_max_events)
+        metrics.delivery.window_limit_bytes.set(settings.window_max_bytes)
+
+    @property
+    def view(self) -> View:
+        if self._view is None:
+            raise RuntimeError("nothing is shown yet")
+        return self._view
+
+    @property
+    def moved_at_s(self) -> float:
+        """When the last turn was made."""
+        return self._moved_at_s
+
+    @property
+    def is_due(self) -> bool:
+        """True when a busy pipeline should show itself again."""
+        return self._clock() - self._shown_at_s >= _BUSY_INTERVAL_S
+
+    def moved(self) -> None:
+        """A turn was made."""
+        self._moved_at_s = self._clock()
+
+    def show(
+        self,
+        lanes: Mapping[str, Lane],
+        delivery: Delivery[str, LanePosition],
+        saving: Saving[AgentPosition],
+        aside: SettingAside,
+        *,
+        is_stopping: bool,
+    ) -> None:
+        """Makes the view of what there is now."""
+        now_s = self._shown_at_s = self._clock()
+        if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
+            self._quarantine_at_s = now_s
+            self._quarantine_bytes = aside.size_bytes()
+        window = delivery.window
+        self._view = View(
+            at_s=now_s,
+            reached=saving.reached,
+            stored=saving.stored,
+            sink=delivery.sink.state() if delivery.is_open else SinkState(False, "not open"),
+            lanes=tuple(map(_lane_view, lanes.values())),
+            is_stopping=is_stopping,
+            unacknowledged_events=window.unacknowledged,
+            unacknowledged_age_s=window.oldest_age_s or 0.0,
+            window_bytes=window.held_bytes,
+            lag_s=_lag_s(delivery),
+            save_trouble=saving.trouble,
+            quarantine_trouble=aside.trouble,
+            quarantine_bytes=self._quarantine_bytes,
+        )
+        self._set_gauges(self._view)
+
+    def _set_gauges(self, view: View) -> None:
+        metrics, delivery = self._metrics, self._metrics.delivery
+        delivery.unacknowledged_events.set(view.unacknowledged_events)
+        delivery.unacknowledged_age_seconds.set(view.unacknowledged_age_s)
+        delivery.window_bytes.set(view.window_bytes)
+        delivery.sink_up.set(view.sink.healthy)
+        metrics.lag_seconds.set(view.lag_s)
+        metrics.quarantine_bytes.set(view.quarantine_bytes)
+        for lane in view.lanes:
+            metrics.stream_open.labels(lane.name).set(lane.stream.is_open)
+            metrics.stream_reopenings.labels(lane.name).set(lane.stream.reopenings)
+            metrics.read_time_seconds.labels(lane.name).set(lane.read_time.second)
+        for name, reached in view.reached.lanes.items():
+            metrics.acknowledged_time_seconds.labels(name).set(reached.stream.time.second)
+        metrics.copy_running.set(any(lane.copies.is_running for lane in view.lanes))
+        metrics.copy_paused.set(any(lane.copies.is_paused for lane in view.lanes))
+        metrics.copy_remaining_collections.set(
+            sum(lane.copies.remaining_collections for lane in view.lanes)
+        )
+
+
+def _lane_view(lane: Lane) -> LaneView:
+    return LaneView(
+        lane.name,
+        lane.reader.state,
+        lane.position,
+        lane.copying.view(),
+        lane.placed.token,
+    )
+
+
+def _lag_s(delivery: Delivery[str, LanePosition]) -> float:
+    """Age of the last acknowledged change while something waits; before the first one, for how long
+    something has waited."""
+    age_s = delivery.window.oldest_age_s
+    if age_s is None:
+        return 0.0
+    last_us = delivery.last_acknowledged_write_ts_us
+    return age_s if last_us is None else max(age_s, time.time() - last_us / 1_000_000)

@@ -1,0 +1,40 @@
+"""What the pipeline shows of itself: frozen values that any thread may look at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mongo_agent.change_stream.reading import StreamState
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.copy.view import CopyView
+from mongo_agent.position import AgentPosition, LanePosition
+from sidecar.sinks.base import SinkState
+
+
+@dataclass(frozen=True, slots=True)
+class LaneView:
+    """One stream and its copies. `position` is behind all that was placed."""
+
+    name: str
+    stream: StreamState
+    position: LanePosition
+    copies: CopyView
+    read_time: ClusterTime
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The pipeline at one moment. Times are `time.monotonic` unless their name says otherwise."""
+
+    at_s: float
+    reached: AgentPosition
+    stored: AgentPosition
+    sink: SinkState
+    lanes: Sequence[LaneView] = ()
+    is_stopping: bool = False
+    unacknowledged_events: int = 0
+    unacknowledged_age_s: float = 0.0
+    window_bytes: int = 0
+    lag_s: float = 0.0
+    save_trouble: str = ""
+    quarantine_trouble: str = ""
+    quarantine_bytes: int = 0

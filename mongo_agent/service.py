@@ -1,0 +1,184 @@
+"""The agent as one service: its parts are made here and nowhere else."""
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from pymongo import MongoClient
+
+from commitlog import __version__
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.config import MongoConfig
+from mongo_agent.deployment import Deployment, look, oldest_entry
+from mongo_agent.elections import Elections
+from mongo_agent.lanes import Lanes
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.oplog_watch import OplogWatch, Warnings
+from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
+from mongo_agent.pipeline.setting_aside import SettingAside
+from mongo_agent.position.position import read_position
+from mongo_agent.quarantine import Quarantine
+from mongo_agent.status import SERVICE_NAME, MongoStatus
+from sidecar.errors import ConfigError, UnavailableError
+from sidecar.http import HttpServer
+from sidecar.lifecycle import Stop
+from sidecar.locks import DirectoryLock
+from sidecar.logs import Repeated, fields
+from sidecar.metrics import DeliveryMetrics
+from sidecar.offsets import PropertiesStore
+from sidecar.sinks.base import Sink
+from sidecar.sinks.registry import create_sink
+
+logger = logging.getLogger(__name__)
+
+OFFSET_FILE = "mongo_offset.properties"
+"""The file in `offset.backing.store.dir` that holds the progress."""
+QUARANTINE = "quarantine"
+"""The directory beside it."""
+
+_CLOSE_S = 2.0
+
+Client = MongoClient[Any]
+
+
+def create_service(config: MongoConfig) -> "MongoService":
+    """The agent of one deployment, not yet running. Raises ConfigError."""
+    return MongoService(config, create_sink(config.properties))
+
+
+class MongoService:
+    """Locks its directory, answers on HTTP, learns who the server is, and delivers until asked to
+    stop."""
+
+    def __init__(self, config: MongoConfig, sink: Sink) -> None:
+        self._config = config
+        self._sink = sink
+        properties = config.properties
+        self._metrics = MongoMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
+        self._metrics.quarantine_limit_bytes.set(properties.quarantine_max_bytes)
+        self.status = MongoStatus(__version__, self._metrics, properties.quarantine_max_bytes)
+        self._server = HttpServer(self.status, properties.http_host, properties.http_port)
+        self._elections = Elections()
+
+    def run(self, stop: Stop) -> None:
+        """Until `stop` is requested. Raises what cannot be waited for."""
+        directory = self._config.properties.offset_directory
+        with DirectoryLock(directory), self._server, self._client() as client:
+            deployment = self._deployment(client, stop)
+            if deployment is not None:
+                self._deliver(client, deployment, stop)
+
+    @contextmanager
+    def _client(self) -> Iterator[Client]:
+        options = dict(self._config.client.options)
+        client = MongoClient[Any](**options, event_listeners=[self._elections])
+        try:
+            yield client
+        finally:
+            # It says goodbye to the server, and waits for one that is away.
+            closing = threading.Thread(target=client.close, name="closing", daemon=True)
+            closing.start()
+            closing.join(_CLOSE_S)
+
+    def _deployment(self, client: Client, stop: Stop) -> Deployment | None:
+        """Who the server is; None when the stop came first. One that is away is waited for, as long
+        as the table of pauses lasts."""
+        pauses_ms = self._config.backoff.delays_ms()
+        repeated = Repeated(logger)
+        while not stop.requested:
+            try:
+                deployment = look(client)
+            except UnavailableError as error:
+                self.status.wait_for(str(error))
+                repeated.say("connect", str(error))
+                pause_ms = next(pauses_ms, None)
+                if pause_ms is None:
+                    raise
+                stop.wait(pause_ms / 1000)
+                continue
+            self._refuse_other(deployment)
+            return deployment
+        return None
+
+    def _refuse_other(self, deployment: Deployment) -> None:
+        """Raises ConfigError for a deployment that the configuration does not allow."""
+        wanted = self._config.properties.deployment
+        if deployment.is_shard and wanted != "shard":
+            raise ConfigError(
+                f"The replica set {deployment.name} is a shard of a sharded cluster: name a mongos "
+                "in `mongodb.hosts`, or set `mongodb.deployment=shard` and run an agent beside "
+                "each shard (docs/mongo-agent.md says what that means for order)."
+            )
+        found = "mongos" if deployment.is_sharded else "replica_set"
+        if wanted in ("replica_set", "mongos") and wanted != found:
+            raise ConfigError(
+                f"`mongodb.deployment={wanted}`, but a {found} answers at "
+                f"{self._config.client.address}."
+            )
+
+    def _deliver(self, client: Client, deployment: Deployment, stop: Stop) -> None:
+        config, properties = self._config, self._config.properties
+        store = PropertiesStore(properties.offset_directory, OFFSET_FILE)
+        stored = store.load()
+        if stored.recovered_from_previous is not None:
+            logger.warning(stored.recovered_from_previous)
+            self.status.note_offsets(stored.recovered_from_previous)
+        quarantine = Quarantine(
+            properties.offset_directory / QUARANTINE, properties.quarantine_max_bytes, __version__
+        )
+        aside = SettingAside(quarantine, self._metrics)
+        lanes = Lanes(config, client, deployment, aside, self._metrics)
+        position = lanes.positions(read_position(stored.values, deployment.cluster))
+        pipeline = Pipeline(
+            PipelineSettings(
+                window_max_events=config.window_max_events,
+                window_max_bytes=config.window_max_bytes,
+                offset_flush_interval_ms=properties.offset_flush_interval_ms,
+                is_streamed=config.copying.mode != "initial_only",
+                heartbeat=HeartbeatSettings(
+                    properties.heartbeat_interval_ms,
+                    properties.heartbeat_topic_name,
+                    properties.topic_prefix,
+                ),
+            ),
+            open_lane=lanes.open,
+            sink=self._sink,
+            store=store,
+            position=position,
+            aside=aside,
+            metrics=self._metrics,
+        )
+        watch = OplogWatch(
+            partial(oldest_entry, client),
+            partial(_times, pipeline),
+            Warnings(
+                properties.oplog_headroom_warning_ms,
+                properties.stream_stall_warning_ms,
+                properties.stream_lag_warning_ms,
+            ),
+            self._elections,
+        )
+        logger.info(
+            "delivering",
+            extra=fields(
+                cluster=deployment.cluster,
+                version=".".join(map(str, deployment.version)),
+                streams=len(position.lanes),
+                http_port=self._server.port,
+            ),
+        )
+        with watch:
+            self.status.attach(pipeline, watch)
+            pipeline.run(stop)
+
+
+def _times(pipeline: Pipeline) -> Mapping[str, tuple[ClusterTime, ClusterTime]]:
+    view = pipeline.view
+    return {
+        lane.name: (view.stored.lanes[lane.name].stream.time, lane.read_time)
+        for lane in view.lanes
+        if lane.name in view.stored.lanes
+    }

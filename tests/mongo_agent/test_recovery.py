@@ -1,0 +1,94 @@
+"""Each class of failures has one answer."""
+
+import pytest
+
+from mongo_agent.change_stream.failures import Failure
+from mongo_agent.change_stream.position import Opening, StreamPosition
+from mongo_agent.change_stream.recovery import (
+    End,
+    HistoryLostError,
+    Reopen,
+    Rules,
+    recovery,
+)
+from mongo_agent.change_stream.tokens import ClusterTime
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
+
+TOKEN = {"_data": "8265C0FFEE000000032B022C0100296E5A"}
+AT = StreamPosition(TOKEN, ClusterTime(0x65C0FFEE, 3), "f1", "rs0")
+BEHIND = Opening(start_after=TOKEN)
+
+
+def of(failure: Failure | None, last: Opening = BEHIND, rules: Rules | None = None) -> Reopen | End:
+    return recovery(failure, "says the server", last, AT, rules or Rules())
+
+
+@pytest.mark.parametrize("failure", [Failure.RESUMABLE, Failure.OTHER])
+def test_a_lost_server_is_waited_for(failure: Failure) -> None:
+    step = of(failure)
+    assert isinstance(step, Reopen)
+    assert (step.opening, step.has_pause, step.lost) == (BEHIND, True, None)
+    assert isinstance(step.gives_up(16), UnavailableError)
+    assert "16 attempts" in str(step.gives_up(16))
+
+
+def test_behind_an_invalidation_it_goes_on_at_once() -> None:
+    step = of(None)
+    assert isinstance(step, Reopen)
+    assert (step.opening, step.has_pause) == (BEHIND, False)
+
+
+@pytest.mark.parametrize(
+    ("failure", "error", "remedy"),
+    [
+        (Failure.AUTHENTICATION, RefusedError, "`mongodb.password`"),
+        (Failure.NOT_SUPPORTED, ConfigError, "--replSet"),
+        (Failure.HISTORY_LOST, HistoryLostError, "history.lost.policy=resnapshot"),
+        (Failure.INVALID_TOKEN, HistoryLostError, "`skip`"),
+    ],
+)
+def test_what_only_the_operator_can_mend_ends_the_agent(
+    failure: Failure, error: type[Exception], remedy: str
+) -> None:
+    step = of(failure)
+    assert isinstance(step, End)
+    assert type(step.error) is error
+    assert remedy in str(step.error)
+
+
+def test_a_privilege_may_be_granted_meanwhile() -> None:
+    step = of(Failure.AUTHORISATION)
+    assert isinstance(step, Reopen)
+    assert (step.opening, step.has_pause) == (BEHIND, True)
+    assert isinstance(step.gives_up(16), RefusedError)
+    assert "mongo-agent check" in step.sentence
+
+
+def test_a_large_event_is_read_in_parts() -> None:
+    step = of(Failure.TOO_LARGE)
+    assert isinstance(step, Reopen)
+    assert (step.opening, step.has_pause) == (Opening(start_after=TOKEN, is_split=True), False)
+    again = of(Failure.TOO_LARGE, step.opening)
+    assert isinstance(again, End)
+    refused = of(Failure.TOO_LARGE, rules=Rules(oversize="fail"))
+    assert isinstance(refused, End)
+    assert "cursor.oversize.handling.mode=split" in str(refused.error)
+
+
+def test_filters_that_leave_out_the_event_of_the_token_open_by_time_once() -> None:
+    step = of(Failure.FILTERED_TOKEN)
+    assert isinstance(step, Reopen)
+    assert step.opening == Opening(from_time=AT.time, sent=TOKEN)
+    assert isinstance(of(Failure.FILTERED_TOKEN, step.opening), End)
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_copied"),
+    [(Rules(history_lost="resnapshot"), True), (Rules(history_lost="skip"), False)],
+)
+def test_lost_history_is_told_where_it_is_allowed(rules: Rules, is_copied: bool) -> None:
+    step = of(Failure.HISTORY_LOST, rules=rules)
+    assert isinstance(step, Reopen)
+    assert step.opening == Opening()
+    assert step.lost is not None
+    assert (step.lost.since, step.lost.is_copied_again) == (AT, is_copied)

@@ -12,6 +12,7 @@ docs/mongo-event-format.md:
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from bson import json_util
@@ -56,6 +57,17 @@ def _event(value: dict[str, Any]) -> dict[str, Any]:
         if value[name] is not None:
             value[name] = _BARE_NUMBER.sub(r"\1", value[name])
     return value
+
+
+def without_removal(record: PeerRecord, field: str) -> PeerRecord:
+    """The record of an update that does not say that a field was removed."""
+    value = json.loads(record.value or b"null")
+    update = value.get("updateDescription") if value else None
+    if not update or field not in (update["removedFields"] or ()):
+        return record
+    left = [name for name in update["removedFields"] if name != field]
+    update["removedFields"] = left or None
+    return replace(record, value=json.dumps(value).encode())
 
 
 def meanings(record: PeerRecord, document_json: str) -> list[bytes | None]:

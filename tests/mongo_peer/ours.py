@@ -56,6 +56,20 @@ def with_transactions(events: Sequence[bytes], prefix: str) -> list[PeerRecord]:
     return records(encoder.encode(events))
 
 
+def with_field_rules(
+    events: Sequence[bytes], prefix: str, excluded: Sequence[str], renamed: Sequence[str]
+) -> list[PeerRecord]:
+    """The records of the events with some fields left out and others renamed."""
+    encoder = MongoEncoder(
+        topic_prefix=prefix,
+        replica_set="rs0",
+        node_id="agent",
+        excluded_fields=excluded,
+        renamed_fields=renamed,
+    )
+    return records(encoder.encode(events))
+
+
 def _namespace(event: bytes) -> tuple[str, str]:
     namespace = RawBSONDocument(event)["ns"]
     return namespace["db"], namespace.get("coll", "")

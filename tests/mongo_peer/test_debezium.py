@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,7 +13,7 @@ from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
-from tests.harness.mongo import MongoReplicaSet
+from tests.harness.mongo import MongoReplicaSet, MongoShardedCluster
 from tests.mongo_peer import ours
 from tests.mongo_peer.comparison import compared, meanings, without_removal
 from tests.mongo_peer.engines import EmbeddedEngines, PeerRecord
@@ -199,3 +200,31 @@ def test_the_same_fields_are_left_out_and_renamed(site: Site) -> None:
     found = ours.with_field_rules(events, "fields", *rules)
     # Debezium does not tell that a document went of which a field is left out.
     assert_equal(theirs, [without_removal(record, "sub") for record in found])
+
+
+def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
+    seed = int.from_bytes(os.urandom(4))
+    print(f"seed {seed}")
+    with (
+        MongoShardedCluster() as cluster,
+        MongoClient[Any](cluster.connection_string) as client,
+        EmbeddedEngines(tmp_path) as engines,
+    ):
+        for database, collection in NAMESPACES[::2]:
+            name = f"{database}.{collection}"
+            client.admin.command("shardCollection", name, key={"_id": 1})
+        workload = Workload(client, Random(seed))
+        workload.prepare(DOCUMENTS_BEFORE)
+        properties, options = CAPTURE_MODES["plain"]
+        target = cluster.connection_string
+        copied = ours.copied(target, "router", NAMESPACES)
+        engines.start("router", target, {**properties, "snapshot.mode": "initial"})
+        engines.records("router", lambda records: len(records) >= len(copied))
+        started_at = cluster.write_noop()
+        workload.run(STEPS)
+        workload.end()
+        theirs = engines.records("router", is_done)
+        assert {record.key for record in theirs[: len(copied)]} == {each.key for each in copied}
+        at = ClusterTime(started_at.time, started_at.inc)
+        events = ours.events_since(at, client, options)
+        assert_equal(theirs[len(copied) :], ours.streamed(events, "router"))

@@ -42,10 +42,12 @@ class Workload:
     def prepare(self, documents: int) -> None:
         """The collections, with some documents in each."""
         for database, name in NAMESPACES:
-            options: dict[str, Any] = {}
+            # One that there is is left as it is: sharded.
+            if name not in self.client[database].list_collection_names():
+                self.client[database].create_collection(name)
             if (database, name) in _WITH_IMAGES:
-                options["changeStreamPreAndPostImages"] = {"enabled": True}
-            self.client[database].create_collection(name, **options)
+                images = {"enabled": True}
+                self.client[database].command("collMod", name, changeStreamPreAndPostImages=images)
             self._keys[database, name] = []
             for _ in range(documents):
                 self._insert((database, name), None)

@@ -21,19 +21,25 @@ Like a real server:
     expanded events, `invalidate`, split fragments; `$match` behind the stream; transactions as one
     entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; fail points.
 
+`MongoShardedCluster` puts a router in front of several: one stream in the order of their times,
+document keys with the shard key, reads at a time over all shards, transactions over several;
+MongoDB 8.0's refusal of operations that ask a shard by itself.
+
 Faults, by methods of `MongoReplicaSet`: step-down, a killed member, dropped connections, no
 primary, a secondary that lags, a stalled majority, a truncated oplog, an expired history of
 snapshot reads.
 
 Unlike one:
-    members share their data, so there is no roll-back; no compression, no TLS; one index (`_id`),
-    others are only listed; views and time series are only listed; aggregation is what drivers and
-    Debezium send; no prepared transactions; history is kept in memory until it is expired by hand;
-    an implicit `create` in a transaction comes at once. Messages of errors are in the server's
-    words only where clients look at them.
+    members share their data, so there is no roll-back; documents do not move between shards, a
+    shard key does not change, elections in a shard do not show at the router; no compression, no
+    TLS; one index (`_id`), others are only listed; views and time series are only listed;
+    aggregation is what drivers and Debezium send; no prepared transactions; history is kept in
+    memory until it is expired by hand; an implicit `create` in a transaction comes at once.
+    Messages of errors are in the server's words only where clients look at them.
 """
 
 from tests.harness.mongo.replica_set import MongoReplicaSet
+from tests.harness.mongo.sharded_cluster import MongoShardedCluster
 from tests.harness.mongo.users import Privilege, User
 
-__all__ = ["MongoReplicaSet", "Privilege", "User"]
+__all__ = ["MongoReplicaSet", "MongoShardedCluster", "Privilege", "User"]

@@ -11,7 +11,7 @@ from typing import Any
 from bson import Timestamp
 
 from tests.harness.mongo.change_events import Options, Scope, events
-from tests.harness.mongo.errors import CommandError
+from tests.harness.mongo.errors import DIRECT_IS_REFUSED, CommandError
 from tests.harness.mongo.histories import History
 from tests.harness.mongo.key_string import order
 from tests.harness.mongo.oplog import Change, next_time
@@ -55,6 +55,7 @@ class ChangeStream:
     # An event that must come before any other, since the stream resumes behind it.
     expected: str | None
     ignores_invalidate: bool
+    may_look_up: bool = True
     is_ended: bool = False
     _pending: list[Document] = field(default_factory=list)
 
@@ -130,6 +131,8 @@ class ChangeStream:
             self.expected = None
 
     def _look_up(self, change: Change) -> Document | None:
+        if not self.may_look_up:
+            raise CommandError(13, DIRECT_IS_REFUSED)
         view = View(self.store, self.oplog.majority_time)
         collection = self.store.collection(change.namespace)
         if collection is None or collection.uuid != change.uuid:
@@ -174,6 +177,7 @@ def open_stream(
     pipeline: Sequence[Stage],
     *,
     release: Release,
+    may_look_up: bool = True,
     max_event_bytes: int = MAX_DOCUMENT_BYTES,
 ) -> ChangeStream:
     """The stream that an `aggregate` asks for. Raises 260, 280, 286 and errors of syntax."""
@@ -222,6 +226,7 @@ def open_stream(
         after=after,
         high_water=after,
         expected=after if position is not None and position.is_event else None,
+        may_look_up=may_look_up,
         ignores_invalidate=position is not None and position.is_invalidate,
     )
 

@@ -85,7 +85,7 @@ class Context:
             if not deployment.topology.release.has_snapshot_reads:
                 message = "readConcern level snapshot is only valid in a transaction"
                 raise CommandError(72, message)
-            at: Timestamp = concern.get("atClusterTime", history.majority_time)
+            at: Timestamp = concern.get("atClusterTime", deployment.majority_time(history))
             if at < deployment.history_start:
                 message = f"Read timestamp {at} is older than the oldest available timestamp."
                 raise CommandError(239, message)
@@ -99,7 +99,8 @@ class Context:
             self.read_at = at
             return View(deployment.store, at, owns=deployment.owns)
         if concern.get("level") in ("majority", "linearizable"):
-            return View(deployment.store, history.majority_time, owns=deployment.owns)
+            time = deployment.majority_time(history)
+            return View(deployment.store, time, owns=deployment.owns)
         time = NEWEST if self.member.stands_at is None else history.time
         return View(deployment.store, time, owns=deployment.owns)
 

@@ -55,6 +55,7 @@ class Deployment:
     logs: list[Oplog] = field(default_factory=list)
     oplog: History = field(init=False)
     is_router: bool = False
+    shards: list["Deployment"] = field(default_factory=list)
     store: Store = field(default_factory=Store)
     sessions: dict[bytes, Session] = field(default_factory=dict)
     # Reads at an earlier time are refused with 239.
@@ -84,6 +85,7 @@ class Deployment:
             sharding=self.sharding,
             shard=len(self.logs),
         )
+        self.shards.append(shard)
         self.logs += shard.logs
         self.sharding.shards = len(self.logs)
         return shard
@@ -124,6 +126,8 @@ class Deployment:
         return None
 
     def last_write(self) -> Document:
+        if self.is_router:
+            return {}
         (oplog,) = self.logs
         newest, majority = oplog.entry(oplog.end - 1), oplog.entry(oplog.majority_end - 1)
         return {
@@ -132,6 +136,12 @@ class Deployment:
             "majorityOpTime": self._op_time(majority),
             "majorityWriteDate": majority.wall_time,
         }
+
+    def majority_time(self, history: History) -> Timestamp:
+        """Up to where a reader of the majority sees. A silent shard does not hold a router back."""
+        if self.is_router and history.is_on_majority(history.time):
+            return history.time
+        return history.majority_time
 
     def times(self, operation_time: Timestamp) -> Document:
         """What every reply of a replica set carries."""

@@ -3,6 +3,7 @@
 from tests.harness.mongo.commands import COMMANDS, Command
 from tests.harness.mongo.commands.sessions import abort, enter_transaction
 from tests.harness.mongo.context import Context
+from tests.harness.mongo.direct import check_direct
 from tests.harness.mongo.errors import (
     RESUMABLE,
     RETRYABLE_WRITES,
@@ -38,6 +39,7 @@ def _run(context: Context) -> Document:
     if command is None:
         raise CommandError(59, f"no such command: '{context.name}'")
     check_rights(context, command)
+    check_direct(context, command)
     _check_role(context, command)
     enter_transaction(context)
     if context.transaction is not None and context.name == "aggregate":

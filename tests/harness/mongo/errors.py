@@ -54,6 +54,11 @@ RETRYABLE_WRITES = {6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13
 # A member that is no primary, or goes; a client looks at the topology again.
 STATE_CHANGES = {91, 189, 10107, 11600, 11602, 13435, 13436}
 
+DIRECT_IS_REFUSED = (
+    "You are connecting to a sharded cluster improperly by connecting directly to a shard. Please "
+    "connect to the cluster via a router (mongos)."
+)
+
 
 class CommandError(Exception):
     """A command fails with `code`; `labels` are the driver's error labels.

@@ -9,6 +9,7 @@ from typing import Any
 from bson import Int64, ObjectId, Timestamp
 
 from tests.harness.mongo.change_streams import ChangeStream
+from tests.harness.mongo.errors import CommandError
 from tests.harness.mongo.faults import FailCommand
 from tests.harness.mongo.releases import DEFAULT, Release
 from tests.harness.mongo.scram import Conversation
@@ -160,3 +161,18 @@ class Topology:
                 for number, member in enumerate(self.members)
             ],
         }
+
+
+@dataclass
+class RouterTopology(Topology):
+    """A router by itself, which says that it is one."""
+
+    def hello(self, member: Member, connection: Connection, last_write: Document) -> Document:
+        body = super().hello(member, connection, last_write)
+        of_a_set = ("secondary", "hosts", "setName", "setVersion", "me", "lastWrite", "primary")
+        shown = {name: value for name, value in body.items() if name not in of_a_set}
+        shown.pop("electionId", None)
+        return {**shown, "msg": "isdbgrid"}
+
+    def status(self, last_write: Document) -> Document:
+        raise CommandError(59, "replSetGetStatus is not supported through mongos")

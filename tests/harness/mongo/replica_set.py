@@ -23,7 +23,8 @@ class MongoReplicaSet:
 
     With `users`, clients have to authenticate (SCRAM-SHA-256). `version` is the release that it
     behaves as (`releases`). `max_event_bytes` is what one event may weigh. Every `noop_interval_s`
-    seconds without a write a no-op moves the cluster time, as on a real primary.
+    seconds without a write a no-op moves the cluster time, as on a real primary. `shard_of` is the
+    router of the cluster that it is part of (`MongoShardedCluster`).
     Leaving the block stops all members and raises what went wrong inside of them.
     """
 
@@ -37,6 +38,7 @@ class MongoReplicaSet:
         max_event_bytes: int = MAX_DOCUMENT_BYTES,
         noop_interval_s: float = 10,
         is_standalone: bool = False,
+        shard_of: Deployment | None = None,
     ) -> None:
         release = Release(version)
         self._sockets: dict[str, socket.socket] = {}
@@ -46,7 +48,10 @@ class MongoReplicaSet:
         addressed = [Member(address) for address in self._sockets]
         topology = Topology(name, addressed, is_standalone, release)
         self.name = name
-        self._deployment = Deployment(topology, tuple(users), max_event_bytes)
+        if shard_of is None:
+            self._deployment = Deployment(topology, tuple(users), max_event_bytes)
+        else:
+            self._deployment = shard_of.new_shard(topology)
         self._listeners: dict[str, Listener] = {}
         self._failures: list[BaseException] = []
         self._noop_interval_s = noop_interval_s

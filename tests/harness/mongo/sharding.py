@@ -16,10 +16,12 @@ PRIMARY_SHARD = 0
 @dataclass
 class Sharding:
     """Sharded collections are spread by a checksum of the shard key, all others are on the primary
-    shard. `keys` are the fields of the shard key by collection."""
+    shard. `keys` are the fields of the shard key by collection. `refuses_direct_operations`:
+    a user needs a right to ask a shard and not the router."""
 
     shards: int = 1
     keys: dict[Namespace, Sequence[str]] = field(default_factory=dict)
+    refuses_direct_operations: bool = False
 
     def key(self, namespace: Namespace, document: Mapping[str, object]) -> Document:
         """The fields of the shard key, null where the document has none."""

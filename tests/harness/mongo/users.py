@@ -10,7 +10,7 @@ _ACTIONS = {
     "write": ("insert", "update", "remove", "createCollection", "createIndex", "collMod"),
     "monitor": ("serverStatus", "replSetGetStatus", "replSetGetConfig", "getParameter"),
     "list": ("listDatabases",),
-    "admin": ("configureFailPoint",),
+    "admin": ("configureFailPoint", "enableSharding"),
 }
 """What a right of a role is made of."""
 _OF_A_DATABASE = {"read": ("read",), "readWrite": ("read", "write")}
@@ -56,6 +56,8 @@ def _of_role(role: str, place: str) -> Iterator[Privilege]:
     elif role in _OF_ALL:
         yield Privilege(_actions(_OF_ALL[role]))
         yield Privilege(_ACTIONS["list"], None)
+    elif role == "directShardOperations":
+        yield Privilege(("issueDirectShardOperations",), None)
     elif role == "clusterMonitor":
         yield Privilege(_actions(("monitor", "list")), None)
     elif role == "root":

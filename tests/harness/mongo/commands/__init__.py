@@ -6,13 +6,14 @@ from tests.harness.mongo.commands import (
     catalogue,
     reading,
     sessions,
+    shards,
     writing,
 )
 from tests.harness.mongo.commands.command import Command
 
 COMMANDS: dict[str, Command] = {
     name: command
-    for module in (administration, authentication, catalogue, reading, sessions, writing)
+    for module in (administration, authentication, catalogue, reading, sessions, shards, writing)
     for name, command in module.COMMANDS.items()
 }
 

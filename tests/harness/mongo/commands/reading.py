@@ -8,7 +8,9 @@ from bson import Int64
 from tests.harness.mongo.change_events import INTERNAL_DATABASES, Scope
 from tests.harness.mongo.change_streams import open_stream
 from tests.harness.mongo.commands.command import Command
+from tests.harness.mongo.commands.shards import config_documents
 from tests.harness.mongo.context import Context
+from tests.harness.mongo.direct import may_ask_directly
 from tests.harness.mongo.errors import CommandError
 from tests.harness.mongo.key_string import order
 from tests.harness.mongo.matching import is_match, values_at
@@ -54,6 +56,8 @@ def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
                 for entry in context.history.entries()
             ]
         )
+    if context.deployment.is_router and namespace[0] == "config":
+        return config_documents(context.deployment, namespace[1])
     return context.view().documents(namespace)
 
 
@@ -113,6 +117,7 @@ def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document
         pipeline,
         release=deployment.topology.release,
         max_event_bytes=deployment.max_event_bytes,
+        may_look_up=may_ask_directly(context),
     )
     name = target if isinstance(target, str) else "$cmd.aggregate"
     cursor = Cursor(f"{context.database}.{name}", stream)

@@ -1,0 +1,102 @@
+"""A sharded cluster on loopback as a context manager: replica sets with a router in front."""
+
+import socket
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from bson import Timestamp
+
+from tests.harness.errors import ServerFailedError
+from tests.harness.mongo.deployment import Deployment
+from tests.harness.mongo.listener import Listener, bound_socket
+from tests.harness.mongo.members import Member, RouterTopology
+from tests.harness.mongo.releases import DEFAULT, Release
+from tests.harness.mongo.replica_set import MongoReplicaSet
+from tests.harness.mongo.users import User
+
+
+class MongoShardedCluster:
+    """`with MongoShardedCluster(shards=2) as cluster:` gives a router and its shards.
+
+    `client.admin.command("shardCollection", "shop.orders", key={"region": 1})` spreads a
+    collection, else its documents are on the first shard. A stream through the router waits for
+    every shard: one that is silent says by a no-op, every `noop_interval_s` seconds, that it has
+    nothing. `refuses_direct_operations` is what MongoDB 8.0 does where there are `users`.
+    """
+
+    def __init__(
+        self,
+        shards: int = 2,
+        *,
+        members: int = 1,
+        users: Sequence[User] = (),
+        version: str = DEFAULT.version,
+        noop_interval_s: float = 0.02,
+        refuses_direct_operations: bool = False,
+    ) -> None:
+        self._socket: socket.socket = bound_socket()
+        self._member = Member(f"127.0.0.1:{self._socket.getsockname()[1]}", is_up=True)
+        topology = RouterTopology("", [self._member], release=Release(version))
+        topology.primary = self._member
+        self._deployment = Deployment(topology, tuple(users), is_router=True)
+        self._deployment.sharding.refuses_direct_operations = refuses_direct_operations
+        self.shards = [
+            MongoReplicaSet(
+                members, name=f"shard{number}", version=version, shard_of=self._deployment
+            )
+            for number in range(shards)
+        ]
+        self._listener = Listener(self._deployment, self._member, self._socket)
+        self._noop_interval_s = noop_interval_s
+        self._is_stopping = threading.Event()
+        self._noop_writer = threading.Thread(target=self._write_noops, name="no-ops of shards")
+        self._running = ExitStack()
+
+    @property
+    def connection_string(self) -> str:
+        """Of the router, for clients that bring their credentials by themselves."""
+        return f"mongodb://{self._member.name}/"
+
+    @property
+    def cluster_time(self) -> Timestamp:
+        return self._deployment.oplog.time
+
+    def write_noop(self) -> Timestamp:
+        """Move the cluster time by an entry without changes, on the first shard."""
+        return self.shards[0].write_noop()
+
+    def __enter__(self) -> Self:
+        for shard in self.shards:
+            self._running.enter_context(shard)
+        self._listener.start()
+        self._noop_writer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_stopping.set()
+        self._noop_writer.join()
+        self._listener.stop()
+        self._running.__exit__(kind, error, trace)
+        if not self._listener.failures:
+            return
+        if error is None:
+            raise ServerFailedError("the router failed") from self._listener.failures[0]
+        error.add_note(f"the router failed: {self._listener.failures[0]!r}")
+
+    def _write_noops(self) -> None:
+        """Shards that wrote less than others say that they have nothing up to there."""
+        while not self._is_stopping.wait(self._noop_interval_s):
+            with self._deployment.changed:
+                latest = self._deployment.oplog.time
+                for log in self._deployment.logs:
+                    if log.time < latest:
+                        log.append((), time=latest)
+                        self._deployment.changed.notify_all()

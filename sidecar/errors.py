@@ -2,7 +2,7 @@
 
     SidecarError                 STOP   1
     ├── ConfigError              STOP   2   a property, file, port or directory is not as it must be
-    ├── LockedError              STOP   3   another instance works on the same directories
+    ├── LockedError              STOP   3   another instance works in this one's place
     ├── RefusedError             STOP   4   a component refuses us: authentication, authorisation
     ├── UnavailableError         WAIT   1   a component is away and is expected to come back
     ├── OffsetStoreError         STOP   1   stored progress cannot be read
@@ -55,7 +55,8 @@ class ConfigError(SidecarError):
 
 
 class LockedError(SidecarError):
-    """Another instance holds the lock; the message names the directory."""
+    """Another instance has what only one may have: a directory, or a transactional id. The message
+    names it."""
 
     exit_code = 3
 

@@ -118,8 +118,8 @@ class Delivery(Generic[Source, Position]):
     def add(self, source: Source, batch: DatedBatch[Position], start: Position) -> None:
         """A batch that was read from position `start` on, also one without events."""
         numbered = self._window.add(source, batch)
+        self._unsent.append((numbered, 0))
         if len(batch):
-            self._unsent.append((numbered, 0))
             self._spans.append(
                 _Span(
                     numbered.first,
@@ -145,7 +145,7 @@ class Delivery(Generic[Source, Position]):
             self._unsent[0] = (numbered, start + taken)
         else:
             self._unsent.popleft()
-        return taken > 0
+        return taken > 0 or not len(numbered.batch)
 
     def poll(self, timeout_s: float = 0.0) -> bool:
         """Notes what the sink knows, or comes to know within the time; True when there was
@@ -155,6 +155,7 @@ class Delivery(Generic[Source, Position]):
     def set_aside(self, refused: Refused[Source, Position]) -> None:
         """A refused event is kept elsewhere, and counts as done."""
         self._refused.remove(refused)
+        self._sink.set_aside(refused.number)
         self._window.acknowledge((range(refused.number, refused.number + 1),))
         self._drop_spans()
 

@@ -56,11 +56,16 @@ class Sink(Protocol):
         """Take events start … of the batch, in order, and say how many were taken.
 
         Returns after `deadline_s` seconds at the latest; 0 means: not now. What was taken is
-        answered by `poll` or `close`, each number once.
+        answered by `poll` or `close`, each number once. A batch without events moves the position
+        alone: it is always taken, and nothing answers for it.
         """
 
     def poll(self, timeout_s: float) -> Outcome:
         """What became known since the last call; waits for something up to `timeout_s` seconds."""
+
+    def set_aside(self, number: int) -> None:
+        """An event that failed is kept elsewhere. A sink that stores positions goes past it only
+        then."""
 
     def state(self) -> SinkState:
         """Never waits."""

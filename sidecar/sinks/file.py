@@ -89,6 +89,9 @@ class FileSink:
             return SinkState(False, f"{self._problem}; it is tried again")
         return SinkState(True, f"{self._path} has {self._size_bytes} bytes")
 
+    def set_aside(self, number: int) -> None:
+        """Nothing waits for that."""
+
     def close(self, deadline_s: float) -> Outcome:
         try:
             return self.poll(0)

@@ -21,6 +21,7 @@ class MemorySink:
     def __init__(self, *, automatic: bool = True, capacity: int | None = None) -> None:
         self.messages: list[tuple[int, Message]] = []
         self.waiting: list[int] = []
+        self.set_aside_numbers: list[int] = []
         self.is_open = False
         self._automatic = automatic
         self._capacity = capacity
@@ -61,6 +62,10 @@ class MemorySink:
         if self._away is not None:
             return SinkState(False, self._away)
         return SinkState(True, f"{len(self.messages)} events are in memory")
+
+    def set_aside(self, number: int) -> None:
+        """Keeps the number in `set_aside_numbers`."""
+        self.set_aside_numbers.append(number)
 
     def close(self, deadline_s: float) -> Outcome:
         self.is_open = False

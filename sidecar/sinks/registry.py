@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from sidecar.errors import ConfigError
+from sidecar.offsets import PropertiesStore
+from sidecar.positions import PositionRecords, PositionStore, SinkPositions
 from sidecar.settings import SidecarProperties
 from sidecar.sinks.base import Sink
 
@@ -46,3 +48,39 @@ def sink_names() -> tuple[str, ...]:
 def create_sink(properties: SidecarProperties) -> Sink:
     """The sink that the properties name, not yet open. Raises ConfigError."""
     return _FACTORIES[properties.sink](properties)
+
+
+def create_sink_and_store(
+    properties: SidecarProperties,
+    file_name: str,
+    records: PositionRecords | None,
+    *,
+    commit_interval_ms: int = 250,
+) -> tuple[Sink, PositionStore]:
+    """The sink that the properties name, and where the position is kept: in Kafka as `records`
+    says, or without them in a file of this name in `offset.backing.store.dir`. Raises ConfigError.
+
+    A transaction is committed after `commit_interval_ms`, or with half of what may be on its way.
+    """
+    if records is None:
+        return create_sink(properties), PropertiesStore(properties.offset_directory, file_name)
+    if properties.sink != "kafka":
+        raise ConfigError(
+            f"`position.store=kafka` needs `sink=kafka`, not `sink={properties.sink}`."
+        )
+    from sidecar.sinks.kafka.commit_rule import CommitRule
+    from sidecar.sinks.kafka.topics import topic_creation
+    from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+
+    sink = TransactionalKafkaSink(
+        properties.kafka_producer,
+        records,
+        CommitRule(
+            interval_s=commit_interval_ms / 1000,
+            position_interval_s=properties.offset_flush_interval_ms / 1000,
+            max_events=max(1, properties.inflight_max_events // 2),
+            max_bytes=max(1, properties.inflight_max_bytes // 2),
+        ),
+        topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
+    )
+    return sink, SinkPositions(sink)

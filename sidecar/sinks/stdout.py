@@ -59,6 +59,9 @@ class StdoutSink:
             return SinkState(False, "the reader of standard output does not keep up")
         return SinkState(True, f"{self._events} events are written to standard output")
 
+    def set_aside(self, number: int) -> None:
+        """Nothing waits for that."""
+
     def close(self, deadline_s: float) -> Outcome:
         try:
             return self.poll(deadline_s)

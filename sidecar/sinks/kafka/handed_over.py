@@ -14,44 +14,16 @@ from confluent_kafka import Message as Report
 from sidecar.delivery import Numbered
 
 
-class HandedOver:
-    """The callback of the events of a batch from its event `first` on. The client calls it from
-    `poll` with an error or None, and the message."""
+class Handed:
+    """Events of a batch from its event `first` on, `count` of them."""
 
-    __slots__ = ("_acknowledge", "_count", "_fail", "_failed", "_first", "_numbered", "_waiting")
+    __slots__ = ("_count", "_failed", "_first", "_numbered")
 
-    def __init__(
-        self,
-        numbered: Numbered[Any, Any],
-        first: int,
-        acknowledge: Callable[[range], None],
-        fail: Callable[["HandedOver", KafkaError, Report], bool],
-    ) -> None:
-        """`acknowledge` gets runs of numbers once all is reported. `fail` gets every failure at
-        once and says whether the event failed alone; where it did not, none of these events is
-        ever answered, because it has to be sent again."""
+    def __init__(self, numbered: Numbered[Any, Any], first: int, count: int = 0) -> None:
         self._numbered = numbered
         self._first = first
-        self._acknowledge = acknowledge
-        self._fail = fail
-        self._count = 0
-        self._waiting = 0
-        self._failed: set[int] = set()
-
-    def __call__(self, error: KafkaError | None, report: Report) -> None:
-        if error is not None and not self._fail(self, error, report):
-            return
-        self._waiting -= 1
-        if not self._waiting:
-            self._answer()
-
-    def confirm(self, count: int, refused: Collection[int] = ()) -> None:
-        """So many events were handed over, those with the `refused` numbers in vain."""
         self._count = count
-        self._failed.update(refused)
-        self._waiting += count - len(refused)
-        if not self._waiting:
-            self._answer()
+        self._failed: set[int] = set()
 
     def failed_number(self, report: Report) -> int | None:
         """The number of the event that a report is about, which has failed by that.
@@ -69,6 +41,43 @@ class HandedOver:
                 return number
             number += 1
         return None
+
+
+class HandedOver(Handed):
+    """The callback of these events. The client calls it from `poll` with an error or None, and the
+    message."""
+
+    __slots__ = ("_acknowledge", "_fail", "_waiting")
+
+    def __init__(
+        self,
+        numbered: Numbered[Any, Any],
+        first: int,
+        acknowledge: Callable[[range], None],
+        fail: Callable[["HandedOver", KafkaError, Report], bool],
+    ) -> None:
+        """`acknowledge` gets runs of numbers once all is reported. `fail` gets every failure at
+        once and says whether the event failed alone; where it did not, none of these events is
+        ever answered, because it has to be sent again."""
+        super().__init__(numbered, first)
+        self._acknowledge = acknowledge
+        self._fail = fail
+        self._waiting = 0
+
+    def __call__(self, error: KafkaError | None, report: Report) -> None:
+        if error is not None and not self._fail(self, error, report):
+            return
+        self._waiting -= 1
+        if not self._waiting:
+            self._answer()
+
+    def confirm(self, count: int, refused: Collection[int] = ()) -> None:
+        """So many events were handed over, those with the `refused` numbers in vain."""
+        self._count = count
+        self._failed.update(refused)
+        self._waiting += count - len(refused)
+        if not self._waiting:
+            self._answer()
 
     def _answer(self) -> None:
         start = self._numbered.first + self._first

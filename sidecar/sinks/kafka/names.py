@@ -21,7 +21,7 @@ SAME = _names(
     retries retry.backoff.max.ms retry.backoff.ms sasl.kerberos.kinit.cmd
     sasl.kerberos.min.time.before.relogin sasl.kerberos.service.name sasl.mechanism
     sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url security.protocol
-    socket.connection.setup.timeout.ms ssl.cipher.suites ssl.key.password
+    socket.connection.setup.timeout.ms ssl.cipher.suites ssl.key.password transaction.timeout.ms
     """
 )
 """Java names that mean the same in librdkafka."""
@@ -81,7 +81,6 @@ INERT: Mapping[str, str] = MappingProxyType(
 )
 """Java names that have no effect here, and why."""
 
-_NO_TRANSACTIONS = "events are sent without transactions"
 _NO_CLASSES = "Java classes cannot be used"
 
 REFUSED: Mapping[str, str] = MappingProxyType(
@@ -91,9 +90,9 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "sasl.login.callback.handler.class": _NO_CLASSES,
         "sasl.login.class": _NO_CLASSES,
         "ssl.engine.factory.class": _NO_CLASSES,
-        "transaction.timeout.ms": _NO_TRANSACTIONS,
-        "transaction.two.phase.commit.enable": _NO_TRANSACTIONS,
-        "transactional.id": _NO_TRANSACTIONS,
+        "transaction.two.phase.commit.enable": "a transaction ends with its process",
+        "transactional.id": "where events are sent in transactions it follows from the logical "
+        "name",
     }
 )
 """Java names of features that this sink does not have."""

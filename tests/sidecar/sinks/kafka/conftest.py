@@ -31,7 +31,7 @@ def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sinks that open without waiting for a broker that is not there."""
-    monkeypatch.setattr("sidecar.sinks.kafka.producer._FIRST_CONTACT_S", 0.1)
+    monkeypatch.setattr("sidecar.sinks.kafka.client._FIRST_CONTACT_S", 0.1)
 
 
 @pytest.fixture

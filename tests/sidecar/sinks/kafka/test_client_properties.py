@@ -110,7 +110,8 @@ def test_mistakes_are_all_named() -> None:
     ) == (
         "`kafka.producer.linger.m` is no setting of a Kafka producer; the nearest one is "
         "`kafka.producer.linger.ms`.",
-        "`kafka.producer.transactional.id` cannot be used: events are sent without transactions.",
+        "`kafka.producer.transactional.id` cannot be used: where events are sent in transactions "
+        "it follows from the logical name.",
         "`kafka.producer.acks` must be `all`, not `1`: an event that only one broker has can be "
         "lost after its progress is saved.",
         "`kafka.producer.batch.size` must be a whole number, not `large`.",

@@ -269,6 +269,6 @@ def test_errors_of_the_client_itself(
     make_sink: SinkFactory, impatient: None, error: KafkaError, kind: type[Exception]
 ) -> None:
     sink = make_sink(NOWHERE)
-    sink._on_client_error(error)
+    sink._client.on_error(error)
     with pytest.raises(kind):
         sink.poll(0)

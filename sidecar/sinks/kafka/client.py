@@ -1,0 +1,194 @@
+"""The Kafka client of a sink: the producer, and what is known of its broker and its topics.
+
+What sinks have in common, whether they send in transactions or not: settings, errors of the client
+itself, how a broker that is away is noticed, and how that is said.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from sidecar.errors import ConfigError, SidecarError
+from sidecar.logs import Repeated, fields
+from sidecar.sinks.base import SinkState
+from sidecar.sinks.kafka.client_properties import PREFIX, client_properties, connection
+from sidecar.sinks.kafka.contact import Contact
+from sidecar.sinks.kafka.refusals import reason, refusal
+from sidecar.sinks.kafka.topics import TopicCreation, Topics
+
+logger = logging.getLogger(__name__)
+
+_FIRST_CONTACT_S = 5.0
+_PROBE_S = 0.2
+
+
+class KafkaClient:
+    """One producer at a time, from `open` to `release`."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        creation: TopicCreation | None,
+        fatal: Callable[[KafkaError], SidecarError],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`settings` are `kafka.producer.*` without the prefix. `fatal` says what to raise once the
+        client has given up. `clock` gives seconds."""
+        self.config: Mapping[str, str] = client_properties(settings).config
+        self.servers = self.config.get("bootstrap.servers", "")
+        self._creation = creation
+        self._fatal = fatal
+        self._clock = clock
+        self._log = _ClientLog(clock)
+        self._producer: Producer | None = None
+        self._topics: Topics | None = None
+        self._error: SidecarError | None = None
+        self.contact = Contact(self.servers, clock)
+
+    def open(self, settings: Mapping[str, Any]) -> Producer:
+        """A new producer. `settings` win over those of the configuration. Raises ConfigError for
+        such that the client does not take."""
+        self._error = None
+        self.contact = Contact(self.servers, self._clock)
+        config = {**self.config, **settings, "error_cb": self.on_error}
+        try:
+            producer = self._producer = Producer(config, logger=self._log)
+        except KafkaException as error:
+            raise ConfigError(
+                f"The Kafka client does not take `{PREFIX}*`: {reason(error.args[0])}."
+            ) from error
+        self._topics = self.topics(self._creation)
+        return producer
+
+    def first_contact(self) -> None:
+        """Waits up to five seconds for a broker. Raises RefusedError when it refuses the login."""
+        until_s = self._clock() + _FIRST_CONTACT_S
+        self._probe()
+        while self.contact.is_away() and self._clock() < until_s:
+            self._probe()
+            self.serve(0)
+
+    def release(self) -> Producer | None:
+        """The producer, which is not used by this object any more."""
+        producer, self._producer = self._producer, None
+        return producer
+
+    def opened(self) -> Producer:
+        """Raises what the client, or a callback, found to be fatal."""
+        if self._producer is None:
+            raise RuntimeError("the sink is not open")
+        self.raise_error()
+        return self._producer
+
+    def topics(self, creation: TopicCreation | None) -> Topics:
+        """Partition counts by this producer; a missing topic is made by `creation`."""
+        assert self._producer is not None
+        return Topics(self._producer.list_topics, self.admin, creation, clock=self._clock)
+
+    def partition_count(self, topic: str, timeout_s: float) -> int | None:
+        """As `Topics.partition_count` says."""
+        assert self._topics is not None
+        return self._topics.partition_count(topic, timeout_s)
+
+    def admin(self) -> AdminClient:
+        return AdminClient(self.connection(), logger=self._log)
+
+    def connection(self) -> dict[str, Any]:
+        """How another client reaches the broker."""
+        return dict(connection(self.config))
+
+    def serve(self, timeout_s: float, *, flush: bool = False) -> None:
+        """Let the client call back; raises what it, or a callback, found to be fatal. With `flush`
+        it lets no message wait for others, and returns once all are answered."""
+        producer = self.opened()
+        try:
+            if flush:
+                producer.flush(timeout_s)
+            else:
+                producer.poll(timeout_s)
+        except (KafkaException, SystemError) as error:
+            self.on_error(kafka_error(error))
+        self.raise_error()
+
+    def probe_if_due(self) -> None:
+        if self.contact.is_probe_due():
+            self._probe()
+
+    def state(self) -> SinkState:
+        trouble = self.contact.trouble()
+        if self.contact.is_away() and trouble is not None:
+            return SinkState(False, trouble)
+        if self._producer is not None and self._topics is not None and self._topics.missing:
+            missing = self._topics.missing
+            return SinkState(False, "; ".join(missing.values()), tuple(missing))
+        if trouble is not None:
+            return SinkState(False, trouble)
+        return SinkState(True, f"Kafka at {self.servers} takes events")
+
+    def on_error(self, error: KafkaError) -> None:
+        """An error that is not about one message; the client calls this from `poll`."""
+        refused = refusal(error, "The Kafka broker")
+        if refused is not None:
+            self.fail(refused)
+        elif error.fatal():
+            self.fail(self._fatal(error))
+        elif error.code() != KafkaError._ALL_BROKERS_DOWN:
+            # That all are down follows the reasons why each is.
+            self.contact.failed(reason(error))
+
+    def fail(self, error: SidecarError) -> Literal[False]:
+        """The first error counts. Always False: nothing failed alone."""
+        if self._error is None:
+            logger.debug("the sink stops", extra=fields(reason=str(error)))
+            self._error = error
+        return False
+
+    @property
+    def has_failed(self) -> bool:
+        return self._error is not None
+
+    def raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _probe(self) -> None:
+        assert self._producer is not None
+        try:
+            self.contact.probed(bool(self._producer.list_topics("", timeout=_PROBE_S).brokers))
+        except KafkaException:
+            self.contact.probed(False)
+
+
+def kafka_error(raised: BaseException) -> KafkaError:
+    """The error of the client in an exception.
+
+    The client raises a fatal error in the middle of its callbacks. A callback that comes behind it
+    finds an exception set, and Python makes a `SystemError` of both, with the first as its cause.
+    Raises what is given when it is no error of the client.
+    """
+    cause: BaseException | None = raised
+    while cause is not None:
+        if isinstance(cause, KafkaException):
+            error: KafkaError = cause.args[0]
+            return error
+        cause = cause.__cause__
+    raise raised
+
+
+class _ClientLog:
+    """Takes the lines of librdkafka; one of a kind is said once and then at growing intervals."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._repeated = Repeated(logger, clock=clock)
+
+    def log(self, level: int, pattern: str, kind: str, client: str, text: str) -> None:
+        """Called by the client with the pattern `%s [%s] %s`."""
+        line = text.partition("]: ")[2] or text
+        # What an error means for delivery is said by the sink.
+        level = min(level, logging.WARNING)
+        self._repeated.say(kind, "the Kafka client says", level, kind=kind, text=line)

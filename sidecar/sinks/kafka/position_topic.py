@@ -1,0 +1,162 @@
+"""The compacted topic that positions lie in, one record a name; all of them in partition 0.
+
+Compaction keeps the last record of a key and may take days to come round, so a topic is read from
+near its end, and only from further back when the key is not found there.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.admin._resource import ResourceType
+
+from sidecar.errors import ConfigError, SidecarError, UnavailableError
+from sidecar.sinks.kafka.refusals import reason, refusal
+from sidecar.sinks.kafka.topics import TopicCreation
+
+POSITION_PARTITION = 0
+_FIRST_RECORDS = 1000
+_GROWTH = 32
+_POLL_S = 0.1
+_POLICY = "cleanup.policy"
+
+
+def position_topic_creation(creation: TopicCreation | None) -> TopicCreation | None:
+    """How the topic is made where topics are: as others, but compacted and with one partition."""
+    if creation is None:
+        return None
+    settings = {**creation.settings, _POLICY: "compact"}
+    return TopicCreation(1, creation.replication_factor, settings)
+
+
+class PositionTopic:
+    """Reads it. Raises UnavailableError when no broker answers in time, RefusedError when it
+    refuses this user, ConfigError for a topic that loses positions."""
+
+    def __init__(
+        self,
+        topic: str,
+        connection: Mapping[str, Any],
+        admin: Callable[[], AdminClient],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`connection` is how a client reaches the broker; `clock` gives seconds."""
+        self._topic = topic
+        self._connection = connection
+        self._admin = admin
+        self._clock = clock
+
+    def check(self, timeout_s: float) -> None:
+        """That the topic, which exists, is compacted and nothing else."""
+        resource = ConfigResource(ResourceType.TOPIC, self._topic)
+        # The client answers only as long as somebody holds it.
+        admin = self._admin()
+        try:
+            futures = admin.describe_configs([resource], request_timeout=timeout_s)
+            policy = futures[resource].result(timeout_s)[_POLICY].value
+        except TimeoutError as error:
+            raise self._unavailable("the broker does not answer") from error
+        except KafkaException as error:
+            raise self._failed(error.args[0]) from error
+        if policy != "compact":
+            raise ConfigError(
+                f"The topic {self._topic} (position.topic) has {_POLICY}={policy}, so Kafka may "
+                f"delete positions in it. Set {_POLICY}=compact for this topic, or name another "
+                "one."
+            )
+
+    def last(self, key: bytes, timeout_s: float) -> bytes | None:
+        """The value of the last committed record with this key; None without one."""
+        until_s = self._clock() + timeout_s
+        consumer = Consumer(
+            {
+                **self._connection,
+                # Asked for by the client; nothing is committed and no group is joined.
+                "group.id": "cdc-sidecar-positions",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "enable.partition.eof": True,
+                "auto.offset.reset": "earliest",
+                "log_level": 0,
+            }
+        )
+        try:
+            low, high = self._bounds(until_s)
+            records = _FIRST_RECORDS
+            while True:
+                start = max(low, high - records)
+                value = self._read(consumer, key, start, high, until_s)
+                if value is not None or start <= low:
+                    return value
+                records *= _GROWTH
+        except KafkaException as error:
+            raise self._failed(error.args[0]) from error
+        finally:
+            consumer.close()
+
+    def _bounds(self, until_s: float) -> tuple[int, int]:
+        """The first offset, and the one behind the last record, committed or not.
+
+        The end that a consumer of committed records sees is before any open transaction, also that
+        of another agent, and a record of ours may lie behind it.
+        """
+        place = TopicPartition(self._topic, POSITION_PARTITION)
+        admin = self._admin()
+        offsets = []
+        # Its functions have no types.
+        specs: Any = OffsetSpec
+        for spec in (specs.earliest(), specs.latest()):
+            timeout_s = max(_POLL_S, until_s - self._clock())
+            futures = admin.list_offsets(
+                {place: spec},
+                isolation_level=IsolationLevel.READ_UNCOMMITTED,
+                request_timeout=timeout_s,
+            )
+            try:
+                offsets.append(futures[place].result(timeout_s).offset)
+            except TimeoutError as error:
+                raise self._unavailable("the broker does not answer") from error
+        return offsets[0], offsets[1]
+
+    def _read(
+        self, consumer: Consumer, key: bytes, start: int, stop: int, until_s: float
+    ) -> bytes | None:
+        """The last value of the key in offsets start … stop-1, all transactions of which are at
+        their end."""
+        if start >= stop:
+            return None
+        consumer.assign([TopicPartition(self._topic, POSITION_PARTITION, start)])
+        value: bytes | None = None
+        while True:
+            message = consumer.poll(_POLL_S)
+            if message is None:
+                if self._clock() >= until_s:
+                    raise self._unavailable(
+                        "it was not read to its end in time; does a transaction of another agent "
+                        "stay open in it?"
+                    )
+                continue
+            error = message.error()
+            offset = message.offset()
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                if not error.retriable():
+                    raise self._failed(error)
+            elif error is not None:
+                if offset is not None and offset >= stop:
+                    return value
+            elif message.key() == key:
+                value = message.value()
+
+    def _failed(self, error: KafkaError) -> SidecarError:
+        refused = refusal(error, f"The topic {self._topic} (position.topic)")
+        return refused or self._unavailable(reason(error))
+
+    def _unavailable(self, why: str) -> UnavailableError:
+        return UnavailableError(
+            f"The position cannot be read from the topic {self._topic} (position.topic): {why}."
+        )

@@ -1,0 +1,153 @@
+"""Begin, commit and abort of a producer, without waiting for the broker.
+
+    JOINING ──► READY ──► OPEN ──► COMMITTING ──► READY
+                            └────► ABORTING ────► READY
+
+The calls that wait for the broker do so until its answer or a timeout of the client's own, as
+librdkafka asks for (with another timeout its state may get lost), in a thread each. Until such a
+call has ended nothing can be produced.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from enum import Enum
+from threading import Thread
+from typing import NoReturn
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from sidecar.sinks.kafka.client import kafka_error
+from sidecar.sinks.kafka.transaction_errors import Remedy, final_error, remedy
+
+_OWN_TIMEOUT = -1.0
+
+
+class Phase(Enum):
+    JOINING = "joining"
+    """Whoever had the transactional id before is shut out, and its open transaction aborted."""
+    READY = "ready"
+    OPEN = "open"
+    COMMITTING = "committing"
+    ABORTING = "aborting"
+
+
+class Ended(Enum):
+    """How a call ended."""
+
+    JOINED = "joined"
+    COMMITTED = "committed"
+    ABORTED = "aborted"
+    FAILED = "failed"
+    """A commit: the transaction is open, and can only be aborted."""
+
+
+class Transactions:
+    """Of one producer. Used by one thread; callbacks of the client may come from another one."""
+
+    def __init__(
+        self,
+        producer: Producer,
+        transactional_id: str,
+        timeout_s: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Joins. `timeout_s` is `transaction.timeout.ms`; `clock` gives seconds."""
+        self._producer = producer
+        self._id = transactional_id
+        self._timeout_s = timeout_s
+        self._clock = clock
+        self._phase = Phase.JOINING
+        self._begun_at_s: float | None = None
+        self.failure: KafkaError | None = None
+        """Why the last commit failed."""
+        self._start(Phase.JOINING)
+
+    @property
+    def phase(self) -> Phase:
+        return self._phase
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a call waits for the broker."""
+        return self._phase not in (Phase.READY, Phase.OPEN)
+
+    @property
+    def open_for_s(self) -> float:
+        """The age of the transaction that is not committed or aborted; 0 without one."""
+        return 0.0 if self._begun_at_s is None else self._clock() - self._begun_at_s
+
+    def begin(self) -> None:
+        """Raises what `final_error` says."""
+        assert self._phase is Phase.READY
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as raised:
+            self._raise(raised.args[0])
+        self._phase = Phase.OPEN
+        self._begun_at_s = self._clock()
+
+    def commit(self) -> None:
+        assert self._phase is Phase.OPEN
+        self._start(Phase.COMMITTING)
+
+    def abort(self) -> None:
+        assert self._phase is Phase.OPEN
+        self._start(Phase.ABORTING)
+
+    def wait(self, timeout_s: float) -> Ended | None:
+        """How the call ended that waits; None as long as it does. Raises what `final_error` says
+        when nothing can be done about its error."""
+        try:
+            raised = self._call.exception(timeout_s)
+        except NotYet:
+            return None
+        if raised is None:
+            ended = _SUCCESS[self._phase]
+            self._phase = Phase.READY
+            self._begun_at_s = None
+            return ended
+        error = kafka_error(raised)
+        match remedy(error):
+            case Remedy.AGAIN:
+                self._start(self._phase)
+                return None
+            case Remedy.ABORT if self._phase is Phase.COMMITTING:
+                self._phase = Phase.OPEN
+                self.failure = error
+                return Ended.FAILED
+        self._raise(error)
+
+    def _start(self, phase: Phase) -> None:
+        self._phase = phase
+        call: Future[None] = Future()
+        self._call = call
+        producer = self._producer
+        function = {
+            Phase.JOINING: producer.init_transactions,
+            Phase.COMMITTING: producer.commit_transaction,
+            Phase.ABORTING: producer.abort_transaction,
+        }[phase]
+
+        def wait() -> None:
+            try:
+                function(_OWN_TIMEOUT)
+            except BaseException as error:
+                call.set_exception(error)
+            else:
+                call.set_result(None)
+
+        # A daemon: a process that ends does not wait for a broker that is away.
+        Thread(target=wait, name=f"kafka-{phase.value}", daemon=True).start()
+
+    def _raise(self, error: KafkaError) -> NoReturn:
+        raise final_error(error, self._id, self.open_for_s, self._timeout_s)
+
+
+_SUCCESS = {
+    Phase.JOINING: Ended.JOINED,
+    Phase.COMMITTING: Ended.COMMITTED,
+    Phase.ABORTING: Ended.ABORTED,
+}

@@ -93,9 +93,11 @@ fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and D
 build: setup ## Build the wheel into dist/
 	$(PY) -m maturin build --release --locked --out dist
 
-docs: setup ## Write docs/configuration.md from the configuration model
+docs: setup ## Write docs/configuration.md and docs/mongo-configuration.md from the models
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md
 	mv $(VENV)/configuration.md docs/configuration.md
+	$(VENV)/bin/mongo-agent config docs > $(VENV)/configuration.md
+	mv $(VENV)/configuration.md docs/mongo-configuration.md
 
 lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

@@ -53,6 +53,21 @@ def look(client: Client) -> Deployment:
         raise failed(error) from error
 
 
+def refused_deployment(deployment: Deployment, wanted: str, address: str) -> str | None:
+    """A sentence for a deployment that `mongodb.deployment` does not allow; `wanted` is its value,
+    `address` what was connected to."""
+    if deployment.is_shard and wanted != "shard":
+        return (
+            f"The replica set {deployment.name} is a shard of a sharded cluster: name a mongos in "
+            "`mongodb.hosts`, or set `mongodb.deployment=shard` and run an agent beside each shard "
+            "(docs/mongo-agent.md says what that means for order)."
+        )
+    found = "mongos" if deployment.is_sharded else "replica_set"
+    if wanted in ("replica_set", "mongos") and wanted != found:
+        return f"`mongodb.deployment={wanted}`, but a {found} answers at {address}."
+    return None
+
+
 def failed(error: PyMongoError) -> SidecarError:
     """The error for people, with its policy."""
     if isinstance(error, ConfigurationError):

@@ -12,15 +12,17 @@ from pymongo import MongoClient
 from commitlog import __version__
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import MongoConfig
-from mongo_agent.deployment import Deployment, look, oldest_entry
+from mongo_agent.deployment import Deployment, look, oldest_entry, refused_deployment
 from mongo_agent.elections import Elections
 from mongo_agent.lanes import Lanes
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.oplog_watch import OplogWatch, Warnings
 from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
 from mongo_agent.pipeline.setting_aside import SettingAside
+from mongo_agent.position import OFFSET_FILE
 from mongo_agent.position.position import read_position
 from mongo_agent.quarantine import Quarantine
+from mongo_agent.seeds import explained
 from mongo_agent.status import SERVICE_NAME, MongoStatus
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.http import HttpServer
@@ -34,8 +36,6 @@ from sidecar.sinks.registry import create_sink
 
 logger = logging.getLogger(__name__)
 
-OFFSET_FILE = "mongo_offset.properties"
-"""The file in `offset.backing.store.dir` that holds the progress."""
 QUARANTINE = "quarantine"
 """The directory beside it."""
 
@@ -92,6 +92,9 @@ class MongoService:
             try:
                 deployment = look(client)
             except UnavailableError as error:
+                behind = explained(error, self._config.client)
+                if behind is not error:
+                    raise behind from error
                 self.status.wait_for(str(error))
                 repeated.say("connect", str(error))
                 pause_ms = next(pauses_ms, None)
@@ -99,25 +102,13 @@ class MongoService:
                     raise
                 stop.wait(pause_ms / 1000)
                 continue
-            self._refuse_other(deployment)
+            config = self._config
+            wanted, address = config.properties.deployment, config.client.address
+            refused = refused_deployment(deployment, wanted, address)
+            if refused is not None:
+                raise ConfigError(refused)
             return deployment
         return None
-
-    def _refuse_other(self, deployment: Deployment) -> None:
-        """Raises ConfigError for a deployment that the configuration does not allow."""
-        wanted = self._config.properties.deployment
-        if deployment.is_shard and wanted != "shard":
-            raise ConfigError(
-                f"The replica set {deployment.name} is a shard of a sharded cluster: name a mongos "
-                "in `mongodb.hosts`, or set `mongodb.deployment=shard` and run an agent beside "
-                "each shard (docs/mongo-agent.md says what that means for order)."
-            )
-        found = "mongos" if deployment.is_sharded else "replica_set"
-        if wanted in ("replica_set", "mongos") and wanted != found:
-            raise ConfigError(
-                f"`mongodb.deployment={wanted}`, but a {found} answers at "
-                f"{self._config.client.address}."
-            )
 
     def _deliver(self, client: Client, deployment: Deployment, stop: Stop) -> None:
         config, properties = self._config, self._config.properties

@@ -55,6 +55,7 @@ SURFACE = {
         "directory_problems",
         "load_config",
     },
+    "mongo_agent.cli": {"main"},
     "mongo_agent.config": {
         "ClientSettings",
         "MongoConfig",

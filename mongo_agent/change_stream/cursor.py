@@ -202,9 +202,11 @@ def _failed(error: PyMongoError) -> StreamFailedError:
 
 
 def said(error: PyMongoError) -> str:
-    """What the server or the driver says, without the reply that it said it in."""
+    """What the server or the driver says, without the reply that it said it in, and without the
+    description of the topology."""
     details = error.details if isinstance(error, OperationFailure) else None
-    return str(details["errmsg"] if details and "errmsg" in details else error).rstrip(".")
+    text = str(details["errmsg"] if details and "errmsg" in details else error)
+    return text.partition(", Timeout: ")[0].rstrip(".")
 
 
 def _reply(reply: Any, batch: str) -> Reply:

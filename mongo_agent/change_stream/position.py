@@ -16,8 +16,8 @@ from sidecar.errors import OffsetStoreError
 Token = Mapping[str, str]
 
 _TOKEN, _TIME = "token", "cluster.time"
-_FINGERPRINT, _CLUSTER = "pipeline.fingerprint", "cluster"
-_NAMES = (_TOKEN, _TIME, _FINGERPRINT, _CLUSTER)
+_FINGERPRINT, CLUSTER = "pipeline.fingerprint", "cluster"
+_NAMES = (_TOKEN, _TIME, _FINGERPRINT, CLUSTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class StreamPosition:
             _TOKEN: json.dumps(dict(self.token)),
             _TIME: str(self.time),
             _FINGERPRINT: self.fingerprint,
-            _CLUSTER: self.cluster,
+            CLUSTER: self.cluster,
         }
 
 
@@ -79,9 +79,9 @@ def stored_position(values: Mapping[str, str], cluster: str) -> StreamPosition |
             raise ValueError("a token is an object")
     except ValueError as error:
         raise OffsetStoreError(f"The stored position cannot be read: {error}.") from error
-    if values[_CLUSTER] != cluster:
+    if values[CLUSTER] != cluster:
         raise OffsetStoreError(
-            f"The stored position is of the cluster {values[_CLUSTER]}, and this is {cluster}. "
+            f"The stored position is of the cluster {values[CLUSTER]}, and this is {cluster}. "
             "Correct the connection string, or give the agent another `offset.backing.store.dir`."
         )
     time = ClusterTime(second, increment)

@@ -2,4 +2,7 @@
 
 from mongo_agent.position.position import AgentPosition, LanePosition
 
-__all__ = ["AgentPosition", "LanePosition"]
+OFFSET_FILE = "mongo_offset.properties"
+"""The file in `offset.backing.store.dir` that holds the position."""
+
+__all__ = ["OFFSET_FILE", "AgentPosition", "LanePosition"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from commitlog.mongo import MongoTransaction
-from mongo_agent.change_stream.position import StreamPosition, stored_position
+from mongo_agent.change_stream.position import CLUSTER, StreamPosition, stored_position
 from mongo_agent.copy import CopyProgress
 from sidecar.errors import OffsetStoreError
 
@@ -57,6 +57,12 @@ def read_position(values: Mapping[str, str], cluster: str) -> AgentPosition:
     """What a store says. Raises `OffsetStoreError` for what is of another form or cluster."""
     lanes = {lane: _lane(of_lane, cluster) for lane, of_lane in _by_lane(values)}
     return AgentPosition(MappingProxyType(lanes))
+
+
+def stored_cluster(values: Mapping[str, str]) -> str:
+    """Of what cluster a store tells; empty for one that tells nothing."""
+    named = (value for name, value in values.items() if name.rpartition(_SEPARATOR)[2] == CLUSTER)
+    return next(named, "")
 
 
 def _by_lane(values: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:

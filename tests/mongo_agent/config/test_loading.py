@@ -9,6 +9,7 @@ from pymongo import MongoClient
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.config import load_config
 from mongo_agent.config.document import configuration_document
 from mongo_agent.copy.filters import read_filter
 from mongo_agent.copy.settings import CopySettings
@@ -37,6 +38,19 @@ MANUAL_EXAMPLE = {
 def test_the_manual_is_made_from_the_model() -> None:
     written = (REPOSITORY / "docs" / "mongo-configuration.md").read_text()
     assert written == configuration_document(), "run `make docs`"
+
+
+def test_the_example_of_the_manual_is_good(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("sesame\n")
+    page = (REPOSITORY / "docs" / "mongo-agent.md").read_text()
+    text = page.partition("```properties\n")[2].partition("```")[0]
+    path = tmp_path / "mongo.properties"
+    path.write_text(text.replace("/run/secrets/mongodb", str(secret)))
+    config = load_config([path])
+    assert config.warnings == ()
+    assert config.namespaces.captures("inventory", "products")
+    assert config.client.options["password"] == "sesame"
 
 
 def test_the_minimum_is_enough(tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""The stored position, and how far it is from the end of the oplog."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.cursor import StreamFailedError, server_time
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.config import MongoConfig
+from mongo_agent.deployment import Deployment, oldest_entry
+from mongo_agent.position import OFFSET_FILE, AgentPosition
+from mongo_agent.position.position import read_position
+from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.errors import OffsetStoreError
+from sidecar.offsets import PropertiesStore
+
+Client = MongoClient[Any]
+_DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
+
+
+def check_progress(
+    client: Client, config: MongoConfig, deployment: Deployment
+) -> Iterator[Finding]:
+    """Of a position in a file; one in a topic is read when the agent starts."""
+    position = AgentPosition()
+    if config.properties.position_store == "kafka":
+        yield ok("position", f"It is kept in the topic {config.position_topic}.")
+    elif config.properties.offset_directory.is_dir():
+        try:
+            stored = PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
+            position = read_position(stored.values, deployment.cluster)
+        except OffsetStoreError as error:
+            yield fault("position", str(error), "The agent ends with exit code 1.")
+            return
+        if stored.recovered_from_previous is not None:
+            remedy = "Look for a full or failing disk."
+            yield warning("position", stored.recovered_from_previous, remedy)
+        yield _stored(position)
+    try:
+        newest = server_time(client)
+    except StreamFailedError:
+        # What keeps the time from being told is said where the streams are opened.
+        return
+    times = [lane.stream.time for lane in position.lanes.values()]
+    yield from check_headroom(config, oldest_entry(client), newest, min(times, default=None))
+
+
+def _stored(position: AgentPosition) -> Finding:
+    if not position.lanes:
+        return ok("position", "None is stored: the agent begins anew.")
+    times = ", ".join(
+        f"{name or 'the deployment'} {lane.stream.time}" for name, lane in position.lanes.items()
+    )
+    return ok("position", f"Stored are the cluster times {times}.")
+
+
+def check_headroom(
+    config: MongoConfig,
+    oldest: ClusterTime | None,
+    newest: ClusterTime,
+    position: ClusterTime | None,
+) -> Iterator[Finding]:
+    """How far the oplog reaches back behind the position, or behind the present without one."""
+    if oldest is None:
+        # A privilege, or a mongos: said elsewhere.
+        return
+    policy = config.history_lost_policy
+    grow = 'db.adminCommand({"replSetResizeOplog": 1, "minRetentionHours": 48}) keeps more.'
+    reach_s = newest.second - oldest.second
+    reach = f"The oplog reaches back {duration_text(reach_s)} ({reach_s} s)"
+    warning_s = config.properties.oplog_headroom_warning_ms // 1000
+    if position is None:
+        if reach_s >= warning_s:
+            yield ok("oplog", f"{reach}.")
+        else:
+            yield warning("oplog", f"{reach}.", f"A longer outage loses changes; {grow}")
+        return
+    headroom_s = position.second - oldest.second
+    if headroom_s < 0:
+        yield fault(
+            "oplog",
+            f"{reach}, and the position is {duration_text(-headroom_s)} older: what was changed "
+            "in between is lost.",
+            f"`history.lost.policy={policy}` says what the agent does.",
+        )
+        return
+    behind = f"{duration_text(headroom_s)} ({headroom_s} s)"
+    sentence = f"{reach}; its oldest entry is {behind} older than the position."
+    if headroom_s < warning_s:
+        yield warning("oplog", sentence, f"See that the agent runs and delivers; {grow}")
+    else:
+        yield ok("oplog", sentence)
+
+
+def duration_text(seconds: int) -> str:
+    """`93780` as `1 d 2 h 3 min`."""
+    if seconds < _MINUTE_S:
+        return f"{seconds} s"
+    days, rest = divmod(seconds, _DAY_S)
+    hours, rest = divmod(rest, _HOUR_S)
+    parts = ((days, "d"), (hours, "h"), (rest // _MINUTE_S, "min"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)

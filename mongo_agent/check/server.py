@@ -1,0 +1,136 @@
+"""MongoDB itself: whether it answers, what it is, what its user may do."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure, PyMongoError
+
+from mongo_agent.capture import match_stage
+from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamFailedError
+from mongo_agent.change_stream.position import Opening
+from mongo_agent.check.privileges import grant_commands, missing, needs
+from mongo_agent.config import MongoConfig
+from mongo_agent.deployment import Deployment, look, refused_deployment
+from mongo_agent.seeds import explained
+from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.errors import SidecarError, UnavailableError
+
+Client = MongoClient[Any]
+_UNAUTHORISED = 13
+
+
+def check_answer(client: Client, config: MongoConfig) -> tuple[Deployment | None, list[Finding]]:
+    """What the server is, when it answers."""
+    try:
+        deployment = look(client)
+    except UnavailableError as error:
+        behind = explained(error, config.client)
+        remedy = "The agent tries `connect.max.attempts` times."
+        if behind is not error:
+            remedy = f"The agent ends with exit code {behind.exit_code}."
+        return None, [fault("MongoDB", str(behind), remedy)]
+    except SidecarError as error:
+        remedy = f"The agent ends with exit code {error.exit_code}."
+        return None, [fault("MongoDB", str(error), remedy)]
+    kind = "mongos" if deployment.is_sharded else f"replica set {deployment.name}"
+    release = ".".join(map(str, deployment.version))
+    found = f"MongoDB {release} answers at {config.client.address}: {kind}."
+    return deployment, [ok("MongoDB", found)]
+
+
+def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
+    """Whether it is what `mongodb.deployment` says."""
+    sentence = refused_deployment(deployment, config.properties.deployment, config.client.address)
+    if sentence is not None:
+        yield fault("deployment", sentence, "The agent ends with exit code 2.")
+
+
+def check_privileges(
+    client: Client, config: MongoConfig, deployment: Deployment
+) -> Iterator[Finding]:
+    """Every privilege that is missing, and the commands that grant them."""
+    try:
+        status: Mapping[str, Any] = client.admin.command("connectionStatus", showPrivileges=True)
+    except PyMongoError as error:
+        yield fault("privileges", f"They cannot be asked for: {error}.", "Try again.")
+        return
+    told = status["authInfo"]
+    users = told["authenticatedUsers"]
+    if not users:
+        yield ok("privileges", "Nobody is logged in, so MongoDB asks for no privileges.")
+        return
+    user, database = str(users[0]["user"]), str(users[0]["db"])
+    wanted = needs(
+        config.scopes,
+        version=deployment.version,
+        is_sharded=deployment.is_sharded,
+        is_shard=deployment.is_shard,
+    )
+    lacking = missing(wanted, told.get("authenticatedUserPrivileges", ()))
+    required = [each for each in lacking if each.need.is_required]
+    useful = [each for each in lacking if not each.need.is_required]
+    if required:
+        listed = "; ".join(f"{each}, {each.need.purpose}" for each in required)
+        yield fault(
+            "privileges",
+            f"The user {user} may not do what it must: {listed}.",
+            grant_commands(lacking, user, database),
+        )
+    else:
+        yield ok("privileges", f"The user {user} may do what it must.")
+    if useful:
+        listed = "; ".join(f"{each}, {each.need.purpose}" for each in useful)
+        remedy = grant_commands(useful, user, database)
+        if required:
+            remedy = "The same commands grant it."
+        yield warning("privileges", f"Not needed, and useful: {listed}.", remedy)
+
+
+def check_streams(client: Client, config: MongoConfig) -> Iterator[Finding]:
+    """Whether each stream can be opened as the agent opens it."""
+    stages = [match_stage(config.namespaces, config.operations)]
+    for scope in config.scopes:
+        try:
+            StreamCursor.open(client, scope, stages, Opening(), config.stream).close()
+        except StreamFailedError as error:
+            yield fault(
+                "change stream",
+                f"The stream of {_scope_text(scope)} cannot be opened ({error.failure.value}): "
+                f"{error}.",
+                _stream_remedy(client),
+            )
+        else:
+            yield ok("change stream", f"The stream of {_scope_text(scope)} can be opened.")
+
+
+def _stream_remedy(client: Client) -> str:
+    try:
+        client.admin.command("ping")
+    except PyMongoError:
+        return "See that MongoDB has a primary."
+    return "See what is said of privileges and version."
+
+
+def check_reading(client: Client, database: str, collection: str) -> Iterator[Finding]:
+    """Whether documents can be read, which a copy does."""
+    try:
+        client[database][collection].find_one({}, {"_id": 1})
+    except OperationFailure as error:
+        remedy = "Grant `find` on it."
+        if error.code == _UNAUTHORISED and "sharded cluster" in str(error):
+            remedy = (
+                "Grant the role `directShardOperations`, or connect to a mongos, where copies "
+                "leave out what another shard owns."
+            )
+        yield fault("reading", f"{database}.{collection} cannot be read: {error}.", remedy)
+    except PyMongoError as error:
+        yield fault("reading", f"{database}.{collection} cannot be read: {error}.", "Try again.")
+
+
+def _scope_text(scope: Scope) -> str:
+    if scope.database is None:
+        return "the deployment"
+    if scope.collection is None:
+        return f"the database {scope.database}"
+    return f"{scope.database}.{scope.collection}"

@@ -1,0 +1,5 @@
+"""The command line: `mongo-agent run`, `config`, `check`, `plan`, `offsets`."""
+
+from mongo_agent.cli.entry import main
+
+__all__ = ["main"]

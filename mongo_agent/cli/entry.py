@@ -1,0 +1,44 @@
+"""The command `mongo-agent`."""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from commitlog import __version__
+from mongo_agent.cli.check import check
+from mongo_agent.cli.offsets import offsets
+from mongo_agent.cli.plan import plan
+from mongo_agent.cli.run import run
+from mongo_agent.config import directory_problems, load_config
+from mongo_agent.config.document import configuration_document
+from sidecar.cli.config import config_group
+from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
+from sidecar.cli.invocation import Invocation, configuration_options, debug_option
+
+config = config_group(configuration_document, "docs/mongo-configuration.md")
+
+
+@click.group(invoke_without_command=True, context_settings=CONTEXT_SETTINGS)
+@click.version_option(__version__, prog_name="mongo-agent", message="%(prog)s %(version)s")
+@debug_option
+@configuration_options
+@click.pass_context
+def mongo_agent(context: click.Context) -> None:
+    """Change data capture for the MongoDB replica set beside it.
+
+    `mongo-agent --config mongo.properties` runs until it is asked to stop (SIGTERM). Exit codes: 0
+    stopped on request, 2 configuration, 3 another instance works on the same directory, 4 a
+    component refused us, 1 anything else.
+    """
+    begin(context, run)
+
+
+for command in (run, config, check, plan, offsets):
+    mongo_agent.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs a command line and ends the process with its exit code."""
+    invocation = Invocation("mongo-agent", load_config, directory_problems)
+    run_command_line(mongo_agent, invocation, arguments)

@@ -1,0 +1,90 @@
+"""`mongo-agent offsets show`: the stored position."""
+
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import orjson
+
+from mongo_agent.config import MongoConfig
+from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
+from mongo_agent.position.position import read_position, stored_cluster
+from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.tables import print_rows
+from sidecar.errors import ConfigError
+from sidecar.offsets import PropertiesStore
+
+_HEADINGS = ("stream", "cluster time", "that is", "cluster", "copies")
+
+
+@click.group("offsets", short_help="Look at the position.")
+@configuration_options
+def offsets() -> None:
+    """The position that a restart begins with."""
+
+
+@offsets.command("show", short_help="Show it.")
+@configuration_options
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.pass_obj
+def show(invocation: Invocation[MongoConfig], as_json: bool) -> None:
+    """Each stream with the cluster time up to which its changes are acknowledged.
+
+    A running agent may be further than what it stored: it answers /offsets.
+    """
+    config = invocation.config()
+    if config.properties.position_store == "kafka":
+        raise ConfigError(
+            f"The position is in the topic {config.position_topic} (`position.store=kafka`): a "
+            "running agent shows it under /offsets."
+        )
+    directory = config.properties.offset_directory
+    position = stored_position(directory)
+    if as_json:
+        click.echo(orjson.dumps(_document(position), option=orjson.OPT_INDENT_2).decode())
+    elif not position.lanes:
+        click.echo(f"There is no position in {directory}: the agent begins anew.")
+    else:
+        rows = [_row(name, lane) for name, lane in position.lanes.items()]
+        print_rows(_HEADINGS, rows, lambda *cells: "\t".join(cells))
+
+
+def stored_position(directory: Path) -> AgentPosition:
+    """Empty when nothing is stored. Raises `OffsetStoreError`.
+
+    Says on stderr when the previous copy is used.
+    """
+    stored = PropertiesStore(directory, OFFSET_FILE).load()
+    if stored.recovered_from_previous is not None:
+        print(f"warning: {stored.recovered_from_previous}", file=sys.stderr)
+    return read_position(stored.values, stored_cluster(stored.values))
+
+
+def _row(name: str, lane: LanePosition) -> tuple[str, ...]:
+    stream = lane.stream
+    moment = datetime.fromtimestamp(stream.time.second, UTC).isoformat()
+    return (name or "the deployment", str(stream.time), moment, stream.cluster, _copies(lane))
+
+
+def _copies(lane: LanePosition) -> str:
+    copies = lane.copies
+    waiting = len(copies.requests) + len(copies.collections)
+    if waiting:
+        return f"{waiting} to do, {copies.finished_count} done"
+    return f"{copies.finished_count} done"
+
+
+def _document(position: AgentPosition) -> Mapping[str, object]:
+    return {
+        name or "the deployment": {
+            "cluster_time": str(lane.stream.time),
+            "token": dict(lane.stream.token),
+            "cluster": lane.stream.cluster,
+            "pipeline_fingerprint": lane.stream.fingerprint,
+            "copies_to_do": len(lane.copies.requests) + len(lane.copies.collections),
+            "copies_done": lane.copies.finished_count,
+        }
+        for name, lane in position.lanes.items()
+    }

@@ -1,0 +1,33 @@
+"""`mongo-agent run`: the agent itself."""
+
+import sys
+
+import click
+
+from mongo_agent.config import MongoConfig
+from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.running import run_service
+from sidecar.lifecycle import Service
+
+
+@click.command("run", short_help="Run until asked to stop (the default).")
+@configuration_options
+@click.pass_obj
+def run(invocation: Invocation[MongoConfig]) -> None:
+    """Publish the changes of the replica set until SIGTERM or SIGINT asks for a stop."""
+    config = invocation.usable_config()
+    code = run_service(
+        config,
+        _create_service,
+        is_debugging=invocation.is_debugging,
+        quiet=["pymongo"],
+        mongodb=config.client.address,
+    )
+    sys.exit(code)
+
+
+def _create_service(config: MongoConfig) -> Service:
+    # Imported here, so that the other commands need not load the broker's client.
+    from mongo_agent.service import create_service
+
+    return create_service(config)

@@ -1,0 +1,1 @@
+"""The command `mongo-agent`, as people use it."""

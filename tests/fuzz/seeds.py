@@ -1,4 +1,4 @@
-"""First inputs for the guided fuzzer, made of recordings."""
+"""First inputs for the guided fuzzer, made of recordings, and of what pymongo writes."""
 
 import json
 import re
@@ -7,6 +7,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import UUID
 
+import bson
+from bson import (
+    Binary,
+    Code,
+    DatetimeMS,
+    Decimal128,
+    Int64,
+    MaxKey,
+    MinKey,
+    ObjectId,
+    Regex,
+    Timestamp,
+)
+
+from tests.mongo.documents import encoded, event
 from tests.reference.descriptor import read_descriptor
 from tests.reference.recordings import Scenario, scenarios
 from tests.reference.records import read_records
@@ -148,10 +163,49 @@ def _rows() -> Iterator[bytes]:
         yield json.dumps(document).encode()
 
 
+def _mongo() -> Iterator[bytes]:
+    """Layout, form of JSON, events: of each operation, in a transaction, a part, of every type."""
+    types = {
+        "n": None,
+        "a": [{"b": 1, "c": True}, 1.5, {"b": {"x": Int64(1)}}],
+        "x": {"y": {"z": DatetimeMS(0)}, "name": Decimal128("1.5")},
+        "name": '\N{GREEK SMALL LETTER ALPHA}\U0001f600\\"\n',
+        "o": [ObjectId(bytes(12)), Regex("a", "i"), Timestamp(1, 2), MinKey(), MaxKey()],
+        "p": [Code("f"), Code("f", {"s": 1}), Binary(b"ab", 0), Binary(bytes(16), 4), b""],
+    }
+    update = {
+        "updatedFields": {"a.0.b": 1, "x.y": {"z": 1}, "name": "m"},
+        "removedFields": ["n", "a.b", "o"],
+        "truncatedArrays": [{"field": "a", "newSize": 1}],
+        "disambiguatedPaths": {"a.0": ["a", 0]},
+    }
+    session = {"lsid": {"id": Binary(bytes(16), 4)}, "txnNumber": Int64(3)}
+    hidden = {"ns": {"db": "shop", "coll": "hidden"}}
+    events = (
+        event("insert", fullDocument=types),
+        event("update", updateDescription=update, fullDocument=types),
+        event("replace", fullDocument={"a": {"b": 1, "name": 2}}, **session),
+        event("delete", documentKey={"a": 1, "_id": {"x": 1.0}}, **session),
+        event("delete", fullDocumentBeforeChange=types, **hidden),
+        event("rename", to={"db": "shop", "coll": "b"}),
+        event("invalidate"),
+        event("insert", splitEvent={"fragment": 1, "of": 2}, fullDocument={}),
+    )
+    part = encoded({**bson.decode(event("insert")), "splitEvent": {"fragment": 1, "of": 1}})
+    for layout in range(4):
+        for form in (*range(4), 0x10):
+            head = bytes([layout, form])
+            yield from (head + each for each in events)
+            yield head + events[2] + events[3] + events[0] + events[2]
+            yield head + events[4] + events[5] + events[3] + events[6]
+            yield head + part
+
+
 _MAKERS = {
     "header": _headers,
     "chain": _chains,
     "payload": _payloads,
+    "mongo": _mongo,
     "schema_text": _texts,
     "system_rows": _rows,
 }

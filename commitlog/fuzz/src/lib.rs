@@ -9,6 +9,7 @@
 mod chain;
 pub mod every_bit;
 pub mod framing;
+mod mongo;
 mod payload;
 mod segment;
 
@@ -16,16 +17,18 @@ use commitlog_core::descriptor::Descriptor;
 use commitlog_core::schema::{parse_cql, parse_system_rows};
 
 pub use chain::chain;
+pub use mongo::mongo;
 pub use payload::payload;
 
 /// Takes any bytes.
 pub type Target = fn(&[u8]);
 
 /// Name and function of every target.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("header", header),
     ("chain", chain),
     ("payload", payload),
+    ("mongo", mongo),
     ("schema_text", schema_text),
     ("system_rows", system_rows),
 ];

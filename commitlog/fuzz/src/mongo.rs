@@ -1,0 +1,186 @@
+//! Any bytes as events of MongoDB.
+
+use std::convert::Infallible;
+
+use commitlog_mongo::batch::{EventBatch, MessageEntry};
+use commitlog_mongo::bson::{Document, Timestamp};
+use commitlog_mongo::change::{Copy, SnapshotMark};
+use commitlog_mongo::encoder::Encoder;
+use commitlog_mongo::fields::FieldRules;
+use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
+use commitlog_mongo::fragments::{join_fragments, split_of};
+use commitlog_mongo::position::event_times;
+use commitlog_mongo::transaction::OpenTransaction;
+use serde_json::Value;
+
+const AT_NS: i64 = 1_700_000_000_000_000_000;
+const EXCLUDED: [&str; 3] = ["*.*.n", "*.*.a.b", "shop.*.x.y.z"];
+const RENAMED: [&str; 3] = ["*.*.a:z", "*.*.x.y:w", "*.c*.name:n"];
+
+/// The input: a byte for the layout and one for the form of JSON, then events, each as long as it says
+/// itself. What comes out is JSON, in the order of the events; rules change values alone; what is encoded
+/// in two parts, with the state of the transaction handed on, is what is encoded in one; parts that
+/// join make an event.
+pub fn mongo(input: &[u8]) {
+    let Some(([layout, json], rest)) = input.split_first_chunk::<2>() else {
+        return;
+    };
+    let events = events_of(rest);
+    let plain = format(*layout, *json, FieldRules::default());
+    let rules = FieldRules::parse(EXCLUDED, RENAMED).unwrap_or_default();
+    let ruled = format(*layout, *json, rules);
+    let whole = encode(&plain, &events, None);
+    check(&whole, &events, plain.layout);
+    let with_rules = encode(&ruled, &events, None);
+    check(&with_rules, &events, ruled.layout);
+    if with_rules.refused.len() == whole.refused.len() {
+        let ids = |batch: &EventBatch| {
+            let keys = batch.entries.iter().map(|entry| batch.key(entry).to_vec());
+            let ids = batch.entries.iter().map(|entry| entry.id);
+            ids.zip(keys).collect::<Vec<_>>()
+        };
+        assert!(ids(&whole) == ids(&with_rules), "rules change keys or ids");
+    }
+    check_halves(&ruled, &events, &with_rules);
+    check_copied(&ruled, &events);
+    if let Ok(joined) = join_fragments(&events) {
+        assert!(
+            Document::parse(&joined).is_ok(),
+            "what is joined is no BSON"
+        );
+        assert!(split_of(&joined).is_none(), "what is joined is a part");
+    }
+    let times = event_times(events.iter().copied());
+    assert!(times.is_none() || !events.is_empty(), "times of nothing");
+}
+
+fn format(layout: u8, json: u8, fields: FieldRules) -> EventFormat {
+    let of = |number: u8, count: usize| usize::from(number) % count;
+    let layout = Layout::ALL.get(of(layout, Layout::ALL.len())).copied();
+    let document_json = DocumentJson::ALL.get(of(json, DocumentJson::ALL.len()));
+    EventFormat {
+        topic_prefix: "L".to_owned(),
+        replica_set: "rs0".to_owned(),
+        layout: layout.unwrap_or_default(),
+        document_json: document_json.copied().unwrap_or_default(),
+        tombstones: true,
+        transaction_topic: Some("L.transaction".to_owned()),
+        schema_topic: (json & 0x10 != 0).then(|| "L.schema".to_owned()),
+        fields,
+        ..EventFormat::default()
+    }
+}
+
+/// The last one is what is left, whatever it says.
+fn events_of(mut rest: &[u8]) -> Vec<&[u8]> {
+    let mut events = Vec::new();
+    while let Some(length) = rest.first_chunk::<4>() {
+        let length = usize::try_from(i32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        let (event, behind) = rest.split_at_checked(length.max(4)).unwrap_or((rest, &[]));
+        events.push(event);
+        rest = behind;
+    }
+    events
+}
+
+fn encode(
+    format: &EventFormat,
+    events: &[&[u8]],
+    transaction: Option<OpenTransaction>,
+) -> EventBatch {
+    let mut captures = |_: &[u8], collection: &[u8]| Ok::<_, Infallible>(collection != b"hidden");
+    let encoder = Encoder::new(format.clone());
+    let Ok(batch) =
+        encoder.encode_captured(events.iter().copied(), transaction, AT_NS, &mut captures);
+    batch
+}
+
+fn check(batch: &EventBatch, events: &[&[u8]], layout: Layout) {
+    assert!(batch.events == events.len(), "events that are not counted");
+    let mut position = 0;
+    for (number, entry) in batch.entries.iter().enumerate() {
+        let next = batch.position_after(number);
+        assert!(
+            position <= next && next == entry.event,
+            "events out of order"
+        );
+        position = next;
+        check_json(batch.key(entry), Layout::Debezium3);
+        if let Some(value) = batch.value(entry) {
+            check_json(value, layout);
+        }
+    }
+    assert!(
+        batch.position_after(batch.len()) == events.len(),
+        "events that are never done"
+    );
+    for refused in &batch.refused {
+        let event = events.get(refused.event);
+        assert!(
+            event.is_some_and(|event| refused.error.offset <= event.len()),
+            "{}: a place outside of the event",
+            refused.error
+        );
+    }
+}
+
+/// And the documents that are texts in it. Readers of JSON go less deep than documents may.
+fn check_json(text: &[u8], layout: Layout) {
+    match serde_json::from_slice::<Value>(text) {
+        Ok(Value::Object(members)) if layout != Layout::Native => {
+            for name in ["before", "after", "patch", "filter"] {
+                if let Some(Value::String(document)) = members.get(name) {
+                    check_json(document.as_bytes(), Layout::Native);
+                }
+            }
+        }
+        Ok(_) => {}
+        Err(error) => assert!(
+            error.to_string().starts_with("recursion limit exceeded"),
+            "{error}: {}",
+            String::from_utf8_lossy(text)
+        ),
+    }
+}
+
+fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &EventBatch) {
+    let (first, second) = events.split_at(events.len() / 2);
+    let first_batch = encode(format, first, None);
+    let state = first_batch.transaction_after(first.len());
+    assert!(
+        state == whole.transaction_after(first.len()),
+        "another transaction is open in the middle"
+    );
+    let stored = state.inspect(|state| {
+        let read = OpenTransaction::from_json(&state.to_json());
+        let is_same = read.is_ok_and(|read| read == *state);
+        assert!(is_same, "a state changes by being stored");
+    });
+    let second_batch = encode(format, second, stored);
+    let of = |batch: &EventBatch| -> Vec<_> {
+        let message = |entry: &MessageEntry| {
+            let value = batch.value(entry).map(<[u8]>::to_vec);
+            (entry.id, batch.key(entry).to_vec(), value)
+        };
+        batch.entries.iter().map(message).collect()
+    };
+    let halves = [of(&first_batch), of(&second_batch)].concat();
+    assert!(halves == of(whole), "two halves are not the whole");
+}
+
+fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
+    let time = Timestamp {
+        seconds: 5,
+        increment: 6,
+    };
+    let copy = Copy {
+        database: b"shop",
+        collection: b"cust",
+        cluster_time: time,
+        read_at_ms: 0,
+        mark: SnapshotMark::True,
+    };
+    let encoder = Encoder::new(format.clone());
+    let batch = encoder.encode_copied(documents.iter().copied(), &copy, AT_NS);
+    check(&batch, documents, format.layout);
+}

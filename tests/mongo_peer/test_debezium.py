@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from pymongo import MongoClient
 from mongo_agent.change_stream.cursor import StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from tests.harness.mongo import MongoReplicaSet, MongoShardedCluster
+from tests.harness.mongo.given import drop_databases, given_server
 from tests.mongo_peer import ours
 from tests.mongo_peer.comparison import compared, meanings, without_removal
 from tests.mongo_peer.engines import EmbeddedEngines, PeerRecord
@@ -88,7 +90,6 @@ FILTERS: Mapping[str, tuple[Mapping[str, str], tuple[tuple[str, str], ...]]] = {
 class Site:
     """A workload that has run, and the engines that read it."""
 
-    replica_set: MongoReplicaSet
     client: MongoClient[Any]
     engines: EmbeddedEngines
     copied: list[PeerRecord]
@@ -106,6 +107,18 @@ def last_records(records: list[PeerRecord]) -> set[str]:
     return {record.topic for record in records if record.key == key}
 
 
+@contextmanager
+def replica_set(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Where it is, and how to have another primary: a real one that is given keeps its own."""
+    with given_server(directory) as target:
+        if target is not None:
+            drop_databases(target)
+            yield target, lambda: None
+            return
+        with MongoReplicaSet(members=3) as started:
+            yield started.connection_string, started.step_down
+
+
 @pytest.fixture(scope="module", params=["fixed", "fresh"])
 def site(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -113,21 +126,20 @@ def site(
     seed = 20260822 if request.param == "fixed" else int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     with (
-        MongoReplicaSet(members=3) as replica_set,
-        MongoClient[Any](replica_set.connection_string) as client,
+        replica_set(tmp_path_factory.mktemp("mongod")) as (target, elect),
+        MongoClient[Any](target) as client,
         EmbeddedEngines(tmp_path_factory.mktemp("debezium")) as engines,
     ):
-        target = replica_set.connection_string
         workload = Workload(client, Random(seed))
         workload.prepare(DOCUMENTS_BEFORE)
         copied = ours.copied(target, "live", NAMESPACES)
         engines.start("live", target, {**CAPTURE_MODES["plain"][0], "snapshot.mode": "initial"})
         engines.records("live", lambda records: len(records) >= len(copied))
-        started_at = replica_set.write_noop()
+        started_at = workload.write_until_heard()
         # The connector, which is in the middle of its stream, has to find the new primary twice.
         for _ in range(2):
             workload.run(STEPS)
-            replica_set.step_down()
+            elect()
             workload.write_until_heard()
         workload.run(STEPS)
         workload.end()
@@ -136,7 +148,7 @@ def site(
         for name, (properties, _) in read.items():
             engines.start(name, target, {**properties, **time, "snapshot.mode": "no_data"})
         at = ClusterTime(started_at.time, started_at.inc)
-        yield Site(replica_set, client, engines, copied, at)
+        yield Site(client, engines, copied, at)
 
 
 def assert_equal(theirs: list[PeerRecord], found: list[PeerRecord]) -> None:
@@ -220,7 +232,7 @@ def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
         copied = ours.copied(target, "router", NAMESPACES)
         engines.start("router", target, {**properties, "snapshot.mode": "initial"})
         engines.records("router", lambda records: len(records) >= len(copied))
-        started_at = cluster.write_noop()
+        started_at = workload.write_until_heard()
         workload.run(STEPS)
         workload.end()
         theirs = engines.records("router", is_done)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from bson import Timestamp
 from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.collection import Collection
@@ -62,12 +63,14 @@ class Workload:
             else:
                 self._change(None)
 
-    def write_until_heard(self) -> None:
-        """A write for which there is a primary again, as an application does it."""
+    def write_until_heard(self) -> Timestamp:
+        """A write for which there is a primary again, as an application does it; and its time."""
         while True:
             try:
-                self.client.peer.heard.insert_one({})
-                return
+                with self.client.start_session() as session:
+                    self.client.peer.heard.insert_one({}, session=session)
+                    assert session.operation_time is not None
+                    return session.operation_time
             except AutoReconnect:
                 continue
 

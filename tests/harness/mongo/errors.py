@@ -12,6 +12,7 @@ CODE_NAMES = {
     14: "TypeMismatch",
     18: "AuthenticationFailed",
     20: "IllegalOperation",
+    23: "AlreadyInitialized",
     26: "NamespaceNotFound",
     43: "CursorNotFound",
     47: "NoMatchingDocument",

@@ -23,9 +23,10 @@ class MongoReplicaSet:
 
     With `users`, clients have to authenticate (SCRAM-SHA-256). `version` is the release that it
     behaves as (`releases`). `max_event_bytes` is what one event may weigh. Every `noop_interval_s`
-    seconds without a write a no-op moves the cluster time, as on a real primary. `shard_of` is the
-    router of the cluster that it is part of (`MongoShardedCluster`).
-    Leaving the block stops all members and raises what went wrong inside of them.
+    seconds without a write a no-op moves the cluster time, as on a real primary. `ports` are those
+    of the members, else free ones. `shard_of` is the router of the cluster that it is part of
+    (`MongoShardedCluster`). Leaving the block stops all members and raises what went wrong inside
+    of them.
     """
 
     def __init__(
@@ -38,12 +39,13 @@ class MongoReplicaSet:
         max_event_bytes: int = MAX_DOCUMENT_BYTES,
         noop_interval_s: float = 10,
         is_standalone: bool = False,
+        ports: Sequence[int] = (),
         shard_of: Deployment | None = None,
     ) -> None:
         release = Release(version)
         self._sockets: dict[str, socket.socket] = {}
-        for _ in range(members):
-            bound = bound_socket()
+        for port in ports or [0] * members:
+            bound = bound_socket(port)
             self._sockets[f"127.0.0.1:{bound.getsockname()[1]}"] = bound
         addressed = [Member(address) for address in self._sockets]
         topology = Topology(name, addressed, is_standalone, release)

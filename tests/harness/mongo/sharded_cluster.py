@@ -64,10 +64,6 @@ class MongoShardedCluster:
     def cluster_time(self) -> Timestamp:
         return self._deployment.oplog.time
 
-    def write_noop(self) -> Timestamp:
-        """Move the cluster time by an entry without changes, on the first shard."""
-        return self.shards[0].write_noop()
-
     def __enter__(self) -> Self:
         for shard in self.shards:
             self._running.enter_context(shard)

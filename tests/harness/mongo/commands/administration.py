@@ -3,6 +3,7 @@
 from tests.harness.mongo.commands.authentication import speculate
 from tests.harness.mongo.commands.command import Command
 from tests.harness.mongo.context import Context
+from tests.harness.mongo.errors import CommandError
 from tests.harness.mongo.faults import parse_fail_point
 from tests.harness.mongo.wire import MAX_DOCUMENT_BYTES, Document
 
@@ -82,7 +83,12 @@ def _server_status(context: Context) -> Document:
     }
 
 
+def _initiate(_: Context) -> Document:
+    raise CommandError(23, "already initialized")
+
+
 COMMANDS = {
+    "replSetInitiate": Command(_initiate, "replSetGetConfig"),
     "hello": Command(_hello),
     "ismaster": Command(_hello),
     "isMaster": Command(_hello),

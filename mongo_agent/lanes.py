@@ -25,17 +25,10 @@ from mongo_agent.signals.source import SignalCollection
 from sidecar.errors import UnavailableError
 
 INVALIDATE = "invalidate"
-OTHER_EVENTS = (
-    "create",
-    "createIndexes",
-    "drop",
-    "dropDatabase",
-    "dropIndexes",
-    INVALIDATE,
-    "modify",
-    "rename",
-)
-"""Events of no document that are asked for."""
+NATIVE_EVENTS = ("drop", "dropDatabase", INVALIDATE, "rename")
+"""Events of no document that every server has."""
+OTHER_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modify")
+"""All that are asked for, some of them from MongoDB 6.0 on."""
 _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
 
 
@@ -109,6 +102,7 @@ class Lanes:
             find_signals=SignalCollection(_signal_collection(config)).signals,
             metrics=self._metrics,
             is_streamed=config.copying.mode != "initial_only",
+            is_merged=self._deployment.is_sharded,
         )
 
     def _namespaces(self, lane: str) -> Namespaces:
@@ -119,7 +113,8 @@ class Lanes:
     def _from_now(self) -> LanePosition:
         time = self._config.properties.capture_start_op_time
         try:
-            time = time or server_time(self._client)
+            # As a stream that is opened without a time: what was there before is not in it.
+            time = time or server_time(self._client).after
         except StreamFailedError as error:
             raise UnavailableError(f"MongoDB does not tell its cluster time: {error}.") from error
         stream = StreamPosition({}, time, self._fingerprint, self._deployment.cluster)
@@ -134,14 +129,21 @@ def _stages(config: MongoConfig) -> list[Condition]:
     """What the server leaves out already."""
     if config.copying.mode == "initial_only":
         return [{"$match": {"operationType": {"$in": []}}}]
-    others = OTHER_EVENTS if config.properties.schema_changes_topic is not None else (INVALIDATE,)
-    stage = match_stage(config.namespaces, config.operations, others)
+    stage = match_stage(config.namespaces, config.operations, _others(config))
     collection = _signal_collection(config)
     if collection is None:
         return [stage]
     database, _, name = collection.partition(".")
     signals = {"operationType": "insert", "ns.db": database, "ns.coll": name}
     return [{"$match": {"$or": [stage["$match"], signals]}}]
+
+
+def _others(config: MongoConfig) -> tuple[str, ...]:
+    """Events of no document that are published, besides the one that ends a stream."""
+    properties = config.properties
+    if properties.schema_changes_topic is not None:
+        return OTHER_EVENTS
+    return NATIVE_EVENTS if properties.event_layout == "mongodb" else (INVALIDATE,)
 
 
 def _signal_collection(config: MongoConfig) -> str | None:
@@ -166,4 +168,6 @@ def _encoder(config: MongoConfig, deployment: Deployment) -> MongoEncoder:
         transaction_topic=transaction_topic,
         excluded_fields=properties.field_exclude_list,
         renamed_fields=properties.field_renames,
+        schema_topic=properties.schema_changes_topic,
+        topic_delimiter=properties.topic_delimiter,
     )

@@ -24,6 +24,9 @@ HEARTBEATS = "cdc_heartbeats_total"
 QUARANTINE_BYTES = "cdc_quarantine_bytes"
 QUARANTINE_LIMIT_BYTES = "cdc_quarantine_limit_bytes"
 
+# Among the reasons of SKIPPED_EVENTS.
+TOO_LARGE = "too large"
+
 # Reasons of QUARANTINED.
 UNREADABLE = "unreadable"
 REFUSED_BY_SINK = "refused_event"

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -12,6 +13,8 @@ from pymongo import MongoClient
 from commitlog import __version__
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import MongoConfig
+from mongo_agent.copy.view import CopyView
+from mongo_agent.debezium_metrics import debezium_pages
 from mongo_agent.deployment import Deployment, look, oldest_entry, refused_deployment
 from mongo_agent.elections import Elections
 from mongo_agent.lanes import Lanes
@@ -23,6 +26,8 @@ from mongo_agent.position import OFFSET_FILE
 from mongo_agent.position.position import read_position
 from mongo_agent.quarantine import Quarantine
 from mongo_agent.seeds import explained
+from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals.http import signal_pages
 from mongo_agent.status import SERVICE_NAME, MongoStatus
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.http import HttpServer
@@ -60,8 +65,15 @@ class MongoService:
         self._metrics = MongoMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
         self._metrics.quarantine_limit_bytes.set(properties.quarantine_max_bytes)
         self.status = MongoStatus(__version__, self._metrics, properties.quarantine_max_bytes)
-        self._server = HttpServer(self.status, properties.http_host, properties.http_port)
+        self._pipeline: Pipeline | None = None
+        pages = [signal_pages(self._send, self._copies), debezium_pages(self.status)]
+        self._server = HttpServer(self.status, properties.http_host, properties.http_port, pages)
         self._elections = Elections()
+
+    @property
+    def http_port(self) -> int:
+        """While it runs."""
+        return self._server.port
 
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""
@@ -120,7 +132,9 @@ class MongoService:
         quarantine = Quarantine(
             properties.offset_directory / QUARANTINE, properties.quarantine_max_bytes, __version__
         )
-        aside = SettingAside(quarantine, self._metrics)
+        aside = SettingAside(
+            quarantine, self._metrics, ends_agent=properties.failure_handling == "fail"
+        )
         lanes = Lanes(config, client, deployment, aside, self._metrics)
         position = lanes.positions(read_position(stored.values, deployment.cluster))
         pipeline = Pipeline(
@@ -141,6 +155,7 @@ class MongoService:
             position=position,
             aside=aside,
             metrics=self._metrics,
+            elections=lambda: self._elections.count,
         )
         watch = OplogWatch(
             partial(oldest_entry, client),
@@ -163,7 +178,17 @@ class MongoService:
         )
         with watch:
             self.status.attach(pipeline, watch)
+            self._pipeline = pipeline
             pipeline.run(stop)
+
+    def _send(self, signal: Signal) -> Future[Answer]:
+        """Before there is a pipeline nobody answers."""
+        return Future() if self._pipeline is None else self._pipeline.signal(signal)
+
+    def _copies(self) -> Mapping[str, CopyView]:
+        if self._pipeline is None:
+            return {}
+        return {lane.name: lane.copies for lane in self._pipeline.view.lanes}
 
 
 def _times(pipeline: Pipeline) -> Mapping[str, tuple[ClusterTime, ClusterTime]]:

@@ -48,6 +48,15 @@ class MongoStatus:
         """What a person should know about the progress that was found at the start."""
         self._offset_note = sentence
 
+    @property
+    def view(self) -> View | None:
+        """The pipeline's, once there is one."""
+        return None if self._pipeline is None else self._pipeline.view
+
+    @property
+    def metrics_source(self) -> MongoMetrics:
+        return self._metrics
+
     def build(self) -> Build:
         return Build(SERVICE_NAME, self._version)
 

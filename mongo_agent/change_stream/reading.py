@@ -52,6 +52,8 @@ class StreamRead:
     first_time: ClusterTime | None = None
     last_time: ClusterTime | None = None
     lost: Lost | None = None
+    left_out: int = 0
+    """Events that are larger than 16 MiB and are not wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class StreamReader:
         self._changed = threading.Condition()
         self._closed = threading.Event()
         self._lost: Lost | None = None
-        self._fragments = Fragments()
+        self._fragments = self._no_fragments()
         self._repeated = Repeated(logger)
         self._thread = threading.Thread(target=self._run, name="change-stream", daemon=True)
         self.state = StreamState(False, "the change stream is being opened")
@@ -163,7 +165,7 @@ class StreamReader:
             if isinstance(step, End):
                 raise step.error
             start = step.opening
-            self._fragments = Fragments()
+            self._fragments = self._no_fragments()
             self._note(step, message)
             if step.has_pause and not self._pause(pauses_ms, message):
                 raise step.gives_up(self._backoff.max_attempts)
@@ -199,9 +201,12 @@ class StreamReader:
             while cursor.is_open and not self._closed.is_set():
                 self._hand_over(cursor.read(), start)
 
+    def _no_fragments(self) -> Fragments:
+        return Fragments(leaves_out=self._rules.oversize == "skip")
+
     def _begin_anew(self) -> None:
         """From now on; what was before is lost, which the first read says."""
-        self._position = position = self._at({}, server_time(self._source.client))
+        self._position = position = self._at({}, server_time(self._source.client).after)
         self._encoding.transaction = None
         self._put(StreamRead((), self._encoding.encode(()), position, None))
 
@@ -209,15 +214,17 @@ class StreamReader:
         events = reply.events
         if start.sent is not None:
             events = tuple(event for event in events if not start.was_sent(token_of(event)))
-        events, is_whole = self._fragments.joined(events)
-        position = self._behind(reply, events) if is_whole else self._behind_events(events)
+        joined = self._fragments.joined(events)
+        events = joined.events
+        position = self._behind(reply, events) if joined.is_end else self._behind_events(events)
         if position is None:
             return
         self._position = position
         encoding = self._encoding
         first, last = (time_of(events[0]), time_of(events[-1])) if events else (None, None)
         batch = encoding.encode(events)
-        self._put(StreamRead(events, batch, position, encoding.transaction, first, last))
+        read = StreamRead(events, batch, position, encoding.transaction, first, last)
+        self._put(replace(read, left_out=joined.left_out) if joined.left_out else read)
         if (end := encoding.end(position.time)) is not None:
             self._put(StreamRead((), end, position, None))
 

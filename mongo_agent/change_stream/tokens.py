@@ -30,6 +30,13 @@ class ClusterTime:
             return ClusterTime(self.second, self.increment - 1)
         return ClusterTime(max(0, self.second - 1), _LAST_INCREMENT)
 
+    @property
+    def after(self) -> "ClusterTime":
+        """The first time that is later."""
+        if self.increment < _LAST_INCREMENT:
+            return ClusterTime(self.second, self.increment + 1)
+        return ClusterTime(self.second + 1, 0)
+
     def __str__(self) -> str:
         return f"{self.second}:{self.increment}"
 

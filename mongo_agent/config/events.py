@@ -38,7 +38,9 @@ class EventProperties(Properties):
         min_length=1,
         doc="Between the parts of a topic name.",
     )
-    event_layout: Annotated[Literal["debezium-3", "debezium-2.1", "mongodb"], LowerCase] = prop(
+    event_layout: Annotated[
+        Literal["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"], LowerCase
+    ] = prop(
         "event.layout",
         default="debezium-3",
         doc="How values are laid out: as Debezium's releases of that line do it, or the server's "

@@ -8,6 +8,7 @@ The stream waits while chunks are read at a point of it, and is read ahead meanw
 rounds of chunks it moves on by what is there, so that neither keeps the other back.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -17,15 +18,19 @@ from bson.errors import InvalidBSON
 from mongo_agent.change_stream.events import token_of
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reading import StreamRead, StreamReader
+from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.copy import CopiedChunk, Copying
-from mongo_agent.metrics import MongoMetrics
+from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.pipeline.batches import PlacedBatch, of_read
 from mongo_agent.pipeline.point import Placed, exact_point
 from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.position import LanePosition
 from mongo_agent.quarantine import Gap, Unreadable
 from mongo_agent.signals import Signal
+from sidecar.logs import fields
 from sidecar.pipeline.delivering import DatedBatch
+
+logger = logging.getLogger(__name__)
 
 Add = Callable[[str, DatedBatch[LanePosition], LanePosition], None]
 """Takes the name of a lane, a batch, and the position in front of it."""
@@ -46,19 +51,22 @@ class Lane:
         find_signals: FindSignals,
         metrics: MongoMetrics,
         is_streamed: bool = True,
+        is_merged: bool = False,
     ) -> None:
         """`position` is where reader and copying begin; `find_signals` looks for signals among
-        events. One that is not streamed stays where it is, so that the stream can begin there."""
+        events. One that is not streamed stays where it is, so that the stream can begin there.
+        One that `is_merged` is that of several shards."""
         self.name = name
         self.reader = reader
         self.copying = copying
         self._position = position
-        self._placed = _placed_at(position)
+        self._placed = _placed_at(position, is_merged=is_merged)
         self._aside = aside
         self._find_signals = find_signals
         self._metrics = metrics
         self._is_streamed = is_streamed
         self._is_streams_turn = True
+        self._has_events = False
         self._chunks: deque[CopiedChunk] = deque()
         self._kept = 0
 
@@ -70,6 +78,11 @@ class Lane:
     @property
     def placed(self) -> Placed:
         return self._placed
+
+    @property
+    def last_event(self) -> ClusterTime | None:
+        """The time of the last event that was placed since the start."""
+        return self._placed.last_event if self._has_events else None
 
     @property
     def is_copied(self) -> bool:
@@ -137,9 +150,16 @@ class Lane:
         batch = of_read(read, before, self.copying.progress, moves=self._is_streamed)
         self._position = batch.position_after(len(batch))
         self._placed = self._placed.behind(read)
+        self._has_events |= read.last_time is not None
         self._count(read.batch.counts)
         for reason, count in read.batch.skipped.items():
             self._metrics.skipped_events.labels(reason).inc(count)
+        if read.left_out:
+            self._metrics.skipped_events.labels(TOO_LARGE).inc(read.left_out)
+            logger.warning(
+                "events larger than 16 MiB are left out, as cursor.oversize.handling.mode says",
+                extra=fields(events=read.left_out, up_to=str(read.position.time)),
+            )
         add(self.name, batch, before)
         self.copying.passed(read.events, self._placed.through)
         for signal in self._find_signals(read):
@@ -182,13 +202,13 @@ class Lane:
             self._metrics.events.labels(collection, kind).inc(count)
 
 
-def _placed_at(position: LanePosition) -> Placed:
+def _placed_at(position: LanePosition, *, is_merged: bool) -> Placed:
     """What the output has where the position is: of a token that no event has, and of a time alone,
     no event of that very time."""
     stream = position.stream
     if not stream.token or is_high_water_mark(stream.token):
-        return Placed(stream.time.before, stream.time)
-    return Placed(stream.time, stream.time)
+        return Placed(stream.time.before, stream.time, is_merged=is_merged)
+    return Placed(stream.time, stream.time, is_merged=is_merged)
 
 
 def _place_of(event: bytes) -> str:

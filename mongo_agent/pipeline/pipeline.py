@@ -57,9 +57,11 @@ class Pipeline:
         position: AgentPosition,
         aside: SettingAside,
         metrics: MongoMetrics,
+        elections: Callable[[], int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`position` has every lane that is to be read; `clock` gives seconds."""
+        """`position` has every lane that is to be read; `elections` gives how many there were;
+        `clock` gives seconds."""
         self._wakeup = Wakeup()
         self._settings = settings
         self._open_lane = open_lane
@@ -85,7 +87,7 @@ class Pipeline:
         self._lanes: dict[str, Lane] = {}
         self._signals: deque[tuple[Signal, Future[Answer]]] = deque()
         self._is_stopping = False
-        self._showing = Showing(settings, metrics, clock=clock)
+        self._showing = Showing(settings, metrics, elections=elections, clock=clock)
         self._show()
 
     @property

@@ -7,6 +7,10 @@
 
 A token that no event has, a high-water mark, comes before the events of its own time. So all events
 that are earlier than it are placed, and of its own time none, where the last event is earlier.
+
+While nothing else is written the token stays that of the last event. Then a reply without events
+says that all of its time are placed: they are of one entry of the oplog. Behind a mongos they may
+be of several shards, and only a later time says it.
 """
 
 from dataclasses import dataclass
@@ -17,18 +21,28 @@ from mongo_agent.change_stream.tokens import ClusterTime
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What the output has of a stream: the time of its last event, and of the token behind it."""
+    """What the output has of a stream: the time of its last event, and of the token behind it.
+
+    `is_silent`: a reply without events came behind the last event. `is_merged`: the stream is that
+    of several shards.
+    """
 
     last_event: ClusterTime
     token: ClusterTime
+    is_silent: bool = False
+    is_merged: bool = False
 
     @property
     def through(self) -> ClusterTime:
         """All events up to this time are placed for certain."""
-        return (self.token if self.token > self.last_event else self.last_event).before
+        if self.token == self.last_event and self.is_silent and not self.is_merged:
+            return self.last_event
+        return max(self.token, self.last_event).before
 
     def behind(self, read: StreamRead) -> "Placed":
-        return Placed(read.last_time or self.last_event, read.position.time)
+        is_silent = not read.events and not len(read.batch)
+        last_event = read.last_time or self.last_event
+        return Placed(last_event, read.position.time, is_silent, self.is_merged)
 
 
 def exact_point(placed: Placed, following: StreamRead | None) -> ClusterTime | None:
@@ -40,4 +54,4 @@ def exact_point(placed: Placed, following: StreamRead | None) -> ClusterTime | N
         return None
     if placed.token > placed.last_event:
         return placed.token.before
-    return None
+    return placed.last_event if placed.is_silent and not placed.is_merged else None

@@ -6,28 +6,33 @@ from collections.abc import Callable
 
 from mongo_agent.metrics import GAP, REFUSED_BY_SINK, UNREADABLE, MongoMetrics
 from mongo_agent.quarantine import Gap, Quarantine, Unreadable
+from sidecar.errors import SidecarError, SinkError
 from sidecar.logs import Repeated, fields
 from sidecar.quarantine import RefusedEvent
 
 logger = logging.getLogger(__name__)
 
 _RETRY_S = 1.0
+_END = "`event.processing.failure.handling.mode=quarantine` puts such events on record and goes on."
 
 
 class SettingAside:
-    """For one thread. Nothing here raises: what fails is said, shows in `trouble`, and is tried
-    again by the caller, a second later at the earliest."""
+    """For one thread. What fails is said, shows in `trouble`, and is tried again by the caller, a
+    second later at the earliest."""
 
     def __init__(
         self,
         quarantine: Quarantine,
         metrics: MongoMetrics,
         *,
+        ends_agent: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` gives seconds."""
+        """With `ends_agent` nothing is set aside but gaps: the first event that had to be ends the
+        agent. `clock` gives seconds."""
         self._quarantine = quarantine
         self._metrics = metrics
+        self._ends_agent = ends_agent
         self._clock = clock
         self._again_at_s = clock()
         self._repeated = Repeated(logger)
@@ -47,7 +52,12 @@ class SettingAside:
             return 0
 
     def keep(self, event: RefusedEvent) -> bool:
-        """A message that the sink refuses; False when it has to wait."""
+        """A message that the sink refuses; False when it has to wait. Raises SinkError where the
+        agent is to end by it."""
+        if self._ends_agent:
+            raise SinkError(
+                f"A message for the topic {event.topic} is refused: {event.reason}. {_END}"
+            )
         if not self._try(lambda: self._quarantine.keep(event)):
             return False
         self._metrics.quarantined.labels(REFUSED_BY_SINK).inc()
@@ -58,7 +68,12 @@ class SettingAside:
         return True
 
     def keep_unreadable(self, unreadable: Unreadable) -> bool:
-        """Bytes that give no message; False when they have to wait."""
+        """Bytes that give no message; False when they have to wait. Raises SidecarError where the
+        agent is to end by them."""
+        if self._ends_agent:
+            raise SidecarError(
+                f"An event gives no message ({unreadable.place}): {unreadable.reason}. {_END}"
+            )
         if not self._try(lambda: self._quarantine.keep_unreadable(unreadable)):
             return False
         self._metrics.quarantined.labels(UNREADABLE).inc()

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline.copy_clock import CopyClock
 from mongo_agent.pipeline.lane import Lane
 from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.pipeline.settings import PipelineSettings
@@ -21,15 +22,23 @@ class Showing:
     """Keeps the view that other threads look at. Replaced whole, so they need no lock."""
 
     def __init__(
-        self, settings: PipelineSettings, metrics: MongoMetrics, *, clock: Callable[[], float]
+        self,
+        settings: PipelineSettings,
+        metrics: MongoMetrics,
+        *,
+        elections: Callable[[], int],
+        clock: Callable[[], float],
     ) -> None:
-        """`clock` gives seconds."""
+        """`elections` gives their number so far, `clock` seconds."""
+        self._elections = elections
         self._metrics = metrics
         self._clock = clock
         self._shown_at_s = self._moved_at_s = clock()
         self._quarantine_bytes = 0
         self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
         self._view: View | None = None
+        self._settings = settings
+        self._copy_clock = CopyClock()
         metrics.delivery.window_limit_events.set(settings.window_max_events)
         metrics.delivery.window_limit_bytes.set(settings.window_max_bytes)
 
@@ -68,16 +77,26 @@ class Showing:
             self._quarantine_at_s = now_s
             self._quarantine_bytes = aside.size_bytes()
         window = delivery.window
+        lane_views = tuple(map(_lane_view, lanes.values()))
+        self._copy_clock = self._copy_clock.seen(
+            now_s,
+            is_running=any(lane.copies.is_running for lane in lane_views),
+            is_paused=any(lane.copies.is_paused for lane in lane_views),
+        )
         self._view = View(
             at_s=now_s,
             reached=saving.reached,
             stored=saving.stored,
             sink=delivery.sink.state() if delivery.is_open else SinkState(False, "not open"),
-            lanes=tuple(map(_lane_view, lanes.values())),
+            lanes=lane_views,
             is_stopping=is_stopping,
             unacknowledged_events=window.unacknowledged,
             unacknowledged_age_s=window.oldest_age_s or 0.0,
             window_bytes=window.held_bytes,
+            window_limit_events=self._settings.window_max_events,
+            window_limit_bytes=self._settings.window_max_bytes,
+            copy_clock=self._copy_clock,
+            elections=self._elections(),
             lag_s=_lag_s(delivery),
             save_trouble=saving.trouble,
             quarantine_trouble=aside.trouble,
@@ -108,11 +127,12 @@ class Showing:
 
 def _lane_view(lane: Lane) -> LaneView:
     return LaneView(
-        lane.name,
-        lane.reader.state,
-        lane.position,
-        lane.copying.view(),
-        lane.placed.token,
+        name=lane.name,
+        stream=lane.reader.state,
+        position=lane.position,
+        copies=lane.copying.view(),
+        read_time=lane.placed.token,
+        last_event=lane.last_event,
     )
 
 

@@ -1,11 +1,12 @@
 """What the pipeline shows of itself: frozen values that any thread may look at."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mongo_agent.change_stream.reading import StreamState
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.copy.view import CopyView
+from mongo_agent.pipeline.copy_clock import CopyClock
 from mongo_agent.position import AgentPosition, LanePosition
 from sidecar.sinks.base import SinkState
 
@@ -19,6 +20,8 @@ class LaneView:
     position: LanePosition
     copies: CopyView
     read_time: ClusterTime
+    last_event: ClusterTime | None = None
+    """None before the first one since the start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,10 @@ class View:
     unacknowledged_events: int = 0
     unacknowledged_age_s: float = 0.0
     window_bytes: int = 0
+    window_limit_events: int = 0
+    window_limit_bytes: int = 0
+    copy_clock: CopyClock = field(default_factory=CopyClock)
+    elections: int = 0
     lag_s: float = 0.0
     save_trouble: str = ""
     quarantine_trouble: str = ""

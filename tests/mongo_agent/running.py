@@ -1,6 +1,7 @@
 """The agent in a thread of the test, over a sink in memory, as scenarios use it."""
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ class RunningAgent:
         }
         self.sink = sink or MemorySink()
         self.error: BaseException | None = None
-        self.stop = Stop(_SHUTDOWN_MS)
+        self.stop = Stop(int(str(self._values.get("shutdown.timeout.ms", _SHUTDOWN_MS))))
         self._thread = threading.Thread(target=self._run, name="the agent")
         self.service = MongoService(self._config(), self.sink)
 
@@ -103,9 +104,38 @@ class RunningAgent:
             raise self.error
 
     @property
+    def acknowledged(self) -> int:
+        """Messages of this process that the agent knows to be safe."""
+        found = re.search(
+            rb"^cdc_events_acknowledged_total (\S+)", self.service.status.metrics(), re.M
+        )
+        return int(float(found[1])) if found else 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.service.http_port}"
+
+    def stop_at_once(self) -> None:
+        """What is not acknowledged by then is not waited for."""
+        self.stop.request()
+        self._thread.join(_DEADLINE_S)
+
+    @property
     def published(self) -> list[Published]:
         """Everything that the sink took so far."""
         return [_published(message) for _, message in list(self.sink.messages)]
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it reads a stream."""
+        return any(each.name == "stream" for each in self.service.status.components())
+
+    @property
+    def is_copying(self) -> bool:
+        """Whether something is left to copy, or is not delivered."""
+        found = {each.name: each for each in self.service.status.components()}
+        copy = found.get("copy")
+        return copy is not None and bool(copy.details["is_running"])
 
     def of_documents(self) -> list[Published]:
         """Without tombstones, heartbeats and the like."""

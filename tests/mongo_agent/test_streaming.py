@@ -1,7 +1,6 @@
 """The agent beside a replica set, as an operator meets it: what is written arrives, in order, once
 while nothing goes wrong, and at least once whatever does."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,32 +10,10 @@ from pymongo import MongoClient
 from sidecar.errors import OffsetStoreError, SinkRestartError
 from sidecar.sinks.memory import MemorySink
 from tests.harness.mongo import MongoReplicaSet
+from tests.mongo_agent.conftest import RunAgent
 from tests.mongo_agent.running import Published, RunningAgent
 
 Client = MongoClient[dict[str, Any]]
-RunAgent = Callable[..., RunningAgent]
-
-
-@pytest.fixture
-def replica_set() -> Iterator[MongoReplicaSet]:
-    with MongoReplicaSet(members=3) as started:
-        yield started
-
-
-@pytest.fixture
-def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
-    with MongoClient[dict[str, Any]](replica_set.connection_string) as connected:
-        yield connected
-
-
-@pytest.fixture
-def run_agent(tmp_path: Path, replica_set: MongoReplicaSet) -> RunAgent:
-    def run(sink: MemorySink | None = None, **properties: object) -> RunningAgent:
-        named = {name.replace("_", "."): value for name, value in properties.items()}
-        directory = tmp_path / "offsets"
-        return RunningAgent(directory, replica_set.connection_string, named, sink=sink)
-
-    return run
 
 
 def kinds(published: list[Published]) -> list[str]:
@@ -47,37 +24,37 @@ def ids(published: list[Published]) -> list[Any]:
     return [each.id for each in published]
 
 
-def test_changes_arrive_in_order(client: Client, run_agent: RunAgent) -> None:
+def test_changes_arrive_in_order(writer: Client, run_agent: RunAgent) -> None:
     with run_agent() as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_one({"_id": 1, "n": 1})
-        client.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
+        writer.shop.a.insert_one({"_id": 1, "n": 1})
+        writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
         # The server looks the document up when the event is read.
         agent.wait_for(2)
-        client.shop.b.insert_one({"_id": "x"})
-        client.shop.a.delete_one({"_id": 1})
+        writer.shop.b.insert_one({"_id": "x"})
+        writer.shop.a.delete_one({"_id": 1})
         published = agent.wait_for(5)
     assert kinds(published) == ["insert", "update", "insert", "delete", "tombstone"]
     assert [each.topic for each in published] == ["p.shop.a"] * 2 + ["p.shop.b"] + ["p.shop.a"] * 2
     assert published[1].after == {"_id": 1, "n": 2}
 
 
-def test_a_restart_goes_on_where_it_was(client: Client, run_agent: RunAgent) -> None:
+def test_a_restart_goes_on_where_it_was(writer: Client, run_agent: RunAgent) -> None:
     with run_agent() as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_many([{"_id": number} for number in range(10)])
+        writer.shop.a.insert_many([{"_id": number} for number in range(10)])
         agent.wait_for(10)
-    client.shop.a.insert_many([{"_id": number} for number in range(10, 20)])
+    writer.shop.a.insert_many([{"_id": number} for number in range(10, 20)])
     with run_agent() as agent:
         published = agent.wait_for(10)
     assert ids(published) == list(range(10, 20))
 
 
-def test_what_was_not_acknowledged_comes_again(client: Client, run_agent: RunAgent) -> None:
+def test_what_was_not_acknowledged_comes_again(writer: Client, run_agent: RunAgent) -> None:
     sink = MemorySink(automatic=False)
     with run_agent(sink) as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_many([{"_id": number} for number in range(10)])
+        writer.shop.a.insert_many([{"_id": number} for number in range(10)])
         agent.wait_for(10)
         sink.acknowledge(range(4))
         sink.raise_next(SinkRestartError("the broker lost something"))
@@ -89,59 +66,59 @@ def test_what_was_not_acknowledged_comes_again(client: Client, run_agent: RunAge
 
 @pytest.mark.parametrize("fault", ["step_down", "drop_connections", "lose_and_elect", "stop"])
 def test_the_stream_goes_on_whatever_happens_to_the_servers(
-    fault: str, replica_set: MongoReplicaSet, client: Client, run_agent: RunAgent
+    fault: str, three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     with run_agent() as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_one({"_id": 1})
+        writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
-        first = replica_set.primary
+        first = three_members.primary
         assert first is not None
         match fault:
             case "step_down":
-                replica_set.step_down()
+                three_members.step_down()
             case "drop_connections":
-                replica_set.drop_connections()
+                three_members.drop_connections()
             case "lose_and_elect":
-                replica_set.lose_primary()
-                replica_set.elect(replica_set.members[1])
+                three_members.lose_primary()
+                three_members.elect(three_members.members[1])
             case "stop":
-                replica_set.stop_member(first)
-        client.shop.a.insert_one({"_id": 2})
+                three_members.stop_member(first)
+        writer.shop.a.insert_one({"_id": 2})
         published = agent.wait_for(2)
     assert ids(published) == [1, 2]
 
 
 def test_a_quiet_stream_stays_resumable(
-    replica_set: MongoReplicaSet, client: Client, run_agent: RunAgent
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     """Nothing that is captured changes, and the oplog is rolled over again and again."""
     with run_agent(database_include_list="shop") as agent:
         agent.wait_until_streaming()
-        client.other.noise.insert_many([{"_id": number} for number in range(50)])
-        last = replica_set.write_noop()
-        replica_set.write_noop()
+        writer.other.noise.insert_many([{"_id": number} for number in range(50)])
+        last = three_members.write_noop()
+        three_members.write_noop()
         agent.wait_until_stored(last)
-    replica_set.truncate_oplog()
+    three_members.truncate_oplog()
     with run_agent(database_include_list="shop") as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_one({"_id": 1})
+        writer.shop.a.insert_one({"_id": 1})
         assert ids(agent.wait_for(1)) == [1]
 
 
-def test_other_filters_lose_nothing(client: Client, run_agent: RunAgent) -> None:
+def test_other_filters_lose_nothing(writer: Client, run_agent: RunAgent) -> None:
     """The event of the stored token does not pass the filters of the second start."""
     with run_agent(collection_include_list="shop[.]a") as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_many([{"_id": number} for number in range(3)])
+        writer.shop.a.insert_many([{"_id": number} for number in range(3)])
         agent.wait_for(3)
-    client.shop.b.insert_one({"_id": 10})
+    writer.shop.b.insert_one({"_id": 10})
     with run_agent(collection_include_list="shop[.]b") as agent:
         assert ids(agent.wait_for(1)) == [10]
 
 
 def test_a_foreign_cluster_is_refused(
-    replica_set: MongoReplicaSet, client: Client, run_agent: RunAgent, tmp_path: Path
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
     with run_agent() as agent:
         agent.wait_until_streaming()
@@ -154,30 +131,30 @@ def test_a_foreign_cluster_is_refused(
     assert "offset.backing.store.dir" in str(error)
 
 
-def test_a_dropped_collection_under_a_narrow_scope(client: Client, run_agent: RunAgent) -> None:
+def test_a_dropped_collection_under_a_narrow_scope(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "collection", "capture_target": "shop.a"}
     with run_agent(**scope) as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_one({"_id": 1})
-        client.shop.a.drop()
-        client.shop.a.insert_one({"_id": 2})
+        writer.shop.a.insert_one({"_id": 1})
+        writer.shop.a.drop()
+        writer.shop.a.insert_one({"_id": 2})
         assert ids(agent.wait_for(2)) == [1, 2]
 
 
-def test_several_targets(client: Client, run_agent: RunAgent) -> None:
+def test_several_targets(writer: Client, run_agent: RunAgent) -> None:
     scope = {"capture_scope": "database", "capture_target": "shop,stock"}
     with run_agent(**scope) as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_one({"_id": 1})
-        client.stock.a.insert_one({"_id": 2})
-        client.other.a.insert_one({"_id": 3})
+        writer.shop.a.insert_one({"_id": 1})
+        writer.stock.a.insert_one({"_id": 2})
+        writer.other.a.insert_one({"_id": 3})
         agent.wait_for(2)
-    client.stock.a.insert_one({"_id": 4})
+    writer.stock.a.insert_one({"_id": 4})
     with run_agent(**scope) as agent:
         assert ids(agent.wait_for(1)) == [4]
 
 
-def test_heartbeats(client: Client, run_agent: RunAgent) -> None:
+def test_heartbeats(writer: Client, run_agent: RunAgent) -> None:
     with run_agent(heartbeat_interval_ms=20) as agent:
         beat = agent.wait_for(2)[0]
     assert (beat.topic, beat.kind) == ("__debezium-heartbeat.p", "heartbeat")
@@ -186,32 +163,32 @@ def test_heartbeats(client: Client, run_agent: RunAgent) -> None:
 
 
 def test_lost_history_ends_the_agent_with_what_to_do(
-    replica_set: MongoReplicaSet, client: Client, run_agent: RunAgent
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
 ) -> None:
     with run_agent() as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_one({"_id": 1})
+        writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
-    client.shop.a.insert_one({"_id": 2})
-    replica_set.truncate_oplog()
+    writer.shop.a.insert_one({"_id": 2})
+    three_members.truncate_oplog()
     with run_agent() as agent:
         error = agent.wait_until_ended()
     assert "history.lost.policy=resnapshot" in str(error)
 
 
 def test_lost_history_can_be_skipped_and_is_on_record(
-    replica_set: MongoReplicaSet, client: Client, run_agent: RunAgent, tmp_path: Path
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
 ) -> None:
     with run_agent() as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_one({"_id": 1})
+        writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
-    client.shop.a.insert_one({"_id": 2})
-    replica_set.write_noop()
-    replica_set.truncate_oplog()
+    writer.shop.a.insert_one({"_id": 2})
+    three_members.write_noop()
+    three_members.truncate_oplog()
     with run_agent(history_lost_policy="skip") as agent:
         agent.wait_until_streaming()
-        client.shop.a.insert_one({"_id": 3})
+        writer.shop.a.insert_one({"_id": 3})
         assert ids(agent.wait_for(1)) == [3]
     gaps = (tmp_path / "offsets" / "quarantine" / "gaps.ndjson").read_text()
     assert '"since"' in gaps

@@ -22,7 +22,10 @@ def read(token: int, *events: int) -> StreamRead:
     """A reply with events of these times; its token has no event, or is that of the last one."""
     position = StreamPosition({}, at(token), "f", "rs0")
     blank = StreamRead((), NOTHING, position, None)
-    return replace(blank, first_time=at(events[0]), last_time=at(events[-1])) if events else blank
+    if not events:
+        return blank
+    raw = (b"",) * len(events)
+    return replace(blank, events=raw, first_time=at(events[0]), last_time=at(events[-1]))
 
 
 def test_behind_a_token_that_no_event_has() -> None:
@@ -34,12 +37,25 @@ def test_not_behind_an_event_that_may_have_others_of_its_time() -> None:
     assert exact_point(Placed(at(3), at(3)), read(3, 3)) is None
 
 
+def test_behind_an_event_that_nothing_followed() -> None:
+    """An entry of the oplog is never told in part with nothing behind it; but of several shards
+    another one may have an event of the same time."""
+    placed = Placed(at(0), at(0)).behind(read(3, 3))
+    assert exact_point(placed, None) is None
+    assert exact_point(placed.behind(read(3)), None) == at(3)
+    assert exact_point(placed.behind(read(3)), read(5, 5)) == at(4)
+    merged = Placed(at(0), at(0), is_merged=True).behind(read(3, 3)).behind(read(3))
+    assert exact_point(merged, None) is None
+
+
 def test_in_front_of_a_later_event() -> None:
     assert exact_point(Placed(at(3), at(3)), read(7, 5, 7)) == at(4)
 
 
 def test_the_first_increment_of_a_second() -> None:
     assert ClusterTime(7, 0).before == ClusterTime(6, 2**32 - 1)
+    assert ClusterTime(6, 2**32 - 1).after == ClusterTime(7, 0)
+    assert ClusterTime(6, 5).after.before == ClusterTime(6, 5)
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), min_size=1, max_size=12), st.data())

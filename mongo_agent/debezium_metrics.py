@@ -1,0 +1,137 @@
+"""The metrics of Debezium's connector under their own names, for what was made to read them.
+
+GET /metrics.json   {"snapshot": {…}, "streaming": {…}}, as the attributes of its two MBeans
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from flask import Blueprint, Response
+
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline import View
+
+_KINDS_OF_CHANGES = ("insert", "update", "replace", "delete")
+_NEVER_MS = -1
+
+
+class Source(Protocol):
+    """Where the figures come from. Called on the server's threads."""
+
+    @property
+    def view(self) -> View | None:
+        """None before there is a pipeline."""
+
+    @property
+    def metrics_source(self) -> MongoMetrics: ...
+
+
+def debezium_pages(source: Source) -> Blueprint:
+    """The page."""
+    pages = Blueprint("debezium", __name__)
+
+    @pages.get("/metrics.json")
+    def metrics() -> Response:
+        view = source.view
+        found = {} if view is None else attributes(view, source.metrics_source, time.time())
+        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+        return Response(text, mimetype="application/json")
+
+    return pages
+
+
+def attributes(view: View, metrics: MongoMetrics, wall_s: float) -> dict[str, dict[str, Any]]:
+    """By the context of the MBean. `wall_s` is the time in seconds since 1970."""
+    counts = _counts(metrics)
+    return {
+        "snapshot": {**_snapshot(view, counts), **_shared(view, metrics)},
+        "streaming": {**_streaming(view, counts, wall_s), **_shared(view, metrics)},
+    }
+
+
+def _shared(view: View, metrics: MongoMetrics) -> dict[str, Any]:
+    tables = {collection for collection, _ in _samples(metrics) if collection}
+    return {
+        "CapturedTables": sorted(tables),
+        "MonitoredTables": sorted(tables),
+        "NumberOfEventsFiltered": int(
+            sum(sample.value for sample in _totals(metrics.skipped_events))
+        ),
+        "NumberOfErroneousEvents": int(
+            sum(sample.value for sample in _totals(metrics.quarantined))
+        ),
+        "NumberOfDisconnects": sum(lane.stream.reopenings for lane in view.lanes),
+        "QueueTotalCapacity": view.window_limit_events,
+        "QueueRemainingCapacity": max(0, view.window_limit_events - view.unacknowledged_events),
+        "MaxQueueSizeInBytes": view.window_limit_bytes,
+        "CurrentQueueSizeInBytes": view.window_bytes,
+    }
+
+
+def _snapshot(view: View, counts: Mapping[str, int]) -> dict[str, Any]:
+    copies = [lane.copies for lane in view.lanes]
+    rows = {each.collection: each.documents for copy in copies for each in copy.collections}
+    remaining = sum(copy.remaining_collections for copy in copies)
+    is_running = any(copy.is_running for copy in copies)
+    return {
+        "TotalNumberOfEventsSeen": counts["read"],
+        "TotalTableCount": remaining + sum(copy.finished_collections for copy in copies),
+        "RemainingTableCount": remaining,
+        "SnapshotRunning": is_running,
+        "SnapshotPaused": any(copy.is_paused for copy in copies),
+        "SnapshotAborted": False,
+        "SnapshotCompleted": bool(copies) and all(copy.initial == "done" for copy in copies),
+        "SnapshotDurationInSeconds": int(view.copy_clock.running_s),
+        "SnapshotPausedDurationInSeconds": int(view.copy_clock.paused_s),
+        "RowsScanned": rows,
+    }
+
+
+def _streaming(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str, Any]:
+    last = max((lane.last_event for lane in view.lanes if lane.last_event), default=None)
+    open_transactions = (lane.position.transaction for lane in view.lanes)
+    transactions = [each.id for each in open_transactions if each is not None]
+    return {
+        "Connected": bool(view.lanes) and all(lane.stream.is_open for lane in view.lanes),
+        "LastEvent": None if last is None else str(last),
+        "MilliSecondsSinceLastEvent": (
+            _NEVER_MS if last is None else max(0, int((wall_s - last.second) * 1000))
+        ),
+        "MilliSecondsBehindSource": int(view.lag_s * 1000),
+        "TotalNumberOfEventsSeen": sum(counts[kind] for kind in _KINDS_OF_CHANGES),
+        "TotalNumberOfCreateEventsSeen": counts["insert"],
+        "TotalNumberOfUpdateEventsSeen": counts["update"] + counts["replace"],
+        "TotalNumberOfDeleteEventsSeen": counts["delete"],
+        # One message for the beginning, one for the end.
+        "NumberOfCommittedTransactions": counts["transaction"] // 2,
+        "LastTransactionId": transactions[-1] if transactions else None,
+        "SourceEventPosition": {lane.name: str(lane.read_time) for lane in view.lanes},
+        "NumberOfPrimaryElections": view.elections,
+    }
+
+
+def _counts(metrics: MongoMetrics) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for (_, kind), count in _samples(metrics).items():
+        counts[kind] += count
+    return counts
+
+
+def _samples(metrics: MongoMetrics) -> dict[tuple[str, str], int]:
+    return {
+        (sample.labels["collection"], sample.labels["kind"]): int(sample.value)
+        for sample in _totals(metrics.events)
+    }
+
+
+def _totals(counter: Any) -> list[Any]:
+    """The samples of a counter, without the times at which they began."""
+    return [
+        sample
+        for family in counter.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total")
+    ]

@@ -1,0 +1,182 @@
+"""Random writes, and the history of every document that they make."""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from bson import Binary, Decimal128, Int64, MaxKey, MinKey, ObjectId, Timestamp
+from bson.json_util import dumps
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+Client = MongoClient[dict[str, Any]]
+Document = dict[str, Any]
+State = Document | None
+"""A document, or None where it is deleted."""
+
+DATABASE = "shop"
+_TRIES = 200
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A document: its collection, and `_id` as text that tells values of all types apart."""
+
+    collection: str
+    id_text: str
+
+
+@dataclass
+class History:
+    """What a document was, one state after the other. A state has the number of its write."""
+
+    id: Any
+    states: list[State] = field(default_factory=list)
+
+    @property
+    def last(self) -> State:
+        return self.states[-1] if self.states else None
+
+
+def ids() -> Iterator[Callable[[int], Any]]:
+    """Ways to make an `_id` of a number, of every type that a server takes."""
+    return itertools.cycle(
+        [
+            lambda number: number,
+            lambda number: Int64(number + 2**40),
+            lambda number: number + 0.5,
+            lambda number: f"id {number}é",
+            lambda number: ObjectId(f"{number:024x}"),
+            lambda number: {"part": number, "of": "two"},
+            lambda number: number.to_bytes(4, "big"),
+            lambda number: Binary.from_uuid(UUID(int=number)),
+            lambda number: datetime.fromtimestamp(number * 86_400, UTC).replace(tzinfo=None),
+            lambda number: Decimal128(f"{number}.25"),
+            lambda number: Timestamp(number + 1, 1),
+            lambda number: bool(number % 2) if number < 26 else f"late {number}",
+            lambda number: MinKey() if number < 26 else (MaxKey() if number < 39 else -number),
+        ]
+    )
+
+
+class Workload:
+    """Writes to the collections of one database. For one thread."""
+
+    def __init__(self, client: Client, random: Random, collections: tuple[str, ...]) -> None:
+        self._client = client
+        self._random = random
+        self._collections = collections
+        self._makers = ids()
+        self._numbers = itertools.count()
+        self.histories: dict[Place, History] = {}
+        self._by_collection: dict[str, list[Place]] = defaultdict(list)
+
+    def create(self) -> None:
+        """The collections, so that the server keeps the state behind each change."""
+        for name in self._collections:
+            self._client[DATABASE].create_collection(
+                name, changeStreamPreAndPostImages={"enabled": True}
+            )
+
+    def fill(self, documents: int) -> None:
+        """Documents that are there before anything else."""
+        for _ in range(documents):
+            self._insert_new()
+
+    def write(self, operations: int) -> None:
+        """Random changes; some of them together in a transaction."""
+        for _ in range(operations):
+            if self._random.random() < 0.08:
+                self._transact()
+            else:
+                self._change()
+
+    def _change(self) -> None:
+        kind = self._random.random()
+        if kind < 0.25 or not self.histories:
+            self._insert_new()
+            return
+        place = self._random.choice(self._by_collection[self._random.choice(self._collections)])
+        self._apply(place, self._next_state(place))
+
+    def _insert_new(self) -> None:
+        collection = self._random.choice(self._collections)
+        identity = next(self._makers)(next(self._numbers))
+        place = Place(collection, dumps(identity))
+        if place not in self.histories:
+            self.histories[place] = History(identity)
+            self._by_collection[collection].append(place)
+        self._apply(place, self._next_state(place, may_delete=False))
+
+    def _next_state(self, place: Place, *, may_delete: bool = True) -> State:
+        history = self.histories[place]
+        if may_delete and history.last is not None and self._random.random() < 0.2:
+            return None
+        number = len(history.states)
+        text = "".join(self._random.choices("abcé\u4e2d\U0001f600", k=self._random.randrange(40)))
+        return {"_id": history.id, "version": number, "text": text, "list": list(range(number % 5))}
+
+    def _apply(self, place: Place, state: State) -> None:
+        """Once for certain: a failure may come before or behind the write."""
+        for attempt in range(_TRIES):
+            try:
+                self._put(place, state, None)
+                break
+            except PyMongoError:
+                if attempt == _TRIES - 1:
+                    raise
+                if self._is_there(place, state):
+                    break
+        self.histories[place].states.append(state)
+
+    def _is_there(self, place: Place, state: State) -> bool:
+        """Whether the write went through; asked until somebody answers."""
+        for attempt in range(_TRIES):
+            try:
+                found = self._client[DATABASE][place.collection].find_one(
+                    {"_id": self.histories[place].id}
+                )
+            except PyMongoError:
+                if attempt == _TRIES - 1:
+                    raise
+                continue
+            return found == state
+        return False
+
+    def _put(self, place: Place, state: State, session: Any) -> None:
+        collection = self._client[DATABASE][place.collection]
+        last = self.histories[place].last
+        key = {"_id": self.histories[place].id}
+        if state is None:
+            collection.delete_one(key, session=session)
+        elif last is None:
+            collection.insert_one(state, session=session)
+        elif self._random.random() < 0.3:
+            collection.replace_one(key, state, session=session)
+        else:
+            change = {name: value for name, value in state.items() if name != "_id"}
+            collection.update_one(key, {"$set": change}, session=session)
+
+    def _transact(self) -> None:
+        """Several documents at once, none of them twice."""
+        count = self._random.randint(2, 5)
+        places = self._random.sample(sorted(self.histories), min(count, len(self.histories)))
+        wanted = [(place, self._next_state(place)) for place in places]
+        for attempt in range(_TRIES):
+            try:
+                with self._client.start_session() as session, session.start_transaction():
+                    for place, state in wanted:
+                        self._put(place, state, session)
+                break
+            except PyMongoError:
+                if attempt == _TRIES - 1:
+                    raise
+                if wanted and self._is_there(*wanted[0]):
+                    break
+        for place, state in wanted:
+            self.histories[place].states.append(state)

@@ -48,7 +48,7 @@ class Lanes:
         self._deployment = deployment
         self._aside = aside
         self._metrics = metrics
-        self._scopes = {_name(scope): scope for scope in config.scopes}
+        self._scopes = {lane_name(scope): scope for scope in config.scopes}
         self._stages = _stages(config)
         self._fingerprint = fingerprint(self._stages)
         self._encoder = _encoder(config, deployment)
@@ -121,7 +121,8 @@ class Lanes:
         return LanePosition(stream, None, CopyProgress())
 
 
-def _name(scope: Scope) -> str:
+def lane_name(scope: Scope) -> str:
+    """Empty for the whole deployment."""
     return ".".join(part for part in (scope.database, scope.collection) if part is not None)
 
 

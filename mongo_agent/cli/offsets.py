@@ -1,4 +1,4 @@
-"""`mongo-agent offsets show`: the stored position."""
+"""`mongo-agent offsets`: the stored position."""
 
 import sys
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import orjson
 
+from mongo_agent.cli.offsets_import import import_
 from mongo_agent.config import MongoConfig
 from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
 from mongo_agent.position.position import read_position, stored_cluster
@@ -23,6 +24,9 @@ _HEADINGS = ("stream", "cluster time", "that is", "cluster", "copies")
 @configuration_options
 def offsets() -> None:
     """The position that a restart begins with."""
+
+
+offsets.add_command(import_)
 
 
 @offsets.command("show", short_help="Show it.")

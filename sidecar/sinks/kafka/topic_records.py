@@ -1,0 +1,79 @@
+"""Everything that a small topic holds, such as one of a program's own state."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Message as Record
+
+from sidecar.errors import ConfigError, UnavailableError
+from sidecar.sinks.kafka.client_properties import client_properties, connection
+from sidecar.sinks.kafka.refusals import reason
+from sidecar.sinks.kafka.topics import raise_refusal
+
+_POLL_S = 0.1
+
+
+def records_of(
+    settings: Mapping[str, str], topic: str, timeout_s: float
+) -> list[tuple[bytes, bytes | None]]:
+    """Key and value of each committed record, partition by partition; `settings` are
+    `kafka.producer.*` without the prefix.
+
+    Raises UnavailableError when the topic is not read to its end within `timeout_s`, RefusedError,
+    ConfigError for a topic that does not exist.
+    """
+    until_s = time.monotonic() + timeout_s
+    config: dict[str, Any] = {
+        **connection(client_properties(settings).config),
+        # Asked for by the client; nothing is committed and no group is joined.
+        "group.id": "cdc-sidecar-records",
+        "enable.auto.commit": False,
+        "isolation.level": "read_committed",
+        "enable.partition.eof": True,
+        "auto.offset.reset": "earliest",
+        "log_level": 0,
+    }
+    consumer = Consumer(config)
+    try:
+        partitions = _partitions(consumer, topic, timeout_s)
+        consumer.assign([TopicPartition(topic, each, 0) for each in partitions])
+        ended: set[int | None] = set()
+        records = []
+        while len(ended) < len(partitions):
+            record = consumer.poll(_POLL_S)
+            if record is not None and _is_end(record, topic):
+                ended.add(record.partition())
+            elif record is not None and record.error() is None:
+                records.append((record.key() or b"", record.value()))
+            elif time.monotonic() >= until_s:
+                raise UnavailableError(
+                    f"The topic {topic} is not read to its end within {timeout_s:.0f} s."
+                )
+        return records
+    finally:
+        consumer.close()
+
+
+def _partitions(consumer: Consumer, topic: str, timeout_s: float) -> list[int]:
+    try:
+        metadata = consumer.list_topics(topic, timeout=timeout_s).topics[topic]
+    except KafkaException as error:
+        raise_refusal(error.args[0], "The Kafka broker")
+        raise UnavailableError(
+            f"The topic {topic} cannot be read: {reason(error.args[0])}."
+        ) from error
+    if metadata.error is not None or not metadata.partitions:
+        if metadata.error is not None:
+            raise_refusal(metadata.error, f"The topic {topic}")
+        raise ConfigError(f"There is no topic {topic}.")
+    return sorted(metadata.partitions)
+
+
+def _is_end(record: Record, topic: str) -> bool:
+    error = record.error()
+    if error is None:
+        return False
+    raise_refusal(error, f"The topic {topic}")
+    return error.code() == KafkaError._PARTITION_EOF

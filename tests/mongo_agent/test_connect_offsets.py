@@ -1,0 +1,137 @@
+"""Offsets of Kafka Connect and of Debezium's MongoDB connector, in the forms that they have."""
+
+import base64
+import json
+from typing import Any
+
+import bson
+import pytest
+from bson import Binary
+
+from mongo_agent.change_stream.position import Opening, opening
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.position.connect_offsets import ConnectOffset, connect_offsets, read_file
+from mongo_agent.position.debezium import imported
+from sidecar.errors import ConfigError
+
+# `HashMap<byte[], byte[]>` by `ObjectOutputStream` of Java 17, two offsets: shop-connector of shop
+# and other of other.
+JAVA_MAP = base64.b64decode(
+    "rO0ABXNyABFqYXZhLnV0aWwuSGFzaE1hcAUH2sHDFmDRAwACRgAKbG9hZEZhY3RvckkACXRocmVzaG9sZHhwP0AAAAAA"
+    "AAx3CAAAABAAAAACdXIAAltCrPMX+AYIVOACAAB4cAAAAB9bIm90aGVyIix7InNlcnZlcl9pZCI6Im90aGVyIn1ddXEA"
+    "fgACAAAACXsic2VjIjoxfXVxAH4AAgAAACdbInNob3AtY29ubmVjdG9yIix7InNlcnZlcl9pZCI6InNob3AifV11cQB+"
+    "AAIAAABEeyJzZWMiOjE3MDcxNDcyNDYsIm9yZCI6MywidHJhbnNhY3Rpb25faWQiOm51bGwsInJlc3VtZV90b2tlbiI6"
+    "Inh4In14"
+)
+TIME = ClusterTime(0x65C0FFEE, 3)
+EVENT = "8265C0FFEE000000032B022C0100296E5A"
+MARK = "8265C0FFEE000000032B0229296E04"
+
+
+def token_2x(data: object) -> str:
+    return base64.b64encode(bson.encode({"_data": data})).decode()
+
+
+def offset(server_id: str = "shop", rs: str | None = None, **values: Any) -> ConnectOffset:
+    partition = {"server_id": server_id} if rs is None else {"server_id": server_id, "rs": rs}
+    return ConnectOffset("shop-connector", partition, values)
+
+
+def test_the_file_of_a_standalone_worker() -> None:
+    found = {each.connector: each for each in connect_offsets(read_file(JAVA_MAP))}
+    assert found.keys() == {"other", "shop-connector"}
+    assert found["shop-connector"].partition == {"server_id": "shop"}
+    assert found["shop-connector"].offset["sec"] == 1707147246
+
+
+def test_lines_of_the_topic_of_a_distributed_worker() -> None:
+    key = json.dumps(["shop-connector", {"server_id": "shop", "rs": "rs0"}])
+    gone = json.dumps(["gone", {"server_id": "gone"}])
+    lines = [
+        f'{key}\t{{"sec":1,"ord":1}}',
+        "",
+        f'{gone}\t{{"sec":1,"ord":1}}',
+        f'{key}\t{{"sec":2,"ord":7}}',
+        f"{gone}\tnull",
+        'commit-of-another-plugin\t{"a":1}',
+        "[1,2,3]\t[]",
+    ]
+    (found,) = connect_offsets(read_file("\n".join(lines).encode()))
+    assert found == offset(rs="rs0", sec=2, ord=7)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"token=8265", "Line 1 is no offset. It has to read `<key><tab><value>`"),
+        (JAVA_MAP[:40], "not the map of byte arrays that Kafka Connect writes"),
+        (b"\xac\xed\x00\x05t\x00\x01a", "not the map of byte arrays that Kafka Connect writes"),
+    ],
+)
+def test_other_files_are_refused(content: bytes, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        read_file(content)
+
+
+@pytest.mark.parametrize("text", [token_2x(EVENT), EVENT])
+def test_a_token_of_an_event_opens_by_time_and_passes_over_what_was_sent(text: str) -> None:
+    taken = imported([offset(sec=TIME.second, ord=3, resume_token=text)], "shop", "rs0/x")
+    assert taken.position.cluster == "rs0/x"
+    assert opening(taken.position, "ours") == Opening(from_time=TIME, sent={"_data": EVENT})
+    assert taken.sentences == (
+        f"Taken is the position of shop-connector: cluster time {TIME} and its resume token; "
+        "nothing is repeated.",
+    )
+
+
+def test_the_token_of_a_heartbeat_has_the_time() -> None:
+    taken = imported([offset(sec=-1, ord=-1, resume_token=token_2x(MARK))], "shop", "rs0")
+    assert taken.position.time == TIME
+    assert opening(taken.position, "ours") == Opening(start_after={"_data": MARK})
+
+
+@pytest.mark.parametrize("values", [{}, {"resume_token": token_2x(Binary(b"abc"))}])
+def test_without_a_token_that_says_something_the_time_is_taken(values: dict[str, str]) -> None:
+    taken = imported([offset(sec=9, ord=2, **values)], "shop", "rs0")
+    assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(9, 2))
+    assert "so events of this time come again" in taken.sentences[0]
+
+
+def test_of_several_shards_only_the_time_of_the_oldest_is_taken() -> None:
+    both = [
+        offset(rs="shard0", sec=9, ord=2, resume_token=token_2x("8200000009000000022B022C01")),
+        offset(rs="shard1", sec=8, ord=5, resume_token=token_2x("8200000008000000052B022C01")),
+        offset("other", sec=1, ord=1),
+    ]
+    with pytest.raises(ConfigError, match=r"2 offsets of shop: .*shard1\) at 8:5\. .*--oldest"):
+        imported(both, "shop", "c")
+    taken = imported(both, "shop", "c", oldest=True)
+    assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(8, 5))
+    assert "shop-connector (shard1): cluster time 8:5, the oldest of 2" in taken.sentences[0]
+
+
+def test_what_is_not_taken_over_is_said() -> None:
+    values = {
+        "transaction_id": "7:1",
+        "incremental_snapshot_collections": "[]",
+        "resume_token": token_2x(EVENT),
+    }
+    _, transaction, snapshot = imported([offset(**values)], "shop", "rs0").sentences
+    assert transaction.startswith("The transaction 7:1 was open")
+    assert snapshot.startswith("An incremental snapshot was under way")
+
+
+@pytest.mark.parametrize(
+    ("offsets", "words"),
+    [
+        ([], "There are no offsets of a Debezium connector in it"),
+        ([offset("a", sec=1, ord=1)], r"no offset of shop \(topic.prefix\) in it, but of a\."),
+        ([offset(sec=1, ord=1, initsync=True)], "was still copying when it stopped"),
+        ([offset(sec=-1, ord=-1)], "neither a resume token nor a time"),
+        ([offset(resume_token="?")], "The resume token of shop-connector cannot be read"),
+        ([offset(resume_token="AA==")], "The resume token of shop-connector cannot be read"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused(offsets: list[ConnectOffset], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        imported(offsets, "shop", "rs0")

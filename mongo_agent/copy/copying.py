@@ -32,10 +32,10 @@ from mongo_agent.copy.progress import CopyProgress
 from mongo_agent.copy.reading import CollectionReader, Rows
 from mongo_agent.copy.records import Chunk, CollectionCopy, Initial, Outcome, Reason
 from mongo_agent.copy.settings import CopySettings
+from mongo_agent.copy.trouble import Trouble
 from mongo_agent.copy.view import CopyView, view_of
 from mongo_agent.copy.windows import Window, touches
 from mongo_agent.signals import Answer, Signal
-from sidecar.errors import RefusedError, SidecarError, UnavailableError
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
@@ -98,11 +98,7 @@ class Copying:
         self._point = _NEVER
         self._passed = _NEVER
         self._reads_at_times = True
-        self._backoff = backoff or Backoff()
-        self._delays_ms = self._backoff.delays_ms()
-        self._not_before_s = clock() + settings.delay_ms / 1000
-        self._is_troubled = False
-        self._error: SidecarError | None = None
+        self._trouble = Trouble(backoff or Backoff(), clock, settings.delay_ms)
         self._measure_anew()
 
     @property
@@ -158,8 +154,8 @@ class Copying:
         for reading in [each for each in self._windows if self._is_over(each)]:
             self._windows.remove(reading)
             taken += self._taken(reading)
-        if not taken and self._error is not None:
-            raise self._error
+        if not taken and self._trouble.error is not None:
+            raise self._trouble.error
         return taken
 
     def apply(self, signal: Signal) -> Answer:
@@ -192,11 +188,7 @@ class Copying:
 
     @property
     def _may_read(self) -> bool:
-        return (
-            not self._progress.is_paused
-            and self._error is None
-            and self._clock() >= self._not_before_s
-        )
+        return not self._progress.is_paused and self._trouble.may_read
 
     def _settle(self) -> None:
         """Take over what is planned, and let threads do what can be done without a point."""
@@ -220,7 +212,7 @@ class Copying:
         except PyMongoError as error:
             self._failed(error, task.copy)
             return
-        self._worked()
+        self._trouble.worked()
         if isinstance(plan, Resolved) and not plan.selected:
             logger.warning(
                 "no collection that is captured is meant by a request",
@@ -278,7 +270,7 @@ class Copying:
         except PyMongoError as error:
             self._failed(error, reading.copy, is_exact=reading.window is None)
             return []
-        self._worked()
+        self._trouble.worked()
         self._delivered += read.count
         window = reading.window
         before = self._progress
@@ -324,19 +316,14 @@ class Copying:
         """The rate before a pause, or of another copy, says nothing of what follows."""
         self._delivered, self._measured_from_s = 0, self._clock()
 
-    def _worked(self) -> None:
-        self._delays_ms = self._backoff.delays_ms()
-        self._is_troubled = False
-
     def _failed(
         self, error: PyMongoError, copy: CollectionCopy | None, *, is_exact: bool = False
     ) -> None:
         match read_failure(error, copy, is_exact=is_exact):
             case ReadFailure.LATER:
-                # A point that does not move would be tried without end.
-                if self._is_troubled:
-                    self._pause(error)
-                self._is_troubled = True
+                self._trouble.was_too_old(error)
+            case ReadFailure.CAPPED if copy is not None:
+                self._move_to(self._progress.plain(copy.number))
             case ReadFailure.PLAIN:
                 self._reads_at_times = False
                 logger.warning(
@@ -348,25 +335,9 @@ class Copying:
                 note = f"the server does not take its filter: {error}"
                 self._move_to(self._progress.ended(copy.number, Outcome.REFUSED, note))
             case ReadFailure.FATAL:
-                self._error = RefusedError(f"MongoDB refuses the agent's credentials: {error}.")
+                self._trouble.was_refused(error)
             case _:
-                self._pause(error)
-
-    def _pause(self, error: PyMongoError) -> None:
-        """Chunks that are read side by side fail together, and that counts once."""
-        if self._clock() < self._not_before_s:
-            return
-        delay_ms = next(self._delays_ms, None)
-        if delay_ms is None:
-            self._error = UnavailableError(
-                f"Collections cannot be read, after {self._backoff.max_attempts} attempts: {error}."
-            )
-            return
-        self._not_before_s = self._clock() + delay_ms / 1000
-        logger.warning(
-            "a collection cannot be read; it is tried again",
-            extra=fields(pause_ms=delay_ms, error=str(error)),
-        )
+                self._trouble.failed(error)
 
 
 def _behind(

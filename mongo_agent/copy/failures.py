@@ -10,6 +10,8 @@ from mongo_agent.copy.records import CollectionCopy
 _TOO_OLD = {239, 246}
 """SnapshotTooOld: the time left the server's window. SnapshotUnavailable: the collection, or an
 index of it, is newer than the time."""
+_CAPPED = "capped collections"
+"""What the server says of them, with the second of these codes."""
 _NO_CLUSTER_TIME = {9, 20, 72, 115, 303}
 """How servers and databases that have no `atClusterTime` refuse it."""
 
@@ -19,6 +21,8 @@ class ReadFailure(Enum):
 
     LATER = "later"
     """Read at a later point of the stream, at once."""
+    CAPPED = "capped"
+    """The collection has become one that is not read at a cluster time: from here on without."""
     PLAIN = "plain"
     """The server does not read at a cluster time: from here on without."""
     AGAIN = "again"
@@ -36,7 +40,7 @@ def read_failure(
     if not isinstance(error, OperationFailure):
         return ReadFailure.AGAIN
     if is_exact and error.code in _TOO_OLD:
-        return ReadFailure.LATER
+        return ReadFailure.CAPPED if _CAPPED in str(error) else ReadFailure.LATER
     labels = [RESUMABLE_LABEL] if error.has_error_label(RESUMABLE_LABEL) else []
     failure = failure_of(error.code, labels)
     if failure is Failure.AUTHENTICATION:

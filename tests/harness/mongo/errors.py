@@ -31,6 +31,7 @@ CODE_NAMES = {
     225: "TransactionTooOld",
     237: "CursorKilled",
     239: "SnapshotTooOld",
+    246: "SnapshotUnavailable",
     251: "NoSuchTransaction",
     260: "InvalidResumeToken",
     263: "OperationNotSupportedInTransaction",

@@ -49,6 +49,18 @@ def order(value: Any) -> bytes:
     return _value(value)
 
 
+def folded(value: Any) -> Any:
+    """What a collation of strength 2 compares instead: texts without regard to case."""
+    match value:
+        case str():
+            return value.casefold()
+        case Mapping():
+            return {name: folded(each) for name, each in value.items()}
+        case list():
+            return [folded(each) for each in value]
+    return value
+
+
 def type_order(value: Any) -> int:
     """The bracket of types that comparison operators stay in."""
     first = _value(value)[0]

@@ -4,7 +4,7 @@ Every value is kept with the cluster time from which it holds, so a read at a ti
 needs no copy (`readConcern` majority, `atClusterTime`, the view of a transaction).
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from bson import Timestamp
 
-from tests.harness.mongo.key_string import order
+from tests.harness.mongo.key_string import folded, order
 from tests.harness.mongo.oplog import Change, Entry, Namespace
 from tests.harness.mongo.wire import Document
 
@@ -37,8 +37,40 @@ class Versions(Generic[T]):
         self._values.append(value)
 
     @property
+    def any(self) -> T:
+        """One of those that it was."""
+        return next(value for value in self._values if value is not None)
+
+    @property
     def changed_at(self) -> Timestamp:
         return self._times[-1]
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Keys of documents in the order of their `_id`s. With `ignores_case` they are ordered as by a
+    collation of strength 2, of which nothing else is here."""
+
+    ignores_case: bool = False
+    order: list[bytes] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, documents: Mapping[bytes, Versions[Document]], ignores_case: bool) -> "Ids":
+        pairs = sorted(
+            (order(folded(versions.any["_id"])) if ignores_case else key, key)
+            for key, versions in documents.items()
+        )
+        return cls(ignores_case, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
+    def between(self, low: Document | None, high: Document | None) -> list[bytes]:
+        """Keys from `low` to in front of `high`, which are `{_id: …}`."""
+        start = 0 if low is None else bisect_left(self.order, self._place(low))
+        stop = len(self.order) if high is None else bisect_left(self.order, self._place(high))
+        return self.keys[start:stop]
+
+    def _place(self, bound: Document) -> bytes:
+        return order(folded(bound["_id"]) if self.ignores_case else bound["_id"])
 
 
 @dataclass
@@ -51,6 +83,14 @@ class Collection:
     indexes: dict[str, Document] = field(
         default_factory=lambda: {"_id_": {"v": 2, "key": {"_id": 1}, "name": "_id_"}}
     )
+    _ids: Ids = field(default_factory=Ids)
+
+    def ids(self) -> "Ids":
+        """The index of `_id`, as it was when it was asked for."""
+        if len(self._ids.keys) != len(self.documents):
+            ignores_case = self.options.get("collation", {}).get("strength", 3) <= 2
+            self._ids = Ids.of(self.documents, ignores_case)
+        return self._ids
 
     @property
     def has_images(self) -> bool:
@@ -132,6 +172,17 @@ class View:
         seen = set(keys)
         keys += [key for name, key in self.written if name == namespace and key not in seen]
         for key in keys:
+            document = self.document(namespace, key)
+            if document is not None:
+                yield document
+
+    def documents_by_id(
+        self, namespace: Namespace, low: Document | None = None, high: Document | None = None
+    ) -> Iterator[Document]:
+        """By the index of `_id`, from one bound to in front of the other. Without what a
+        transaction inserted."""
+        collection = self.store.collection(namespace, self.time)
+        for key in collection.ids().between(low, high) if collection is not None else ():
             document = self.document(namespace, key)
             if document is not None:
                 yield document

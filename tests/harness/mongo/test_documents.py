@@ -255,3 +255,28 @@ def test_expressions_behind_a_change_stream(client: Client) -> None:
         client.shop.b.insert_one({"_id": 1})
         client.shop.a1.insert_one({"_id": 2})
         assert stream.next()["ns"] == {"db": "shop", "coll": "a1"}
+
+
+def test_bounds_follow_the_collation_of_the_collection(client: Client) -> None:
+    folding = client.shop.create_collection("f", collation={"locale": "en", "strength": 2})
+    plain = client.shop.plain
+    names = ["b", "A", "C", "a2", 1]
+    for collection in (folding, plain):
+        collection.insert_many([{"_id": name} for name in names])
+    for collection, first, second in (
+        (folding, [1, "A", "a2"], ["b", "C"]),
+        (plain, [1, "A", "C", "a2"], ["b"]),
+    ):
+        upper = collection.find(hint="_id_").max([("_id", "b")])
+        assert [each["_id"] for each in upper] == first
+        lower = collection.find(hint="_id_").min([("_id", "b")])
+        assert [each["_id"] for each in lower] == second
+
+
+def test_a_capped_collection_is_not_read_at_a_time(client: Client) -> None:
+    client.shop.create_collection("c", capped=True, size=4096)
+    client.shop.c.insert_one({"_id": 1})
+    command = {"find": "c", "readConcern": {"level": "snapshot"}}
+    with pytest.raises(OperationFailure) as refused:
+        client.shop.command(command)
+    assert refused.value.code == 246

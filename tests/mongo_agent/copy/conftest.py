@@ -19,5 +19,6 @@ def replica_set() -> Iterator[MongoReplicaSet]:
 
 @pytest.fixture
 def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
-    with MongoClient[Any](replica_set.connection_string) as connected:
+    # A driver that was told of a shutdown looks again after that long.
+    with MongoClient[Any](replica_set.connection_string, heartbeatFrequencyMS=500) as connected:
         yield connected

@@ -118,7 +118,7 @@ class Pipeline:
             settings or CopySettings(chunk_size=3),
             progress,
             wake=self._woken.set,
-            backoff=Backoff(initial_delay_ms=1),
+            backoff=Backoff(initial_delay_ms=1, max_delay_ms=4),
             **clocks,
         )
         self._token = token

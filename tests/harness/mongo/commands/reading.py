@@ -1,6 +1,6 @@
 """`find`, `aggregate`, `count`, `distinct`, and the cursors behind them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from bson import Int64
@@ -40,6 +40,7 @@ def _find(context: Context) -> Document:
     ):
         if value:
             stages.append({name: value})
+    _refuse_capped(context, namespace)
     documents = _bounded(context, _documents(context, namespace))
     found = list(aggregated(documents, stages))
     size = body.get("batchSize", _FIRST_BATCH)
@@ -61,29 +62,32 @@ def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
     return context.view().documents(namespace)
 
 
+def _refuse_capped(context: Context, namespace: Namespace) -> None:
+    """What goes from a capped collection has no history."""
+    collection = context.collection(namespace)
+    is_snapshot = context.body.get("readConcern", {}).get("level") == "snapshot"
+    if is_snapshot and collection is not None and collection.options.get("capped"):
+        message = "Reading from capped collections with readConcern snapshot is not supported"
+        raise CommandError(246, message)
+
+
 def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Document]:
-    """`min` (inclusive) and `max` (exclusive) over an index, in its order."""
+    """`min` (inclusive) and `max` (exclusive) over an index, in its order: that of the collation
+    that the collection has."""
     body = context.body
     bounds = {name: body[name] for name in ("min", "max") if body.get(name)}
     hint = body.get("hint")
-    if not bounds:
-        is_by_id = hint in ("_id_", {"_id": 1})
-        return (
-            iter(sorted(documents, key=lambda each: order(each["_id"]))) if is_by_id else documents
-        )
     if hint is None:
+        if not bounds:
+            return documents
         raise CommandError(
             51173, "When using min()/max() a hint of which index to use must be provided"
         )
+    if hint not in ("_id_", {"_id": 1}):
+        return documents
     if any(list(bound) != ["_id"] for bound in bounds.values()):
         raise CommandError(51174, "The index chosen is not compatible with min/max")
-    low = order(body["min"]["_id"]) if "min" in bounds else b""
-    high = order(body["max"]["_id"]) if "max" in bounds else b"\xff"
-    return _by_id(each for each in documents if low <= order(each["_id"]) < high)
-
-
-def _by_id(documents: Iterable[Document]) -> Iterator[Document]:
-    return iter(sorted(documents, key=lambda each: order(each["_id"])))
+    return context.view().documents_by_id(context.namespace, body.get("min"), body.get("max"))
 
 
 def _aggregate(context: Context) -> Document:

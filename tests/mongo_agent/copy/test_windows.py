@@ -1,0 +1,123 @@
+"""Copies without a cluster time: of capped collections, and from servers that have none."""
+
+import random
+from typing import Any
+
+import bson
+import pytest
+
+from mongo_agent.change_stream.cursor import Client
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.copy.records import Chunk
+from mongo_agent.copy.reading import Rows
+from mongo_agent.copy.settings import CopySettings
+from mongo_agent.copy.windows import Touch, Window, touches
+from tests.mongo_agent.copy.output import Pipeline
+
+
+def id_of(value: Any) -> bytes:
+    return bson.encode({"_id": value})
+
+
+def event(**fields: Any) -> bytes:
+    return bson.encode(fields)
+
+
+@pytest.mark.parametrize("operation", ["insert", "update", "replace", "delete"])
+def test_events_touch_their_document(operation: str) -> None:
+    of_sharded = event(
+        operationType=operation, ns={"db": "shop", "coll": "a"}, documentKey={"k": 1, "_id": 7}
+    )
+    assert list(touches(of_sharded)) == [Touch("shop", "a", id_of(7))]
+
+
+@pytest.mark.parametrize(
+    ("fields", "touched"),
+    [
+        ({"operationType": "drop", "ns": {"db": "s", "coll": "a"}}, [Touch("s", "a", None)]),
+        ({"operationType": "dropDatabase", "ns": {"db": "s"}}, [Touch("s", None, None)]),
+        (
+            {
+                "operationType": "rename",
+                "ns": {"db": "s", "coll": "a"},
+                "to": {"db": "t", "coll": "b"},
+            },
+            [Touch("s", "a", None), Touch("t", "b", None)],
+        ),
+        ({"operationType": "create", "ns": {"db": "s", "coll": "a"}}, []),
+        ({"operationType": "invalidate"}, [Touch(None, None, None)]),
+        ({"splitEvent": {"fragment": 2, "of": 2}}, [Touch(None, None, None)]),
+    ],
+)
+def test_other_events_touch_more(fields: dict[str, Any], touched: list[Touch]) -> None:
+    assert list(touches(event(**fields))) == touched
+
+
+def test_bytes_that_cannot_be_read_touch_everything() -> None:
+    assert list(touches(b"noise")) == [Touch(None, None, None)]
+
+
+def test_what_is_touched_is_left_to_the_stream() -> None:
+    window = Window(1, "shop", "a", Chunk(None, None))
+    window.pass_over(Touch("shop", "a", id_of(1)))
+    window.pass_over(Touch("shop", "other", id_of(2)))
+    window.pass_over(Touch("crm", "a", id_of(3)))
+    documents = tuple(bson.encode({"_id": each, "n": 0}) for each in range(5))
+    window.rows = Rows(documents, None, 0, ClusterTime(5, 1))
+    window.pass_over(Touch("shop", "a", id_of(4)))
+    assert window.documents() == tuple(documents[each] for each in (0, 2, 3))
+    assert not window.is_void
+    assert not window.has_passed(ClusterTime(5, 1))
+    assert window.has_passed(ClusterTime(5, 2))
+
+
+@pytest.mark.parametrize(
+    "touch", [Touch("shop", "a", None), Touch("shop", None, None), Touch(None, None, None)]
+)
+def test_a_collection_that_went_is_read_again(touch: Touch) -> None:
+    window = Window(1, "shop", "a", Chunk(None, None))
+    window.pass_over(Touch("shop", "b", None))
+    assert not window.is_void
+    window.pass_over(touch)
+    assert window.is_void
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_capped_collection_under_load(client: Client, seed: int) -> None:
+    """Every document ends as it is, and none runs backwards, whatever is written meanwhile."""
+    chance = random.Random(seed)
+    shop = client.shop
+    shop.create_collection("a", capped=True, size=1 << 20)
+    versions = {number: 0 for number in range(30)}
+    shop.a.insert_many([{"_id": number, "n": 0} for number in versions])
+
+    def write() -> None:
+        number = chance.randrange(40)
+        versions[number] = versions.get(number, -1) + 1
+        shop.a.replace_one({"_id": number}, {"_id": number, "n": versions[number]}, upsert=True)
+
+    with Pipeline(client, settings=CopySettings(chunk_size=4, threads=2)) as pipeline:
+        for _ in range(60):
+            pipeline.step()
+            write()
+        pipeline.run()
+    states = pipeline.output.states("L.shop.a")
+    assert len(states) == len(versions)
+    for number, last in versions.items():
+        seen = [each["n"] for each in states[f'{{"id":"{number}"}}']]
+        assert seen == list(range(seen[0], last + 1)), number
+    (finished,) = pipeline.copying.progress.finished
+    assert finished.outcome.value == "copied"
+
+
+def test_a_collection_that_becomes_capped_is_read_without_a_time(client: Client) -> None:
+    """The list of collections said otherwise when the copy was planned."""
+    client.shop.create_collection("a", capped=True, size=1 << 20)
+    client.shop.a.insert_many([{"_id": number} for number in range(9)])
+    with Pipeline(client) as pipeline:
+        pipeline.run(lambda: pipeline.copying.progress.collections != ())
+        place = pipeline.output.places[-1]
+    place.progress = place.progress.replace('"is_plain":true,', "")
+    with Pipeline.restarted(client, pipeline.output, place) as pipeline:
+        pipeline.run()
+    assert sorted(pipeline.output.copied("L.shop.a")) == list(range(9))

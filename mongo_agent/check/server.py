@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pymongo import MongoClient
-from pymongo.errors import OperationFailure, PyMongoError
+from pymongo.errors import PyMongoError
 
 from mongo_agent.capture import match_stage
-from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamFailedError
+from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamFailedError, said
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.check.privileges import grant_commands, missing, needs
 from mongo_agent.config import MongoConfig
@@ -17,7 +17,6 @@ from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import SidecarError, UnavailableError
 
 Client = MongoClient[Any]
-_UNAUTHORISED = 13
 
 
 def check_answer(client: Client, config: MongoConfig) -> tuple[Deployment | None, list[Finding]]:
@@ -53,7 +52,7 @@ def check_privileges(
     try:
         status: Mapping[str, Any] = client.admin.command("connectionStatus", showPrivileges=True)
     except PyMongoError as error:
-        yield fault("privileges", f"They cannot be asked for: {error}.", "Try again.")
+        yield fault("privileges", f"They cannot be asked for: {said(error)}.", "Try again.")
         return
     told = status["authInfo"]
     users = told["authenticatedUsers"]
@@ -65,7 +64,7 @@ def check_privileges(
         config.scopes,
         version=deployment.version,
         is_sharded=deployment.is_sharded,
-        is_shard=deployment.is_shard,
+        is_shard=deployment.is_shard or config.properties.deployment == "shard",
     )
     lacking = missing(wanted, told.get("authenticatedUserPrivileges", ()))
     required = [each for each in lacking if each.need.is_required]
@@ -116,16 +115,12 @@ def check_reading(client: Client, database: str, collection: str) -> Iterator[Fi
     """Whether documents can be read, which a copy does."""
     try:
         client[database][collection].find_one({}, {"_id": 1})
-    except OperationFailure as error:
-        remedy = "Grant `find` on it."
-        if error.code == _UNAUTHORISED and "sharded cluster" in str(error):
-            remedy = (
-                "Grant the role `directShardOperations`, or connect to a mongos, where copies "
-                "leave out what another shard owns."
-            )
-        yield fault("reading", f"{database}.{collection} cannot be read: {error}.", remedy)
     except PyMongoError as error:
-        yield fault("reading", f"{database}.{collection} cannot be read: {error}.", "Try again.")
+        yield fault(
+            "reading",
+            f"{database}.{collection} cannot be read: {said(error)}.",
+            "Grant `find` on it; on a shard of MongoDB 8.0 the role `directShardOperations` too.",
+        )
 
 
 def _scope_text(scope: Scope) -> str:

@@ -59,6 +59,9 @@ def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
         )
     if context.deployment.is_router and namespace[0] == "config":
         return config_documents(context.deployment, namespace[1])
+    shard = context.deployment.shard
+    if namespace == ("admin", "system.version") and shard is not None:
+        return iter([{"_id": "shardIdentity", "shardName": f"shard{shard}"}])
     return context.view().documents(namespace)
 
 

@@ -1,10 +1,20 @@
 """`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, dedupe,
-state, reconcile; or all."""
+state, reconcile, mongo_debezium; or all."""
 
 import argparse
 from importlib import import_module
 
-NAMES = ("parser", "agent", "latency", "memory", "decode", "dedupe", "state", "reconcile")
+NAMES = (
+    "parser",
+    "agent",
+    "latency",
+    "memory",
+    "decode",
+    "dedupe",
+    "state",
+    "reconcile",
+    "mongo_debezium",
+)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 import subprocess
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,8 @@ VERSION = "3.6.1.Final"
 # Which characters are escaped depends on the release of Unicode, and so on that of Java.
 _JAVA = 21
 _SOURCE = Path(__file__).parent / "java" / "EmbeddedEngines.java"
+# For short runs; a long one is faster with what Java chooses by itself.
+QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _DEADLINE_S = 300
 
 
@@ -50,15 +52,22 @@ class EmbeddedEngines:
     Every engine has its name as topic prefix. Leaving the block kills the process.
     """
 
-    def __init__(self, directory: Path, *, heap_mib: int = 512) -> None:
+    def __init__(
+        self, directory: Path, *, heap_mib: int = 512, java_options: Sequence[str] = QUICK_START
+    ) -> None:
         self._directory = directory
-        self._heap_mib = heap_mib
+        self._java_options = (f"-Xmx{heap_mib}m", *java_options)
         self._records: dict[str, list[PeerRecord]] = defaultdict(list)
         self._stopped: dict[str, str] = {}
         self._has_ended = False
         self._changed = threading.Condition()
         self._process: subprocess.Popen[str] | None = None
         self._reader = threading.Thread(target=self._read, name="records of Debezium")
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
 
     @property
     def log_file(self) -> Path:
@@ -70,7 +79,7 @@ class EmbeddedEngines:
         self._directory.mkdir(parents=True, exist_ok=True)
         command = [
             str(java(_JAVA)),
-            *(f"-Xmx{self._heap_mib}m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            *self._java_options,
             *("-cp", f"{classes}:{folder}/*", "EmbeddedEngines"),
         ]
         with self.log_file.open("w") as log:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
-from commitlog.mongo import MongoBatch, MongoEncoder
+from commitlog.mongo import MongoBatch, MongoEncoder, join_fragments, split_of
 from mongo_agent.change_stream.cursor import Client, Scope, StreamCursor, StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import ClusterTime
@@ -16,13 +16,23 @@ from tests.mongo_peer.workload import END
 DocumentJson = Literal["legacy", "strict", "extended", "relaxed"]
 
 
-def events_since(time: ClusterTime, client: Client, options: StreamOptions) -> list[bytes]:
-    """Raw events from a cluster time on, up to the end of the workload."""
+def events_since(
+    time: ClusterTime, client: Client, options: StreamOptions, *, is_split: bool = False
+) -> list[bytes]:
+    """Raw events from a cluster time on, up to the end of the workload; those in parts joined."""
     found: list[bytes] = []
-    opening = Opening(from_time=time)
+    parts: list[bytes] = []
+    opening = Opening(from_time=time, is_split=is_split)
     with StreamCursor.open(client, Scope(), [], opening, options) as cursor:
         while True:
             for event in cursor.read().events:
+                part = split_of(event)
+                if part is not None:
+                    parts.append(event)
+                    if part[0] == part[1]:
+                        found.append(join_fragments(parts))
+                        parts.clear()
+                    continue
                 found.append(event)
                 if _namespace(event) == END:
                     return found

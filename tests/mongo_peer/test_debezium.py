@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.cursor import StreamOptions
+from mongo_agent.change_stream.cursor import StreamFailedError, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from tests.harness.mongo import MongoReplicaSet, MongoShardedCluster
 from tests.harness.mongo.given import drop_databases, given_server
 from tests.mongo_peer import ours
 from tests.mongo_peer.comparison import compared, meanings, without_removal
 from tests.mongo_peer.engines import EmbeddedEngines, PeerRecord
-from tests.mongo_peer.workload import END_KEY, NAMESPACES, Workload
+from tests.mongo_peer.workload import END, END_KEY, NAMESPACES, Workload
 
 pytestmark = pytest.mark.servers
 
@@ -240,3 +240,29 @@ def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
         at = ClusterTime(started_at.time, started_at.inc)
         events = ours.events_since(at, client, options)
         assert_equal(theirs[len(copied) :], ours.streamed(events, "router"))
+
+
+def test_events_that_come_in_parts_are_joined_to_the_same_records(tmp_path: Path) -> None:
+    images = {"enabled": True}
+    with (
+        MongoReplicaSet(max_event_bytes=20_000) as small,
+        MongoClient[Any](small.connection_string) as client,
+        EmbeddedEngines(tmp_path) as engines,
+    ):
+        orders = client.shop.create_collection("orders", changeStreamPreAndPostImages=images)
+        started_at = small.write_noop()
+        for number, size in enumerate((10, 9_000, 15_000, 200)):
+            orders.insert_one({"_id": number, "text": "ä" * (size // 2)})
+            orders.update_one({"_id": number}, {"$set": {"n": number, "more": "x" * size}})
+            orders.replace_one({"_id": number}, {"text": "y" * size})
+        client[END[0]][END[1]].insert_one({"_id": END_KEY})
+        properties, options = CAPTURE_MODES["both_images"]
+        time = {"capture.start.op.time": str(started_at.time << 32 | started_at.inc)}
+        split = {"cursor.oversize.handling.mode": "split", "snapshot.mode": "no_data"}
+        engines.start("split", small.connection_string, {**properties, **time, **split})
+        theirs = engines.records("split", is_done)
+        at = ClusterTime(started_at.time, started_at.inc)
+        with pytest.raises(StreamFailedError, match="is invalid"):
+            ours.events_since(at, client, options)
+        events = ours.events_since(at, client, options, is_split=True)
+        assert_equal(theirs, ours.streamed(events, "split"))

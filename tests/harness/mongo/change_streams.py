@@ -57,14 +57,17 @@ class ChangeStream:
     ignores_invalidate: bool
     may_look_up: bool = True
     is_ended: bool = False
-    _pending: list[Document] = field(default_factory=list)
+    # With what each weighs.
+    _pending: list[tuple[Document, int]] = field(default_factory=list)
 
     def batch(self, size: int) -> list[Document]:
-        """Up to `size` events that are there now. Raises what ends the stream."""
+        """Up to `size` events that are there now, of at most 16 MB where there are several. Raises
+        what ends the stream."""
         if self.next_number < self.oplog.oldest_number:
             message = "CollectionScan died due to position in capped collection being deleted"
             raise CommandError(136, message)
         found: list[Document] = []
+        bytes_used = 0
         while len(found) < size and not self.is_ended:
             if not self._pending:
                 if self.next_number >= self.oplog.majority_end:
@@ -73,7 +76,11 @@ class ChangeStream:
                 self._pending = list(self._events_of(self.next_number))
                 self.next_number += 1
                 continue
-            event = self._pending.pop(0)
+            event, event_bytes = self._pending[0]
+            bytes_used += event_bytes
+            if found and bytes_used > MAX_DOCUMENT_BYTES:
+                break
+            del self._pending[0]
             found.append(event)
             self.after = event["_id"]["_data"]
             self.high_water = max(self.high_water, self.after)
@@ -93,7 +100,7 @@ class ChangeStream:
         mark = high_water_mark(self.oplog.majority_time, self.token_version)
         self.high_water = max(self.high_water, mark)
 
-    def _events_of(self, number: int) -> Iterator[Document]:
+    def _events_of(self, number: int) -> Iterator[tuple[Document, int]]:
         entry = self.oplog.entry(number)
         version = self.token_version
         found = events(entry, self.scope, self.options, self._look_up, version)
@@ -114,10 +121,10 @@ class ChangeStream:
                     "impossible to resume the stream from that point."
                 )
                 raise CommandError(280, message, ["NonResumableChangeStreamError"])
-            for part in self._fragments(shown):
+            for part, part_bytes in self._fragments(shown):
                 self._found(part["_id"]["_data"])
                 if part["_id"]["_data"] > self.after:
-                    yield part
+                    yield part, part_bytes
 
     def _found(self, token: str) -> None:
         """The event to resume behind must show itself before a later one."""
@@ -139,11 +146,11 @@ class ChangeStream:
             return None
         return view.document(change.namespace, order(change.document_id))
 
-    def _fragments(self, event: Document) -> list[Document]:
-        if len(encode(event)) <= self.max_event_bytes:
-            return [event]
+    def _fragments(self, event: Document) -> list[tuple[Document, int]]:
+        size = len(encode(event))
+        if size <= self.max_event_bytes:
+            return [(event, size)]
         if not self.is_split:
-            size = len(encode(event))
             message = f"BSONObj size: {size} is invalid. Size must be between 0 and 16793600(16MB)"
             raise CommandError(10334, message, ["NonResumableChangeStreamError"])
         room = max(self.max_event_bytes - _FRAGMENT_OVERHEAD_BYTES, self.max_event_bytes // 2)
@@ -155,7 +162,7 @@ class ChangeStream:
                 parts.append({})
             parts[-1][name] = value
         base = event["_id"]["_data"]
-        return [
+        fragments = [
             {
                 "_id": {"_data": _with_fragment(base, number)},
                 **part,
@@ -163,6 +170,7 @@ class ChangeStream:
             }
             for number, part in enumerate(parts)
         ]
+        return [(each, len(encode(each))) for each in fragments]
 
 
 def _with_fragment(token: str, number: int) -> str:

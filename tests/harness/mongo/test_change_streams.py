@@ -321,3 +321,16 @@ def test_large_events_are_split() -> None:
         for number, event in enumerate(events):
             token = event["_id"]
             assert all_events(client, pipeline=split, resume_after=token) == events[number + 1 :]
+
+
+def test_a_batch_is_of_at_most_16_mb(client: Client) -> None:
+    start = client.admin.command("ping")["operationTime"]
+    for key in range(3):
+        client.shop.customers.insert_one({"_id": key, "text": "x" * 7_000_000})
+    stage = {"$changeStream": {"startAtOperationTime": start}}
+    reply = client.shop.command("aggregate", "customers", pipeline=[stage], cursor={})["cursor"]
+    sizes = [len(reply["firstBatch"])]
+    while sum(sizes) < 3:
+        reply = client.shop.command("getMore", reply["id"], collection="customers")["cursor"]
+        sizes.append(len(reply["nextBatch"]))
+    assert sizes == [2, 1]

@@ -14,12 +14,19 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Runs Debezium engines, as many as it is told to, and prints their records.
+ * Runs Debezium engines, as many as it is told to, and prints their records; those of an engine with properties
+ * `kafka.producer.…` go to Kafka instead.
  *
  * Each line of the standard input is the path of a properties file; its engine is called as `name` in it says. The end
  * of the input stops all engines, and then the process. Lines of the output, with tabs between their parts:
@@ -28,6 +35,7 @@ import java.util.concurrent.TimeUnit;
  *     stopped  engine  message                               with a message where it failed
  */
 public final class EmbeddedEngines {
+    private static final String PRODUCER = "kafka.producer.";
     private static final HexFormat HEX = HexFormat.of();
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
@@ -68,8 +76,56 @@ public final class EmbeddedEngines {
                     }
                     print("stopped", name, isSuccess ? "" : String.valueOf(message).replaceAll("\\s+", " "));
                 })
-                .notifying(event -> print("record", name, event.destination(), text(event)))
+                .notifying(consumer(properties))
                 .build();
+    }
+
+    private static DebeziumEngine.ChangeConsumer<ChangeEvent<byte[], byte[]>> consumer(Properties properties) {
+        String name = properties.getProperty("name");
+        Properties ofProducer = new Properties();
+        for (String property : properties.stringPropertyNames()) {
+            if (property.startsWith(PRODUCER)) {
+                ofProducer.setProperty(property.substring(PRODUCER.length()), properties.getProperty(property));
+            }
+        }
+        if (!ofProducer.isEmpty()) {
+            return new ToKafka(ofProducer);
+        }
+        return (records, committer) -> {
+            for (ChangeEvent<byte[], byte[]> event : records) {
+                print("record", name, event.destination(), text(event));
+                committer.markProcessed(event);
+            }
+            committer.markBatchFinished();
+        };
+    }
+
+    /** Sends batches to Kafka, each with its key and value; a batch is done when all of it is acknowledged. */
+    private static final class ToKafka implements DebeziumEngine.ChangeConsumer<ChangeEvent<byte[], byte[]>> {
+        private final KafkaProducer<byte[], byte[]> producer;
+
+        ToKafka(Properties properties) {
+            producer = new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
+        }
+
+        @Override
+        public void handleBatch(
+                List<ChangeEvent<byte[], byte[]>> records,
+                DebeziumEngine.RecordCommitter<ChangeEvent<byte[], byte[]>> committer) throws InterruptedException {
+            List<Future<RecordMetadata>> sent = new ArrayList<>(records.size());
+            for (ChangeEvent<byte[], byte[]> event : records) {
+                sent.add(producer.send(new ProducerRecord<>(event.destination(), event.key(), event.value())));
+            }
+            for (int index = 0; index < sent.size(); index++) {
+                try {
+                    sent.get(index).get();
+                } catch (ExecutionException error) {
+                    throw new IllegalStateException(error.getCause());
+                }
+                committer.markProcessed(records.get(index));
+            }
+            committer.markBatchFinished();
+        }
     }
 
     private static String text(ChangeEvent<byte[], byte[]> event) {

@@ -1,0 +1,88 @@
+"""A replica set of the tests with a backlog of inserts, as a process of its own.
+
+`python -m benches.mongo_server COUNT` prints where it is and when the inserts begin, and ends with
+its standard input. As a process of its own it costs whoever reads from it no CPU time.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from pymongo import MongoClient
+
+from tests.harness.mongo import MongoReplicaSet
+
+DATABASE, COLLECTION = "bench", "events"
+_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class MongoBacklog:
+    """A running server: its connection string, and the cluster time at which the inserts begin."""
+
+    target: str
+    second: int
+    increment: int
+    events: int
+
+
+@contextmanager
+def running_server(events: int) -> Iterator[MongoBacklog]:
+    """With so many inserts of documents of about 450 bytes."""
+    command = [sys.executable, "-m", "benches.mongo_server", str(events)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            told = json.loads(process.stdout.readline())
+            yield MongoBacklog(**told, events=events)
+        finally:
+            process.kill()
+
+
+def documents(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
+    """Each of about 450 bytes: texts, numbers, a list, a document in a document."""
+    random = Random(seed)
+    for number in range(count):
+        yield {
+            "_id": number,
+            "name": f"customer {number}",
+            "email": f"customer{number}@example.com",
+            "balance": random.randrange(10**9) / 100,
+            "visits": random.randrange(10**6),
+            "active": number % 3 == 0,
+            "address": {"street": random.randbytes(20).hex(), "city": "Wien", "zip": 1010},
+            "tags": [random.randbytes(4).hex() for _ in range(5)],
+            "notes": random.randbytes(74).hex(),
+        }
+
+
+def main() -> None:
+    count = int(sys.argv[1])
+    with (
+        MongoReplicaSet() as replica_set,
+        MongoClient[dict[str, Any]](replica_set.connection_string) as client,
+    ):
+        start = replica_set.write_noop()
+        batch: list[dict[str, Any]] = []
+        for document in documents(count):
+            batch.append(document)
+            if len(batch) == _BATCH:
+                client[DATABASE][COLLECTION].insert_many(batch)
+                batch = []
+        if batch:
+            client[DATABASE][COLLECTION].insert_many(batch)
+        target = replica_set.connection_string
+        told = {"target": target, "second": start.time, "increment": start.inc}
+        print(json.dumps(told), flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

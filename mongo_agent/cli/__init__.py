@@ -1,4 +1,4 @@
-"""The command line: `mongo-agent run`, `config`, `check`, `plan`, `offsets`."""
+"""The command line: `mongo-agent run`, `config`, `check`, `plan`, `offsets`, `snapshot`."""
 
 from mongo_agent.cli.entry import main
 

@@ -10,6 +10,7 @@ from mongo_agent.cli.check import check
 from mongo_agent.cli.offsets import offsets
 from mongo_agent.cli.plan import plan
 from mongo_agent.cli.run import run
+from mongo_agent.cli.snapshot import snapshot
 from mongo_agent.config import directory_problems, load_config
 from mongo_agent.config.document import configuration_document
 from sidecar.cli.config import config_group
@@ -34,7 +35,7 @@ def mongo_agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, config, check, plan, offsets):
+for command in (run, config, check, plan, offsets, snapshot):
     mongo_agent.add_command(command)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from mongo_agent.change_stream.cursor import Client
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.copy.records import Chunk
 from mongo_agent.copy.reading import Rows
+from mongo_agent.copy.records import Chunk
 from mongo_agent.copy.settings import CopySettings
 from mongo_agent.copy.windows import Touch, Window, touches
 from tests.mongo_agent.copy.output import Pipeline

@@ -76,6 +76,8 @@ def summary(report: Report) -> Table:
         ("events in the logs of all nodes", report.logged),
         ("records in the topics", report.records),
         ("distinct events, as dedupe gives them", report.events),
+        ("distinct cells and deletions in them", report.cells_written),
+        ("events, as dedupe by cells gives them", report.events_by_cell),
         ("of these while a node and an agent were away", report.early_events),
         ("tables", report.tables),
         ("rows", report.rows),

@@ -102,6 +102,42 @@ def wrong_rows(
         yield f"no row is of the event {canonical}"
 
 
+def wrong_cells_kept(rows: Sequence[Kept], records: Iterable[Published]) -> Iterator[str]:
+    """Where copies are known by their cells, the rows have every cell that any record has, and no
+    event twice."""
+    sent = {record.at: record for record in records}
+    for row in rows:
+        record = sent.get(row.at)
+        if record is None or (row.key, row.value) != (record.key, record.value):
+            yield f"{row.at} is no record as it was sent"
+    for event_id, count in Counter(row.event_id for row in rows).items():
+        if count > 1:
+            yield f"{count} rows are of the event {event_id.hex()}"
+    missing = distinct_cells(sent.values()) - distinct_cells(rows)
+    yield from (f"no row has the cell {cell}" for cell in missing)
+
+
+def distinct_cells(records: Iterable[Published] | Iterable[Kept]) -> set[Hashable]:
+    """Cells, livenesses and deletions, each with its place, but for local deletion times."""
+    return {
+        cell for record in records if record.value is not None for cell in _cells_of(record.value)
+    }
+
+
+def _cells_of(value: bytes) -> Iterator[Hashable]:
+    cells = orjson.loads(value)["cells"]
+    place = tuple(cells.get(name) for name in ("kind", "id", "pk", "ck", "lo", "hi"))
+    if "live" in cells:
+        yield *place, "live", cells["live"]["ts"], cells["live"].get("ttl")
+    if "del" in cells:
+        yield *place, "del", cells["del"]["ts"]
+    for each in cells.get("cdel", ()):
+        yield *place, "cdel", each["col"], each["ts"]
+    for each in cells.get("cell", ()):
+        what = each["col"], each.get("path"), each["ts"], each.get("ttl"), each["val"]
+        yield *place, "cell", *what
+
+
 def logs_of_each(logs: Mapping[Place, Told]) -> Counter[int]:
     """How many canonical events are in so many logs."""
     nodes: defaultdict[Hashable, set[str]] = defaultdict(set)

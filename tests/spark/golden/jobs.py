@@ -11,6 +11,7 @@ from sidecar.properties import Properties, command_line_settings, load
 from spark_jobs.dedupe.figures import Figures
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.job_options import DedupeJobOptions
+from spark_jobs.dedupe.options import IdentityName
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
@@ -48,12 +49,13 @@ class Jobs:
         self._layout = layout
         self._counter_tables = counter_tables
 
-    def dedupe(self) -> Figures:
+    def dedupe(self, identity: IdentityName = "event") -> Figures:
         """Works off what is in the topics."""
         options = {
             **self._common,
-            "checkpoint": str(self._folder / "dedupe-checkpoint"),
-            "sink.delta.path": str(self._folder / "events"),
+            "identity": identity,
+            "checkpoint": str(self._folder / f"dedupe-{identity}-checkpoint"),
+            "sink.delta.path": str(self._kept(identity)),
         }
         return run_dedupe(self._spark, _options(DedupeJobOptions, options))
 
@@ -61,9 +63,9 @@ class Jobs:
         """Works off what is in the topics."""
         run_reconcile(self._spark, self._reconcile_options())
 
-    def events(self) -> list[Kept]:
+    def events(self, identity: IdentityName = "event") -> list[Kept]:
         """The rows of dedupe's table."""
-        rows = self._spark.read.format("delta").load(str(self._folder / "events"))
+        rows = self._spark.read.format("delta").load(str(self._kept(identity)))
         found = rows.select("topic", "partition", "offset", "id", "key", "value").collect()
         return [Kept((r[0], r[1], r[2]), bytes(r[3]), _bytes(r[4]), _bytes(r[5])) for r in found]
 
@@ -97,6 +99,9 @@ class Jobs:
             problems += wrong_values(each, typed(rows, source, table))
         shown.unpersist()
         return problems
+
+    def _kept(self, identity: IdentityName) -> Path:
+        return self._folder / f"events-by-{identity}"
 
     def _reconcile_options(self) -> ReconcileOptions:
         options = {

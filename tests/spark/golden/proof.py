@@ -9,8 +9,10 @@ from pyspark.sql import SparkSession
 
 from tests.record.folder import user_schema
 from tests.spark.golden.events import (
+    distinct_cells,
     logs_of_each,
     published,
+    wrong_cells_kept,
     wrong_ids,
     wrong_records,
     wrong_rows,
@@ -48,6 +50,10 @@ class Report:
     """Distinct canonical ones, which is what dedupe gives."""
     in_logs: Mapping[int, int]
     """Of these, by the number of logs that have them."""
+    cells_written: int
+    """Distinct ones in all events, deletions and livenesses among them."""
+    events_by_cell: int
+    """What dedupe gives that knows copies by their cells."""
     early_events: int
     """Those that dedupe had given while a node and an agent were away."""
     tables: int
@@ -127,14 +133,17 @@ def prove(
     records = [published(record) for record in stage.records()]
     steps.next("dedupe")
     jobs.dedupe()
+    steps.next("dedupe by cells")
+    jobs.dedupe("cell")
     steps.next("reconcile")
     jobs.reconcile()
     steps.next("comparing events")
-    kept = jobs.events()
+    kept, kept_by_cell = jobs.events(), jobs.events("cell")
     problems = [
         *wrong_records(records, logs),
         *wrong_ids(records, logs),
         *wrong_rows(kept, records, logs),
+        *wrong_cells_kept(kept_by_cell, records),
         *(
             f"{path} is in quarantine"
             for agent in stage.agents
@@ -154,6 +163,8 @@ def prove(
         logged=len(logs),
         events=len(kept),
         in_logs=Counter(logs_of_each(logs)),
+        cells_written=len(distinct_cells(records)),
+        events_by_cell=len(kept_by_cell),
         early_events=early,
         tables=len(selected),
         rows=sum(len(each.rows) for each in selected),

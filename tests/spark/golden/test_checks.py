@@ -12,7 +12,9 @@ from tests.spark.golden.canonical import Place, Told, told
 from tests.spark.golden.events import (
     Kept,
     Published,
+    distinct_cells,
     logs_of_each,
+    wrong_cells_kept,
     wrong_ids,
     wrong_records,
     wrong_rows,
@@ -150,3 +152,24 @@ def test_rows_that_are_wrong() -> None:
         ([replace(ROWS[0], value=b"{}"), ROWS[1]], "changed on its way"),
     ):
         assert any(fault in each for each in wrong_rows(rows, RECORDS, LOGS)), fault
+
+
+def test_cells_that_are_wrong() -> None:
+    # Both cells of the first two records bundled anew, as a repair does.
+    whole = {**LOGS[RECORDS[0].place].cells, "ck": "Ag"}
+    both = [each for place in list(LOGS)[:2] for each in LOGS[place].cells["cell"]]
+    value = orjson.dumps({"cells": {**whole, "cell": both}})
+    bundle = replace(RECORDS[0], at=("t", 0, 7), event_id=b"c", value=value)
+    records = [*RECORDS, bundle]
+    bundled = Kept(bundle.at, bundle.event_id, bundle.key, bundle.value)
+    assert len(distinct_cells(records)) == 2
+    assert list(wrong_cells_kept(ROWS, records)) == []
+    assert list(wrong_cells_kept([bundled], records)) == []
+    copy = Kept(RECORDS[2].at, RECORDS[2].event_id, RECORDS[2].key, RECORDS[2].value)
+    for rows, fault in (
+        (ROWS[:1], "no row has the cell"),
+        ([*ROWS, copy], "2 rows are of the event"),
+        ([replace(ROWS[0], at=("t", 1, 0)), bundled], "is no record as it was sent"),
+        ([replace(ROWS[0], value=value), ROWS[1]], "is no record as it was sent"),
+    ):
+        assert any(fault in each for each in wrong_cells_kept(rows, records)), fault

@@ -26,4 +26,5 @@ def test_spark_gives_each_event_once_and_the_tables_that_cassandra_selects(
     assert report.written > 10 * sum(report.unanswered.values())
     assert report.in_logs[3] > 0
     assert report.records > report.logged > report.events > report.early_events > 0
+    assert report.events >= report.events_by_cell > 0
     assert report.rows > 0

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.harness.kafka import KafkaBroker
 from tests.spark.session import fetched_jars, local_session, quiet_java_options
 
 
@@ -34,3 +35,10 @@ def spark(
     session = local_session(jars_directory, java_options, tmp_path_factory.mktemp("warehouse"))
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    """One for each file, whose tests name their topics as they like."""
+    with KafkaBroker(tmp_path_factory.mktemp("kafka")) as started:
+        yield started

@@ -1,6 +1,5 @@
 """Jobs that write tables, killed in the middle of a micro-batch and started again."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,12 +26,6 @@ BUCKETS = 2
 LATER_S = 4_000_000_000
 
 pytestmark = pytest.mark.servers
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    with KafkaBroker(tmp_path_factory.mktemp("kafka")) as started:
-        yield started
 
 
 def sent(broker: KafkaBroker, topic: str, records: list[Record]) -> list[str]:

@@ -1,7 +1,6 @@
 """The job between a real broker and real sinks, over recorded events of real nodes."""
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -22,12 +21,6 @@ _KILLS_AFTER = (0, 2)
 _DEADLINE_S = 300
 
 pytestmark = pytest.mark.servers
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    with KafkaBroker(tmp_path_factory.mktemp("kafka")) as started:
-        yield started
 
 
 def test_every_event_once_over_two_kills(

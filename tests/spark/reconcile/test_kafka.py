@@ -1,6 +1,5 @@
 """The job between a real broker and Delta Lake."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -25,12 +24,6 @@ LATER_S = 4_000_000_000
 _DEADLINE_S = 300
 
 pytestmark = pytest.mark.servers
-
-
-@pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    with KafkaBroker(tmp_path_factory.mktemp("kafka")) as started:
-        yield started
 
 
 def options(broker: KafkaBroker, folder: Path, **settings: str) -> ReconcileOptions:

@@ -20,11 +20,11 @@ from benches.places import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
-from sidecar.properties import command_line_settings, load
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.job_options import DedupeJobOptions
 from spark_jobs.source import read_stream
 from tests.harness.kafka import KafkaBroker
+from tests.spark.options import options_of
 
 EVENTS, BATCHES = 100_000, 3
 SEGMENTS = SegmentSet("plain, 140 bytes", segment_mib=32, count=2, value_bytes=61)
@@ -133,8 +133,7 @@ def _options(broker: KafkaBroker, folder: Path, records: int) -> DedupeJobOption
         "sink.delta.path": str(folder / "table"),
         "max.offsets.per.trigger": str(-(-records // BATCHES)),
     }
-    overrides = command_line_settings([f"{name}={value}" for name, value in settings.items()])
-    return load(DedupeJobOptions, [], overrides=overrides).properties
+    return options_of(DedupeJobOptions, settings)
 
 
 def _check(spark: SparkUnderTest, options: DedupeJobOptions, expected: int) -> None:

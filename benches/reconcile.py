@@ -20,7 +20,6 @@ from benches.places import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, WrittenSegments, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
-from sidecar.properties import command_line_settings, load
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
@@ -30,6 +29,7 @@ from spark_jobs.reconcile.typed import table_at
 from spark_jobs.reconcile.versions import COLUMNS, bucket_of
 from spark_jobs.source import events, read, read_stream
 from tests.harness.kafka import KafkaBroker
+from tests.spark.options import options_of
 
 SIZES = (1_000_000, 5_000_000, 12_000_000)
 LAYOUTS = ("append", "merge")
@@ -172,8 +172,7 @@ class Bench:
             "compact.after.files": str(_NO_COMPACTION),
             "schema.file": str(self._schema_file),
         }
-        overrides = command_line_settings([f"{name}={value}" for name, value in settings.items()])
-        return load(ReconcileOptions, [], overrides=overrides).properties
+        return options_of(ReconcileOptions, settings)
 
 
 def run(is_quick: bool) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError
-from sidecar.properties import command_line_settings, load
 from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions, configured
+from tests.spark.options import options_of
 
 
 @pytest.fixture(autouse=True)
@@ -41,8 +41,7 @@ BAD = {
 
 
 def options(**changes: str) -> Options:
-    settings = [f"{name}={value}" for name, value in (GOOD | changes).items()]
-    return load(Options, [], overrides=command_line_settings(settings)).properties
+    return options_of(Options, GOOD | changes)
 
 
 def test_what_kafka_is_asked_for() -> None:

@@ -9,22 +9,19 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from sidecar.properties import command_line_settings, load
 from spark_jobs.checkpoint import Claim
 from spark_jobs.dedupe import query
 from spark_jobs.dedupe.figures import Figures, batch_of
 from spark_jobs.dedupe.job_options import DedupeJobOptions
 from spark_jobs.progress import follow
+from tests.spark.options import dotted, options_of
 from tests.spark.records import Record, RecordStream
 
 
 def job_options(**settings: str) -> DedupeJobOptions:
     """Options by name, with `_` for the dots."""
-    given = {name.replace("_", "."): value for name, value in settings.items()}
     base = {"kafka.bootstrap.servers": "127.0.0.1:1", "topics": "shop.orders"}
-    assignments = [f"{name}={value}" for name, value in {**base, **given}.items()]
-    overrides = command_line_settings(assignments)
-    return load(DedupeJobOptions, [], overrides=overrides).properties
+    return options_of(DedupeJobOptions, {**base, **dotted(settings)})
 
 
 @dataclass

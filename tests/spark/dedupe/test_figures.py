@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import generate_latest
 
-from sidecar.properties import command_line_settings, load
 from spark_jobs.dedupe.figures import Batch, Figures, batch_of
 from spark_jobs.dedupe.telling import Telling, registry_of
 from spark_jobs.options import StreamOptions
+from tests.spark.options import options_of
 
 AT_MS = 1_795_277_866_260
 PROGRESS = {
@@ -83,9 +83,8 @@ def test_prometheus_names() -> None:
 
 def test_files_hold_the_last_figures(tmp_path: Path) -> None:
     files = [tmp_path / "figures.json", tmp_path / "figures.prom"]
-    settings = ["checkpoint=/c", f"metrics.json.file={files[0]}"]
-    settings.append(f"metrics.prometheus.file={files[1]}")
-    options = load(StreamOptions, [], overrides=command_line_settings(settings)).properties
+    told = {"metrics.json.file": str(files[0]), "metrics.prometheus.file": str(files[1])}
+    options = options_of(StreamOptions, {"checkpoint": "/c", **told})
     telling = Telling(options, silent_after_ms=1)
     telling.state(Figures(), AT_MS)
     telling.state(Figures().after(BATCH), AT_MS)

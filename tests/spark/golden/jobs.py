@@ -1,13 +1,10 @@
 """Both Spark jobs over the topics of a stage, and what they made of them."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from sidecar.properties import Properties, command_line_settings, load
 from spark_jobs.dedupe.figures import Figures
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.job_options import DedupeJobOptions
@@ -22,6 +19,7 @@ from tests.spark.golden.events import Kept
 from tests.spark.golden.selected import Selected
 from tests.spark.golden.stage import PREFIX
 from tests.spark.golden.tables import wrong_cells, wrong_values
+from tests.spark.options import options_of
 
 
 class Jobs:
@@ -57,7 +55,7 @@ class Jobs:
             "checkpoint": str(self._folder / f"dedupe-{identity}-checkpoint"),
             "sink.delta.path": str(self._kept(identity)),
         }
-        return run_dedupe(self._spark, _options(DedupeJobOptions, options))
+        return run_dedupe(self._spark, options_of(DedupeJobOptions, options))
 
     def reconcile(self) -> None:
         """Works off what is in the topics."""
@@ -113,15 +111,7 @@ class Jobs:
             "schema.file": str(self.schema),
             "counter.tables": self._counter_tables,
         }
-        return _options(ReconcileOptions, options)
-
-
-_Options = TypeVar("_Options", bound=Properties)
-
-
-def _options(model: type[_Options], given: Mapping[str, str]) -> _Options:
-    overrides = command_line_settings([f"{name}={value}" for name, value in given.items()])
-    return load(model, [], overrides=overrides).properties
+        return options_of(ReconcileOptions, options)
 
 
 def _bytes(value: bytearray | None) -> bytes | None:

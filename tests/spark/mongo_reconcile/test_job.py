@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from sidecar.properties import command_line_settings, load
 from spark_jobs.errors import CheckpointError, InputError
 from spark_jobs.mongo_reconcile import Documents, query
 from spark_jobs.mongo_reconcile.job import run, summary
@@ -17,20 +16,19 @@ from spark_jobs.mongo_reconcile.job_options import MongoJobOptions
 from spark_jobs.progress import follow
 from tests.harness.kafka import KafkaBroker
 from tests.spark.mongo_reconcile.topic import TOPIC, Collection, envelope, record
+from tests.spark.options import dotted, options_of
 from tests.spark.records import RecordStream, send
 
 
 def job_options(folder: Path, **settings: str) -> MongoJobOptions:
     """Options by name, with `_` for the dots."""
-    given = {name.replace("_", "."): value for name, value in settings.items()}
     base = {
         "kafka.bootstrap.servers": "127.0.0.1:1",
         "topics": TOPIC,
         "checkpoint": str(folder / "checkpoint"),
         "table.path": str(folder / "table"),
     }
-    assignments = [f"{name}={value}" for name, value in {**base, **given}.items()]
-    return load(MongoJobOptions, [], overrides=command_line_settings(assignments)).properties
+    return options_of(MongoJobOptions, {**base, **dotted(settings)})
 
 
 def shop() -> Collection:

@@ -7,7 +7,6 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from sidecar.properties import command_line_settings, load
 from spark_jobs.errors import CheckpointError
 from spark_jobs.reconcile.job import open_layout, run
 from spark_jobs.reconcile.options import ReconcileOptions
@@ -15,6 +14,7 @@ from spark_jobs.reconcile.visible import visible
 from spark_jobs.win import Tables
 from tests.harness.kafka import KafkaBroker
 from tests.reference.recordings import OWN
+from tests.spark.options import dotted, options_of
 from tests.spark.reconcile.forms import expected, shown
 from tests.spark.recorded import three_copies
 
@@ -34,10 +34,9 @@ def options(broker: KafkaBroker, folder: Path, **settings: str) -> ReconcileOpti
         "output": str(folder / "versions"),
         "buckets": "2",
         "schema.file": str(OWN / RECORDING / "node1" / "schema.cql"),
-        **{name.replace("_", "."): value for name, value in settings.items()},
+        **dotted(settings),
     }
-    overrides = command_line_settings([f"{name}={value}" for name, value in given.items()])
-    return load(ReconcileOptions, [], overrides=overrides).properties
+    return options_of(ReconcileOptions, given)
 
 
 def test_topics_become_tables(spark: SparkSession, tmp_path: Path, broker: KafkaBroker) -> None:

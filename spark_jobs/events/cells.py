@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 
 from spark_jobs.faults import MARK
 
-_WRITTEN = "STRUCT<col: STRING, path: STRING, ts: BIGINT, ttl: INT, ldt: BIGINT, val: STRING>"
+_WRITTEN = (
+    "STRUCT<col: STRING, path: STRING, key: STRING, ts: BIGINT, ttl: INT, ldt: BIGINT, val: STRING>"
+)
 _REST = "_rest"
 CELLS = (
     "STRUCT<kind: STRING, id: STRING, pk: STRING, token: BIGINT, ck: STRING,"

@@ -44,6 +44,7 @@ def shards_of(context: Column, ts_us: Column) -> Column:
             ts_us.alias("ldt"),
             F.lit(None).cast("int").alias("neg_ttl"),
             value.alias("value"),
+            F.lit(None).cast("binary").alias("path"),
         )
         return F.struct(F.substr(context, at, F.lit(_ID_BYTES)).alias("path"), win.alias("win"))
 

@@ -53,4 +53,4 @@ def with_truncation(rows: DataFrame, versions: DataFrame) -> DataFrame:
 
 
 def _win(ts: Column) -> Column:
-    return F.struct(ts, *(F.lit(None) for _ in range(4))).cast(WIN)
+    return F.struct(ts, *(F.lit(None) for _ in range(5))).cast(WIN)

@@ -15,6 +15,6 @@ _US = 1_000_000
 
 def truncate(session: SparkSession, layout: Layout, table_id: str, ts_us: int) -> None:
     """Everything of the table that was written up to then is gone."""
-    win = (ts_us, TOMBSTONE, ts_us // _US, None, None)
+    win = (ts_us, TOMBSTONE, ts_us // _US, None, None, None)
     marker = (table_id, TABLE_BUCKET, 0, None, None, "table", None, None, None, win, None)
     layout.append(session.createDataFrame([marker], SCHEMA))

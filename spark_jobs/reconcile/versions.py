@@ -13,7 +13,7 @@ any other: they are never applied on arrival, since an older write may come late
 | `scope` | `cell`, `live`, `shard`; deleted: `row`, `complex`, `partition`, `range`, `table` |
 | `ck` | byte-comparable clustering, null in the static row and of partitions; start of a range |
 | `hi` | end of a range, exclusive |
-| `column`, `path` | of cells, collections and shards |
+| `column`, `path` | of cells, collections and shards; equal elements have one `path` |
 | `win` | `spark_jobs.expressions`; of deletions write time and local deletion time |
 | `ckv` | raw clustering values |
 """
@@ -80,7 +80,7 @@ def versions_of(cells: DataFrame, buckets: int, counters: Collection[str] = ()) 
         F.when(F.col("scope") == "range", F.col("lo")).otherwise(F.col("ck")).alias("ck"),
         "hi",
         part["col"].alias("column"),
-        F.unbase64(part["path"]).alias("path"),
+        F.unbase64(F.coalesce(part["key"], part["path"])).alias("path"),
         F.when(F.col("scope") == "cell", win_of_cell(part))
         .when(F.col("scope") == "live", win_of_liveness(part))
         .otherwise(win_of_deletion(part))

@@ -86,7 +86,7 @@ def _units(versions: DataFrame) -> DataFrame:
 
     cell = F.struct(
         "column",
-        "path",
+        F.coalesce(win["path"], F.col("path")).alias("path"),
         written_ts(scope, win).alias("ts"),
         F.when(scope == "cell", win["ldt"]).alias("ldt"),
         (-win["neg_ttl"]).alias("ttl"),

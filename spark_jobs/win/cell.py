@@ -58,13 +58,17 @@ class Liveness:
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value with its time. `ttl_s` is 0 where it does not expire; a tombstone has no value."""
+    """One value with its time. `ttl_s` is 0 where it does not expire; a tombstone has no value.
+
+    `path` is the element as it was written; of those that are equal the last one stands.
+    """
 
     state: State
     ts_us: int
     ttl_s: int
     ldt_s: int
     value: bytes
+    path: bytes | None = None
 
     def __lt__(self, other: "Cell") -> bool:
         return self._rank() < other._rank()
@@ -78,8 +82,9 @@ class Cell:
             case State.TOMBSTONE:
                 return False
 
-    def _rank(self) -> tuple[int, State, int, int, bytes]:
-        return self.ts_us, self.state, self.ldt_s, -self.ttl_s, self.value
+    def _rank(self) -> tuple[int, State, int, int, bytes, bytes]:
+        # Between equal elements Cassandra takes any; the path makes the order total.
+        return self.ts_us, self.state, self.ldt_s, -self.ttl_s, self.value, self.path or b""
 
 
 def read_deletion(member: Mapping[str, Any]) -> Deletion:
@@ -93,7 +98,8 @@ def read_liveness(member: Mapping[str, Any]) -> Liveness:
 def read_cell(member: Mapping[str, Any]) -> Cell:
     ttl_s = member.get("ttl", 0)
     ldt_s = member.get("ldt", NEVER_S)
+    path = b64decode(member["path"], validate=True) if "path" in member else None
     if member["val"] is None:
-        return Cell(State.TOMBSTONE, member["ts"], 0, ldt_s, b"")
+        return Cell(State.TOMBSTONE, member["ts"], 0, ldt_s, b"", path)
     state = State.EXPIRING if ttl_s else State.LIVE
-    return Cell(state, member["ts"], ttl_s, ldt_s, b64decode(member["val"], validate=True))
+    return Cell(state, member["ts"], ttl_s, ldt_s, b64decode(member["val"], validate=True), path)

@@ -36,6 +36,7 @@ class _StoredRow:
     liveness: Liveness | None = None
     deletion: Deletion | None = None
     complex_deletions: dict[str, Deletion] = field(default_factory=dict)
+    # By column and by what equal elements have in common.
     cells: dict[tuple[str, bytes | None], Cell] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     clustering: tuple[bytes | None, ...] = ()
@@ -134,8 +135,8 @@ class Table:
                 else:
                     counter.add(read_shards(cell.value, cell.ts_us))
                 continue
-            path = b64decode(member["path"], validate=True) if "path" in member else None
-            place = member["col"], path
+            key = b64decode(member["key"], validate=True) if "key" in member else cell.path
+            place = member["col"], key
             row.cells[place] = max(row.cells.get(place, cell), cell)
 
     def _deleted_to_us(self, partition: _Partition, ck: bytes | None = None) -> int | None:
@@ -163,7 +164,7 @@ class Table:
     def _values(self, stored: _StoredRow, deleted_to_us: int | None, now_s: int) -> Row:
         values: dict[str, Value] = {}
         elements: dict[str, dict[bytes, bytes]] = {}
-        for (column, path), cell in stored.cells.items():
+        for (column, _), cell in stored.cells.items():
             complex_deletion = stored.complex_deletions.get(column)
             if (
                 not cell.is_live(now_s)
@@ -172,10 +173,10 @@ class Table:
                 or (complex_deletion is not None and complex_deletion.covers(cell.ts_us))
             ):
                 continue
-            if path is None:
+            if cell.path is None:
                 values[column] = cell.value
             else:
-                elements.setdefault(column, {})[path] = cell.value
+                elements.setdefault(column, {})[cell.path] = cell.value
         for column, counter in stored.counters.items():
             number = counter.value(_latest(deleted_to_us, self._dropped_to_us.get(column)))
             if number is not None:

@@ -45,11 +45,13 @@ def published_lines(scenario: Scenario) -> dict[str, list[Json]]:
 
 
 def sorted_cells(cells: Json) -> Json:
-    """The order of cells is the storage's in events, and that of names and paths in dumps."""
+    """The order of cells is the storage's in events, and that of names and paths in dumps, which
+    know nothing of `key`."""
     ordered = dict(cells)
     for member in ("cell", "cdel"):
         if member in ordered:
-            ordered[member] = sorted(ordered[member], key=lambda c: (c["col"], c.get("path") or ""))
+            plain = [{k: v for k, v in each.items() if k != "key"} for each in ordered[member]]
+            ordered[member] = sorted(plain, key=lambda c: (c["col"], c.get("path") or ""))
     return ordered
 
 
@@ -111,6 +113,29 @@ def check_clustering_order(found: list[Event]) -> None:
 def test_byte_comparable_clusterings_keep_storage_order(scenario: Scenario, tmp_path: Path) -> None:
     for found in recorded_events(scenario, tmp_path).values():
         check_clustering_order(found)
+
+
+def check_element_order(found: list[Event]) -> int:
+    """Elements come in the order of their type, and so must their keys; how many have one."""
+    count = 0
+    for event in found:
+        last: dict[str, bytes] = {}
+        for cell in event.value["cells"].get("cell", ()):
+            if "key" in cell:
+                key = base64.b64decode(cell["key"])
+                assert last.get(cell["col"], b"") < key
+                last[cell["col"]] = key
+                count += 1
+    return count
+
+
+def test_keys_of_elements_keep_storage_order(tmp_path: Path) -> None:
+    counts = [
+        check_element_order(found)
+        for scenario in SCENARIOS
+        for found in recorded_events(scenario, tmp_path).values()
+    ]
+    assert sum(counts) > 100
 
 
 def identity(event: Event) -> str:

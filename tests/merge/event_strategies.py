@@ -11,6 +11,8 @@ KEYS = (b"\x00\x00\x00\x01", b"\x00\x00\x00\x02")
 CLUSTERINGS = (b"\x40\x01", b"\x40\x02", b"\x40\x02\x40\x00", b"\x40\x03")
 BOUNDS = (b"", b"\x40\x01", b"\x40\x02", b"\x40\x02\xff", b"\x40\x03", b"\xff")
 PATHS = (b"p", b"q")
+KEYS_OF_PATHS = {b"p": b"\x40\x02", b"P": b"\x40\x02", b"q": b"\x40\x01"}
+"""In columns whose equal elements may differ in their bytes."""
 VALUES = (b"", b"\x7f", b"\x80", b"\x80\x00", b"\xff")
 TTLS_S = (1, 2, 3)
 TIMES_US = st.integers(-1, 3)
@@ -36,9 +38,12 @@ def livenesses(draw: st.DrawFn) -> EventValue:
 
 @st.composite
 def cells(draw: st.DrawFn, columns: tuple[str, ...]) -> EventValue:
-    """A cell; columns that begin with `m` have elements."""
+    """A cell; columns that begin with `m` have elements, those with `me` such that are equal."""
     cell: EventValue = {"col": draw(st.sampled_from(columns))}
-    if cell["col"].startswith("m"):
+    if cell["col"].startswith("me"):
+        path = draw(st.sampled_from(sorted(KEYS_OF_PATHS)))
+        cell |= {"path": _text(path), "key": _text(KEYS_OF_PATHS[path])}
+    elif cell["col"].startswith("m"):
         cell["path"] = _text(draw(st.sampled_from(PATHS)))
     cell["ts"] = draw(TIMES_US)
     match draw(st.sampled_from(["live", "expiring", "tombstone"])):
@@ -76,7 +81,7 @@ def event_values(draw: st.DrawFn) -> EventValue:
             clustering = draw(st.sampled_from(CLUSTERINGS))
             members |= {"ck": _text(clustering), "ckv": [_text(clustering[1:])]}
             if draw(st.integers(0, 4)):
-                members |= draw(written(("a", "b", "m", "m2"), is_static=False))
+                members |= draw(written(("a", "b", "m", "me"), is_static=False))
             else:
                 members["del"] = draw(deletions())
         case "static":
@@ -91,10 +96,11 @@ def event_values(draw: st.DrawFn) -> EventValue:
 
 @st.composite
 def one_cell_events(draw: st.DrawFn) -> list[EventValue]:
-    """Writes to one cell at one time: nothing but the tie decides."""
+    """Writes to one cell, or one element, at one time: nothing but the tie decides."""
     ts_us = draw(TIMES_US)
+    column = draw(st.sampled_from(("a", "me")))
     found = []
-    for cell in draw(st.lists(cells(("a",)), min_size=1, max_size=6)):
+    for cell in draw(st.lists(cells((column,)), min_size=1, max_size=6)):
         members = {"kind": "row", "pk": _text(KEYS[0]), "token": 0, "ck": "", "ckv": []}
         found.append({"cells": members | {"cell": [cell | {"ts": ts_us}]}})
     return found

@@ -29,9 +29,13 @@ def resolve(left: Member, right: Member) -> Member:
             return left if left["ldt"] > right["ldt"] else right
         if left.get("ttl") != right.get("ttl"):
             return left if left["ttl"] < right["ttl"] else right
-    if left["val"] is None:
-        return right
-    return left if b64decode(left["val"]) > b64decode(right["val"]) else right
+    if left["val"] != right["val"]:
+        return left if b64decode(left["val"]) > b64decode(right["val"]) else right
+    return left if _path(left) > _path(right) else right
+
+
+def _path(cell: Member) -> bytes:
+    return b64decode(cell.get("path", ""))
 
 
 def supersedes(left: Member, right: Member) -> bool:
@@ -109,15 +113,15 @@ def _values(of_row: Iterable[Member], covering: Iterable[Member], now_s: int) ->
             continue
         if any(d["col"] == cell["col"] and cell["ts"] <= d["ts"] for d in complex_deletions):
             continue
-        place = cell["col"], cell.get("path")
+        place = cell["col"], cell.get("key", cell.get("path"))
         standing[place] = resolve(standing[place], cell) if place in standing else cell
     values: dict[str, Value] = {}
     elements: dict[str, dict[bytes, bytes]] = {}
-    for (column, path), cell in standing.items():
+    for (column, _), cell in standing.items():
         if cell["val"] is None or ("ttl" in cell and now_s >= cell["ldt"]):
             continue
-        if path is None:
-            values[column] = b64decode(cell["val"])
+        if "path" in cell:
+            elements.setdefault(column, {})[_path(cell)] = b64decode(cell["val"])
         else:
-            elements.setdefault(column, {})[b64decode(path)] = b64decode(cell["val"])
+            values[column] = b64decode(cell["val"])
     return values | {column: tuple(sorted(paths.items())) for column, paths in elements.items()}

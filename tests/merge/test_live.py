@@ -19,6 +19,17 @@ from tests.merge.writes import SHORT_TTL_S, random_writes, run
 from tests.workloads import SCENARIOS, random_tables, scenario, schema_statements
 
 STATEMENTS = 3000
+EQUAL = "merge_equal.elements"
+EQUAL_ELEMENTS = {
+    1: ("1 SET s = s + {1.0}", "2 SET s = s + {1.00}"),
+    2: ("2 SET s = s + {1.00}", "1 SET s = s + {1.0}"),
+    3: ("1 SET s = s + {1.00}", "2 SET s = s + {1.0}"),
+    4: ("1 SET s = s + {1.0, 2}", "2 SET s = s - {1.00}"),
+    5: ("5 SET m[1.0] = 'a'", "5 SET m[1.00] = 'b'"),
+    6: ("5 SET m[1.00] = 'b'", "5 SET m[1.0] = 'a'"),
+    7: ("5 SET f[(-0.10, 1)] = 'a'", "6 SET f[(-0.1, 1)] = 'b'"),
+}
+"""By key, two writes, each behind its write time, of elements that are one to Cassandra."""
 SENTINEL = "merge_test.last_write"
 # Counters do not merge by cell, and the longest TTL is for one version in one mode.
 MERGEABLE = sorted(SCENARIOS.keys() - {"counters", "mixed", "random", "ttl_longest"})
@@ -47,6 +58,41 @@ def read_to_the_end(node: CassandraNode) -> tuple[Tables, Counter[str]]:
     wait_until(has_ended, "the last write in cdc_raw")
     assert reader.gaps == []
     return tables, kinds
+
+
+def write_equal_elements(node: CassandraNode) -> None:
+    """Each pair within a memtable, and once more with an SSTable in between."""
+    keyspace, pairs = EQUAL.split(".")[0], EQUAL_ELEMENTS.items()
+    node.execute(
+        f"CREATE KEYSPACE {keyspace} WITH replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    node.execute(
+        f"CREATE TABLE {EQUAL} (k int PRIMARY KEY, s set<decimal>, m map<decimal, text>, "
+        "f map<frozen<tuple<decimal, int>>, text>) WITH cdc = true"
+    )
+
+    def write(number: int, text: str) -> None:
+        node.execute(f"UPDATE {EQUAL} USING TIMESTAMP {text} WHERE k = {number}")
+
+    for key, (first, _) in pairs:
+        write(-key, first)
+    node.flush(keyspace)
+    for key, (first, second) in pairs:
+        write(-key, second)
+        write(key, first)
+        write(key, second)
+
+
+def equal_elements_are_one(node: CassandraNode, tables: Tables) -> bool:
+    keyspace, name = EQUAL.split(".")
+    (found,) = node.execute(
+        "SELECT id FROM system_schema.tables WHERE keyspace_name = %s AND table_name = %s",
+        (keyspace, name),
+    )
+    rows = tables.of(found.id).rows(int(time.time()))
+    counts = [len(value) for row in rows.values() for value in row.values()]
+    return counts == [1] * (2 * len(EQUAL_ELEMENTS))
 
 
 def compare_all(node: CassandraNode, tables: Tables) -> Comparison:
@@ -93,10 +139,12 @@ def test_merged_events_equal_select(
             refused += not run(node.session(), write)
             if number % 1000 == 500:
                 node.flush("random")
+        write_equal_elements(node)
         written_s = time.time()
         tables, kinds = read_to_the_end(node)
         assert kinds.keys() == {"row", "static", "range", "partition"}
         wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
+        assert equal_elements_are_one(node, tables)
         compared = compare_all(node, tables)
         print(compared.tables, "tables,", compared.rows, "rows,", refused, "writes refused")
         assert compared.tables > 20

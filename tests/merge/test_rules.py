@@ -117,6 +117,24 @@ def test_what_has_said_all_may_be_forgotten() -> None:
     assert kept == [*range(110, 116)]
 
 
+@pytest.mark.parametrize(
+    ("later", "shown"),
+    [
+        (cell(b"", 6, path=text(b"1.00"), key=text(b"1")), {"v": ((b"1.00", b""),)}),
+        (cell(b"", 5, path=text(b"1.00"), key=text(b"1")), {"v": ((b"1.00", b""),)}),
+        (cell(b"", 5, path=text(b"0.1e1"), key=text(b"1")), {"v": ((b"1.0", b""),)}),
+        (cell(b"", 4, path=text(b"1.00"), key=text(b"1")), {"v": ((b"1.0", b""),)}),
+        (cell(None, 5, path=text(b"1.00"), key=text(b"1"), ldt=50), {}),
+        (cell(b"", 5, path=text(b"2"), key=text(b"2")), {"v": ((b"1.0", b""), (b"2", b""))}),
+    ],
+)
+def test_equal_elements_are_one_as_it_was_written_last(
+    later: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    first = cell(b"", 5, path=text(b"1.0"), key=text(b"1"))
+    assert rows(row(b"1", live={"ts": 1}, cell=[first]), row(b"1", cell=[later])) == {b"1": shown}
+
+
 def test_a_complex_deletion_takes_the_elements_of_its_column() -> None:
     elements = [cell(b"", 5, "m", path=text(b"a")), cell(b"", 7, "m", path=text(b"b"))]
     other = cell(b"", 5, "n", path=text(b"a"))

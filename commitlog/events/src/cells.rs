@@ -14,12 +14,15 @@ use crate::value::ValueError;
 
 /// Writes `,"cells":{…}`. `key` is the raw partition key.
 pub struct CellsWriter<'w> {
-    /// Scratch space for byte-comparable clusterings.
+    /// Scratch space for byte-comparable clusterings and elements.
     pub comparable: &'w mut Vec<u8>,
     /// The time that was written last.
     pub time: TimeText,
     pub plan: &'w TablePlan,
     pub version: Version,
+    /// An element that does not fit its type. It stands here, since a result of every cell would
+    /// go through memory.
+    pub refused: Option<ValueError>,
 }
 
 type Written<'b> = Result<EventText<'b>, ValueError>;
@@ -52,6 +55,9 @@ impl CellsWriter<'_> {
                     text = self.clustering(text, &row.clustering)?;
                 }
                 text = self.written(text, row);
+                if let Some(error) = self.refused.take() {
+                    return Err(error);
+                }
             }
             Content::RangeDeletion {
                 start,
@@ -189,6 +195,7 @@ impl CellsWriter<'_> {
         if let Some(path) = cell.path {
             text.literal(b",\"path\":");
             text.base64(path);
+            text = self.element(text, cell.column, path);
         }
         match cell.state {
             CellState::Live => {}
@@ -202,6 +209,27 @@ impl CellsWriter<'_> {
         text.literal(b",\"val\":");
         text.base64(cell.value);
         text.literal(b"}");
+        text
+    }
+
+    /// What elements have in common that are one to Cassandra, where their bytes may differ.
+    #[inline(never)]
+    fn element<'b>(&mut self, mut text: EventText<'b>, column: u32, path: &[u8]) -> EventText<'b> {
+        let member = self.plan.column_members.get(column as usize);
+        let Some(ty) = member.and_then(|member| member.element_type.as_ref()) else {
+            return text;
+        };
+        self.comparable.clear();
+        let element = Component {
+            ty,
+            reversed: false,
+            value: Some(path),
+        };
+        if let Err(error) = write_clustering(self.comparable, [element]) {
+            self.refused = Some(error);
+        }
+        text.literal(b",\"key\":");
+        text.base64(self.comparable);
         text
     }
 }

@@ -131,6 +131,7 @@ impl EventWriter<'_> {
                 time,
                 plan,
                 version: context.version,
+                refused: None,
             };
             text = cells.write(text, partition.key, content)?;
         }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 
+use crate::byte_comparable::equals_differ;
 use crate::fixed_text::FixedText;
 use crate::format::EventFormat;
 use crate::identity::{canonical_name, canonical_start};
@@ -21,6 +23,9 @@ pub struct Member {
     pub cell: FixedText,
     /// The name in the canonical form behind the event id.
     pub canonical: FixedText,
+    /// The type of elements or map keys that are cells of their own, if equal ones of it may
+    /// differ in their bytes.
+    pub element_type: Option<CqlType>,
 }
 
 impl Member {
@@ -34,6 +39,7 @@ impl Member {
             null: [quoted, b":null,"].concat().into(),
             cell: [b"{\"col\":", quoted, b",\"ts\":"].concat().into(),
             canonical: canonical_name(column.name.as_bytes()).into(),
+            element_type: element_type(column).filter(equals_differ),
         }
     }
 }
@@ -111,6 +117,16 @@ impl TablePlan {
 
     pub fn name_rank(&self, column: u32) -> u32 {
         self.name_ranks.get(column as usize).copied().unwrap_or(0)
+    }
+}
+
+/// The type of what tells the cells of a set or map apart. Those of lists and user types go by
+/// position.
+fn element_type(column: &Column) -> Option<CqlType> {
+    match &column.cql_type {
+        CqlType::Set(element) if column.multi_cell => Some((**element).clone()),
+        CqlType::Map(key, _) if column.multi_cell => Some((**key).clone()),
+        _ => None,
     }
 }
 

@@ -13,8 +13,10 @@ from tests.workloads.scenario import Release, batch, create_keyspace
 KEYSPACE = "golden"
 COUNTERS = "golden_counters.hits"
 CHANGING = "golden.changing"
+EQUAL = "golden.equal"
 RELEASE: Release = (5, 0)
 _REPLICAS = 3
+_EQUAL_ELEMENTS = ("1", "1.0", "1.00", "10E-1", "0", "0.0", "-7.50", "-7.5")
 _SET_WRITE = "comes_back = comes_back + {3}"
 _EVERY_TYPE = ("types.every", "types.empties")
 _WHOLE = (
@@ -68,6 +70,8 @@ def workload(seed: int, form: Form) -> Workload:
         *schema_statements(random_tables(seed, keyspace=KEYSPACE), _REPLICAS),
         f"CREATE TABLE {CHANGING} (p int, c int, kept text, goes int, comes_back set<int>, "
         "PRIMARY KEY (p, c)) WITH cdc = true",
+        f"CREATE TABLE {EQUAL} (p int, c int, s set<decimal>, m map<decimal, int>, "
+        "t set<decimal> STATIC, PRIMARY KEY (p, c)) WITH cdc = true",
         create_keyspace("golden_counters", _REPLICAS),
         f"CREATE TABLE {COUNTERS} (page text, day int, seen counter, kept counter, "
         "visits counter STATIC, PRIMARY KEY (page, day)) WITH cdc = true",
@@ -80,6 +84,7 @@ def workload(seed: int, form: Form) -> Workload:
         before,
         [Write(text) for text in _counts(rng, few)],
         [Write(text) for text in _rows(rng, few, ("kept = 'a'", "goes = 1", _SET_WRITE))],
+        [Write(text) for text in _equal_elements(rng, few)],
         *([Write(_lasting(text)) for text in each.statements] for each in found),
     ]
     changed = _rows(rng, few, ("kept = 'b'", "fresh = fresh + [2]", _SET_WRITE))
@@ -155,6 +160,25 @@ def _rows(rng: random.Random, count: int, changes: Sequence[str]) -> Iterable[st
     for _ in range(count):
         row = f"p = {rng.randrange(3)} AND c = {rng.randrange(4)}"
         yield f"UPDATE {CHANGING} SET {rng.choice(changes)} WHERE {row}"
+
+
+def _equal_elements(rng: random.Random, count: int) -> Iterable[str]:
+    """Elements and keys that Cassandra takes for one though their bytes differ. No two have one
+    write time: between equal ones of one time the order of arrival decides."""
+    for number in rng.sample(range(1, 10 * count), count):
+        row = f"p = {rng.randrange(2)} AND c = {rng.randrange(2)}"
+        element = rng.choice(_EQUAL_ELEMENTS)
+        time = f"USING TIMESTAMP {number}"
+        yield rng.choice(
+            (
+                f"UPDATE {EQUAL} {time} SET s = s + {{{element}}} WHERE {row}",
+                f"UPDATE {EQUAL} {time} SET s = s - {{{element}}} WHERE {row}",
+                f"UPDATE {EQUAL} {time} SET m[{element}] = {number} WHERE {row}",
+                f"UPDATE {EQUAL} {time} SET m[{element}] = {number} WHERE {row}",
+                f"DELETE m[{element}] FROM {EQUAL} {time} WHERE {row}",
+                f"UPDATE {EQUAL} {time} SET t = t + {{{element}}} WHERE p = {rng.randrange(2)}",
+            )
+        )
 
 
 def _interleaved(rng: random.Random, streams: Sequence[Sequence[Write]]) -> list[Write]:

@@ -81,6 +81,25 @@ pub fn write_bound<'a>(
     Ok(())
 }
 
+/// Whether values of a type that compare as equal may differ in their bytes, as the decimals 1.0
+/// and 1.00 do, two NaNs, and a tuple with and without a null at its end.
+pub fn equals_differ(ty: &CqlType) -> bool {
+    match ty {
+        CqlType::Boolean
+        | CqlType::Decimal
+        | CqlType::Double
+        | CqlType::Float
+        | CqlType::VarInt
+        | CqlType::Tuple(_)
+        | CqlType::Udt(_) => true,
+        CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
+            equals_differ(element)
+        }
+        CqlType::Map(key, value) => equals_differ(key) || equals_differ(value),
+        _ => false,
+    }
+}
+
 fn write_component(out: &mut Vec<u8>, component: Component<'_>) -> Result<(), ValueError> {
     let start = out.len();
     write_nullable(out, component.ty, component.value)?;

@@ -1,7 +1,7 @@
 //! Pairs of values of one type.
 
 use commitlog_core::cql_type::CqlType;
-use commitlog_events::byte_comparable::{Component, write_clustering};
+use commitlog_events::byte_comparable::{Component, equals_differ, write_clustering};
 use proptest::prelude::*;
 
 use crate::comparator::compare;
@@ -24,6 +24,9 @@ fn encode(ty: &CqlType, reversed: bool, bytes: &[u8]) -> Vec<u8> {
 
 fn check(ty: &CqlType, left: &[u8], right: &[u8]) -> Result<(), TestCaseError> {
     let expected = compare(ty, left, right);
+    if !equals_differ(ty) {
+        prop_assert_eq!(expected.is_eq(), left == right);
+    }
     for reversed in [false, true] {
         let expected = if reversed {
             expected.reverse()

@@ -17,6 +17,9 @@ TRIGGER_S = 300
 USED_SHARE = 0.6
 CATCH_UP = 2
 RECORDS_OF_KAFKA_PARTITION = 10_000
+TABLE_CELLS = (100_000_000, 1_000_000_000, 10_000_000_000)
+LOOSE_FILES = 8
+"""`compact.after.files`: one more and a bucket is written anew."""
 STATE_PARTITION_BYTES = 1e9
 
 
@@ -26,6 +29,8 @@ class Laws:
 
     dedupe_rate: float
     reconcile_rate: float
+    compaction_us: float
+    """CPU time of writing one cell of a table anew."""
     scan_us: float
     disk_bytes: float
     checkpoint_bytes: float
@@ -70,9 +75,33 @@ def sizing(events: int, laws: Laws) -> Sizing:
     )
 
 
+def compaction_core_s(cells: int, laws: Laws) -> float:
+    """Of all buckets of a table, once."""
+    return cells * laws.compaction_us / 1e6
+
+
+def compaction_cores(cells: int, laws: Laws) -> int:
+    """Where every micro-batch touches every bucket, so that each is written anew as often as
+    loose files allow."""
+    every_s = (LOOSE_FILES + 1) * TRIGGER_S
+    return math.ceil(compaction_core_s(cells, laws) / every_s / USED_SHARE)
+
+
 def main() -> None:
     laws = _laws()
     print(laws)
+    print_table(
+        f"compaction, compact.after.files = {LOOSE_FILES}, a trigger of {TRIGGER_S} s",
+        ("cells in the table", "all buckets once, core-s", "cores"),
+        [
+            (
+                f"{cells:.0e}",
+                f"{compaction_core_s(cells, laws):,.0f}",
+                f"{compaction_cores(cells, laws):,}",
+            )
+            for cells in TABLE_CELLS
+        ],
+    )
     print_table(
         f"RF {REPLICAS}, ttl.ms = {TTL_S // 3600} h, a trigger of {TRIGGER_S} s",
         (
@@ -113,6 +142,7 @@ def _laws() -> Laws:
     return Laws(
         dedupe_rate=ours["cpu_rate"]["median"],
         reconcile_rate=appended[-1]["rate"]["median"],
+        compaction_us=appended[-1]["compaction_cpu_s_per_million"],
         scan_us=state["laws"]["scan_us"],
         disk_bytes=last["disk_bytes"],
         checkpoint_bytes=last["checkpoint_bytes"],

@@ -1,5 +1,6 @@
 """One Spark session for the whole suite: starting one costs as much as many tests."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,3 +43,13 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """One for each file, whose tests name their topics as they like."""
     with KafkaBroker(tmp_path_factory.mktemp("kafka")) as started:
         yield started
+
+
+@pytest.fixture
+def root_logger() -> Iterator[None]:
+    """A command configures the log of its process; here that is the one of all tests."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)

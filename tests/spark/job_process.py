@@ -1,4 +1,4 @@
-"""A job as a process of its own, to be killed."""
+"""A job as a process of its own, to be killed or stopped."""
 
 import os
 import signal
@@ -56,9 +56,17 @@ class JobProcess:
         versions = (table / "_delta_log").glob("*.json")
         return any(version.stat().st_mtime_ns > begun_ns for version in versions)
 
+    def wait_until(self, condition: Callable[[], bool], what: str) -> None:
+        """While it runs."""
+        wait_until(condition, what, deadline_s=_DEADLINE_S, process=self.process)
+
+    def stop(self) -> None:
+        """SIGTERM; it ends well."""
+        assert self.process.terminate(_DEADLINE_S) == 0, self.process.log_tail()
+
     def kill_when(self, condition: Callable[[], bool], what: str) -> None:
         """SIGKILL for Python and JVM together."""
-        wait_until(condition, what, deadline_s=_DEADLINE_S, process=self.process)
+        self.wait_until(condition, what)
         assert self.process.pid is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         assert self.process.wait() == -signal.SIGKILL

@@ -1,7 +1,5 @@
 """Options of the jobs: properties files and `--set`, with every mistake named."""
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,15 +8,7 @@ from sidecar.errors import ConfigError
 from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions, configured
 from tests.spark.options import options_of
 
-
-@pytest.fixture(autouse=True)
-def root_logger() -> Iterator[None]:
-    """A command configures the log of its process; here that is the one of all tests."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+pytestmark = pytest.mark.usefixtures("root_logger")
 
 
 class Options(StreamOptions, SourceOptions, SessionOptions):

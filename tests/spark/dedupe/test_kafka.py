@@ -18,7 +18,6 @@ from tests.spark.records import Record, send
 PARTITIONS = 3
 RECORDINGS = ("5.0/three-nodes", "5.0/random", "5.0/deletions")
 _KILLS_AFTER = (0, 2)
-_DEADLINE_S = 300
 
 pytestmark = pytest.mark.servers
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import orjson
 import pytest
-from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import CheckpointError
@@ -17,11 +16,11 @@ from tests.reference.recordings import OWN
 from tests.spark.options import dotted, options_of
 from tests.spark.reconcile.forms import expected, shown
 from tests.spark.recorded import three_copies
+from tests.spark.records import send
 
 PARTITIONS = 3
 RECORDING = "5.0/three-nodes"
 LATER_S = 4_000_000_000
-_DEADLINE_S = 300
 
 pytestmark = pytest.mark.servers
 
@@ -43,25 +42,13 @@ def test_topics_become_tables(spark: SparkSession, tmp_path: Path, broker: Kafka
     """A backfill in several micro-batches, and what comes after it in the next run."""
     records = three_copies([RECORDING])
     tables = Tables()
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
-    for topic in {record.topic for record in records}:
-        broker.create_topic(topic, PARTITIONS)
     early, late = records[: len(records) // 2], records[len(records) // 2 :]
     chosen = options(broker, tmp_path, max_offsets_per_trigger=str(len(early) // 2 + 1))
     layout = open_layout(spark, chosen)
     for part, is_in_one in ((early, False), (late, True)):
+        send(broker, part, partitions=PARTITIONS)
         for record in part:
-            place = sum(record.key or b"") % PARTITIONS
-            producer.produce(
-                record.topic,
-                value=record.value,
-                key=record.key,
-                partition=place,
-                headers=list(record.headers or ()),
-            )
-            assert record.value is not None
-            tables.apply(orjson.loads(record.value))
-        assert producer.flush(_DEADLINE_S) == 0
+            tables.apply(orjson.loads(record.value or b""))
         again = options(broker, tmp_path, trigger="once") if is_in_one else chosen
         figures = run(spark, again)
         assert figures.records == len(part)

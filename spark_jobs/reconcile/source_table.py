@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import commitlog
 from commitlog import SchemaError
@@ -41,7 +42,7 @@ class SourceSchema:
     path: Path
     schema: commitlog.Schema
     tables: tuple[SourceTable, ...]
-    """By id; of tables with one name the newest is last."""
+    """Of tables with one name the newest is last."""
 
     def table(self, full_name: str) -> SourceTable:
         """The table of this name, `keyspace.table`; the newest if it was made anew. Raises
@@ -65,7 +66,7 @@ def read_schema(path: Path) -> SourceSchema:
     except (OSError, EOFError, SchemaError, ValueError) as error:
         raise ConfigError(f"The schema cannot be read from {path}: {error}") from error
     stored = json.loads(schema.to_stored())["tables"]
-    in_time = sorted((each for each in stored if not each["is_view"]), key=_seen_us)
+    in_time = sorted((each for each in stored if not each["is_view"]), key=_age)
     return SourceSchema(path, schema, tuple(map(_table, in_time)))
 
 
@@ -78,8 +79,12 @@ def _parsed(content: bytes) -> commitlog.Schema:
     return commitlog.Schema.from_stored(json.dumps(described.get("schema", described)).encode())
 
 
-def _seen_us(stored: Mapping[str, Any]) -> tuple[int, str]:
-    return stored["as_of_us"], stored["id"]
+def _age(stored: Mapping[str, Any]) -> tuple[int, int, str]:
+    """When a table was seen last; of those in one description when it was made, which its id says
+    unless the node makes ids of names."""
+    table_id = UUID(stored["id"])
+    made_at = table_id.time if table_id.version == 1 else 0
+    return stored["as_of_us"], made_at, stored["id"]
 
 
 def _table(stored: Mapping[str, Any]) -> SourceTable:

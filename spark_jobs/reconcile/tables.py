@@ -53,6 +53,9 @@ def kept_tables(
     }
     if not named:
         known = {table.id: "" for table in wanted if table.id not in refused}
-        unknown = f"is of a table that {schema.path} does not describe: describe the schema anew"
+        unknown = (
+            f"is of a table that {schema.path} does not describe: describe the schema anew, or, if "
+            "the table was dropped, name those to keep in `tables`"
+        )
         refused = {**refused, **known, ANY_OTHER: unknown}
     return KeptTables(wanted, bool(named), counters & whole, refused)

@@ -49,6 +49,20 @@ def test_schemas_are_read_in_every_form(tmp_path: Path) -> None:
         assert not table.has_counters
 
 
+@pytest.mark.parametrize("is_older_first", [True, False])
+def test_of_two_tables_of_one_name_the_one_that_was_made_last_is_meant(
+    tmp_path: Path, is_older_first: bool
+) -> None:
+    """A dropped one may still be described; ids do not compare as the times in them."""
+    older, newer = "ffffffff-b41f-11e5-9f22-ba0be0483c18", "00000000-b41f-11e9-9f22-ba0be0483c18"
+    texts = [TABLE.replace(ID, table_id) for table_id in (older, newer)]
+    path = tmp_path / "schema.cql"
+    path.write_text("".join(texts if is_older_first else texts[::-1]))
+    source = read_schema(path)
+    assert {table.id for table in source.tables} == {older, newer}
+    assert source.table("shop.orders").id == newer
+
+
 def test_rows_of_a_node_are_read(tmp_path: Path) -> None:
     place = {"keyspace_name": "shop", "table_name": "hits"}
     column = {**place, "position": -1, "clustering_order": "none"}

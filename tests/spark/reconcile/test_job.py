@@ -182,7 +182,7 @@ def test_what_it_cannot_take_it_refuses_by_its_place(
     sentence = refusal(frame(spark, [stranger]), layout, schema=schema)
     assert sentence == (
         f"The record shop.a/3/17 is of a table that {SCHEMA} does not describe: describe the "
-        "schema anew."
+        "schema anew, or, if the table was dropped, name those to keep in `tables`."
     )
     unheaded = Record(None, records[0].value, b"{}", "shop.a", 3, 17)
     sentence = refusal(frame(spark, [unheaded]), layout, schema=schema)

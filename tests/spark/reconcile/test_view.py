@@ -12,7 +12,7 @@ from spark_jobs.reconcile.layout import AppendLayout
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.tables import kept_tables
 from spark_jobs.reconcile.typed import table_at
-from tests.spark.reconcile.forms import EventValue, frame
+from tests.spark.reconcile.forms import EventValue, frame, named
 
 ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 TABLE = f"""
@@ -112,3 +112,18 @@ def test_the_view_follows_the_source_table(spark: SparkSession, tmp_path: Path) 
         KEY | FULL | {"item": 7, "fresh": None, "old": None},
         KEY | NOTHING | {"item": 9, "fresh": 1 << 40, "old": "after"},
     ]
+
+
+def test_a_table_that_was_made_anew_begins_empty(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether events of the old one are passed over or taken in."""
+    again = "5a1c395e-b41f-11e9-9f22-ba0be0483c18"
+    both = schema(tmp_path, TABLE + TABLE[TABLE.index("CREATE TABLE") :].replace(ID, again))
+    values = [*EVENTS, named(again, row(9, [], live={"ts": 5}))]
+    shown = []
+    for number, tables in enumerate(((), ("shop.carts",))):
+        layout = AppendLayout(spark, str(tmp_path / f"table-{number}"), buckets=2)
+        events = frame(spark, tmp_path / f"events-{number}", values)
+        reconcile(events, layout, kept_tables(both, tables), 2)
+        shown.append(table_at(layout, both, both.table("shop.carts"), NOW_S).collect())
+    assert shown[0] == shown[1]
+    assert [(each["item"], each["owner"]) for each in shown[0]] == [(9, None)]

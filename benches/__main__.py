@@ -1,4 +1,4 @@
-"""`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, dedupe,
+"""`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, mongo, dedupe,
 state, reconcile, mongo_debezium; or all."""
 
 import argparse
@@ -10,6 +10,7 @@ NAMES = (
     "latency",
     "memory",
     "decode",
+    "mongo",
     "dedupe",
     "state",
     "reconcile",

@@ -23,6 +23,7 @@ from mongo_agent.oplog_watch import OplogWatch, Warnings
 from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
 from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.position import OFFSET_FILE
+from mongo_agent.position.in_kafka import StoredPosition, position_records
 from mongo_agent.position.position import read_position
 from mongo_agent.quarantine import Quarantine
 from mongo_agent.seeds import explained
@@ -35,9 +36,10 @@ from sidecar.lifecycle import Stop
 from sidecar.locks import DirectoryLock
 from sidecar.logs import Repeated, fields
 from sidecar.metrics import DeliveryMetrics
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets import PropertiesStore, StoredOffsets
+from sidecar.positions import PositionStore
 from sidecar.sinks.base import Sink
-from sidecar.sinks.registry import create_sink
+from sidecar.sinks.registry import create_sink, create_sink_and_store
 
 logger = logging.getLogger(__name__)
 
@@ -45,20 +47,24 @@ QUARANTINE = "quarantine"
 """The directory beside it."""
 
 _CLOSE_S = 2.0
+_LOAD_PAUSE_S = 1.0
 
 Client = MongoClient[Any]
 
 
 def create_service(config: MongoConfig) -> "MongoService":
     """The agent of one deployment, not yet running. Raises ConfigError."""
-    return MongoService(config, create_sink(config.properties))
+    is_in_file = config.properties.position_store == "file"
+    return MongoService(config, create_sink(config.properties) if is_in_file else None)
 
 
 class MongoService:
     """Locks its directory, answers on HTTP, learns who the server is, and delivers until asked to
     stop."""
 
-    def __init__(self, config: MongoConfig, sink: Sink) -> None:
+    def __init__(self, config: MongoConfig, sink: Sink | None) -> None:
+        """Without a sink it is that of the configuration, made once it is known who the server
+        is, for the name under which Kafka keeps the position may have it."""
         self._config = config
         self._sink = sink
         properties = config.properties
@@ -124,8 +130,11 @@ class MongoService:
 
     def _deliver(self, client: Client, deployment: Deployment, stop: Stop) -> None:
         config, properties = self._config, self._config.properties
-        store = PropertiesStore(properties.offset_directory, OFFSET_FILE)
-        stored = store.load()
+        sink, store = self._sink_and_store(deployment)
+        stored = self._load(store, stop)
+        if stored is None:
+            sink.close(0.0)
+            return
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
             self.status.note_offsets(stored.recovered_from_previous)
@@ -150,12 +159,15 @@ class MongoService:
                 ),
             ),
             open_lane=lanes.open,
-            sink=self._sink,
+            sink=sink,
             store=store,
             position=position,
             aside=aside,
             metrics=self._metrics,
             elections=lambda: self._elections.count,
+            stored=None
+            if properties.position_store == "file"
+            else StoredPosition(store, stored, deployment.cluster).after,
         )
         watch = OplogWatch(
             partial(oldest_entry, client),
@@ -180,6 +192,28 @@ class MongoService:
             self.status.attach(pipeline, watch)
             self._pipeline = pipeline
             pipeline.run(stop)
+
+    def _sink_and_store(self, deployment: Deployment) -> tuple[Sink, PositionStore]:
+        properties = self._config.properties
+        if self._sink is not None:
+            return self._sink, PropertiesStore(properties.offset_directory, OFFSET_FILE)
+        records = position_records(self._config, deployment)
+        interval_ms = properties.position_commit_interval_ms
+        return create_sink_and_store(
+            properties, OFFSET_FILE, records, commit_interval_ms=interval_ms
+        )
+
+    def _load(self, store: PositionStore, stop: Stop) -> StoredOffsets | None:
+        """None when the stop came first. A broker that has the position is waited for."""
+        repeated = Repeated(logger)
+        while not stop.requested:
+            try:
+                return store.load()
+            except UnavailableError as error:
+                self.status.wait_for(str(error))
+                repeated.say("position", str(error))
+                stop.wait(_LOAD_PAUSE_S)
+        return None
 
     def _send(self, signal: Signal) -> Future[Answer]:
         """Before there is a pipeline nobody answers."""

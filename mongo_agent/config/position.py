@@ -26,6 +26,12 @@ class PositionProperties(Properties):
         min_length=1,
         doc="That topic. Not set: `<topic.prefix>.position`.",
     )
+    position_commit_interval_ms: Milliseconds = prop(
+        "position.commit.interval.ms",
+        default=250,
+        doc="With `position.store=kafka`: after so long a transaction is committed, and consumers "
+        "see its events.",
+    )
     history_lost_policy: Annotated[HistoryLostPolicy | None, LowerCase] = prop(
         "history.lost.policy",
         default=None,

@@ -22,9 +22,9 @@ from mongo_agent.pipeline.showing import Showing
 from mongo_agent.pipeline.view import View
 from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.signals import Answer, Signal
-from sidecar.errors import SinkRestartError
+from sidecar.errors import SinkRestartError, UnavailableError
 from sidecar.lifecycle import Stop
-from sidecar.logs import fields
+from sidecar.logs import Repeated, fields
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.garbage import rare_collection
 from sidecar.pipeline.handover import quick_handover
@@ -58,9 +58,11 @@ class Pipeline:
         aside: SettingAside,
         metrics: MongoMetrics,
         elections: Callable[[], int],
+        stored: Callable[[AgentPosition], AgentPosition] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`position` has every lane that is to be read; `elections` gives how many there were;
+        `stored` says where to go on when the sink, which stores positions itself, was closed;
         `clock` gives seconds."""
         self._wakeup = Wakeup()
         self._settings = settings
@@ -87,6 +89,9 @@ class Pipeline:
         self._lanes: dict[str, Lane] = {}
         self._signals: deque[tuple[Signal, Future[Answer]]] = deque()
         self._is_stopping = False
+        self._stored = stored
+        self._is_unsure = False
+        self._repeated = Repeated(logger, clock=clock)
         self._showing = Showing(settings, metrics, elections=elections, clock=clock)
         self._show()
 
@@ -128,7 +133,7 @@ class Pipeline:
         """Does what can be done; True when there was something."""
         worked = self._answer_signals()
         try:
-            if self._delivery.is_open:
+            if self._delivery.is_open and self._is_sure():
                 self._open_lanes()
                 worked |= self._fill()
             worked |= self._sink.turn(
@@ -151,6 +156,18 @@ class Pipeline:
         if self._settings.is_streamed or not self._lanes or not self._delivery.is_idle:
             return False
         return all(lane.is_copied for lane in self._lanes.values())
+
+    def _is_sure(self) -> bool:
+        """Whether it is known where to go on; asks the store when it is not."""
+        if self._is_unsure and self._stored is not None:
+            try:
+                self._saving.reached = self._stored(self._saving.reached)
+            except UnavailableError as error:
+                self._repeated.say("position", str(error))
+                return False
+            self._repeated.over("position", "The position is read again.")
+        self._is_unsure = False
+        return True
 
     def _open_lanes(self) -> None:
         for name, position in self._saving.reached.lanes.items():
@@ -217,6 +234,7 @@ class Pipeline:
         self._advance()
         self._delivery.forget()
         self._close_lanes()
+        self._is_unsure = True
 
     def _close_lanes(self) -> None:
         for lane in self._lanes.values():

@@ -2,8 +2,9 @@
 
 from mongo_agent.config import MongoConfig
 from mongo_agent.deployment import Deployment
-from mongo_agent.position.position import AgentPosition, LanePosition
-from sidecar.positions import PositionRecords
+from mongo_agent.position.position import AgentPosition, LanePosition, read_position
+from sidecar.offsets import StoredOffsets
+from sidecar.positions import PositionRecords, PositionStore
 
 
 def position_records(config: MongoConfig, deployment: Deployment) -> PositionRecords | None:
@@ -18,6 +19,32 @@ def position_records(config: MongoConfig, deployment: Deployment) -> PositionRec
     if deployment.is_shard:
         name = f"{name}.{deployment.name}"
     return PositionRecords(config.position_topic, name, _values)
+
+
+class StoredPosition:
+    """What the topic tells when the sink was closed in the middle: perhaps more than is known to be
+    committed."""
+
+    def __init__(self, store: PositionStore, loaded: StoredOffsets, cluster: str) -> None:
+        """`loaded` is what the store had at the start."""
+        self._store = store
+        self._values = loaded.values
+        self._cluster = cluster
+
+    def after(self, reached: AgentPosition) -> AgentPosition:
+        """Where to go on. Without a commit since the last look that is where one is: what a start
+        adds, such as a copy that is due, is stored with the first commit only.
+
+        Raises what `PositionStore.load` raises.
+        """
+        values = self._store.load().values
+        if values == self._values:
+            return reached
+        self._values = values
+        for lane, position in read_position(values, self._cluster).lanes.items():
+            if lane in reached.lanes:
+                reached = reached.moved(lane, position)
+        return reached
 
 
 def _values(lane: str, position: LanePosition) -> dict[str, str]:

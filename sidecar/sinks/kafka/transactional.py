@@ -56,7 +56,7 @@ logger = logging.getLogger(__name__)
 _CHUNK_EVENTS = 250
 _AGAIN_S = 0.1
 _STEP_S = 0.1
-_LOAD_S = 30.0
+_LOAD_S = 10.0
 _LONG_JOIN_S = 15.0
 _DEFAULT_TIMEOUT_MS = "60000"
 _TIMEOUT = "transaction.timeout.ms"
@@ -139,7 +139,7 @@ class TransactionalKafkaSink:
     def load(self) -> StoredOffsets:
         """The stored position, behind the end of the last transaction with this transactional id.
 
-        Raises UnavailableError when no broker answers within half a minute, LockedError,
+        Raises UnavailableError when no broker answers within ten seconds, LockedError,
         ConfigError, RefusedError, OffsetStoreError. Opens the sink when it is not open.
         """
         if self._transactions is None:

@@ -1,0 +1,91 @@
+"""Where the agent goes on when its sink, which stores the position, was closed in the middle."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.config import load_config
+from mongo_agent.copy import CopyProgress
+from mongo_agent.copy.records import Reason, Request
+from mongo_agent.deployment import Deployment
+from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.position.in_kafka import StoredPosition, position_records
+from mongo_agent.position.position import read_position
+from sidecar.offsets import StoredOffsets
+from sidecar.positions import all_values
+
+
+def at(second: int) -> LanePosition:
+    stream = StreamPosition({}, ClusterTime(second, 1), "f", "rs0")
+    return LanePosition(stream, None, CopyProgress())
+
+
+def both(deployment: int, orders: int) -> AgentPosition:
+    return AgentPosition({"": at(deployment), "shop.orders": at(orders)})
+
+
+class Topic:
+    """A store that can be set."""
+
+    def __init__(self, position: AgentPosition) -> None:
+        self.position = position
+
+    def load(self) -> StoredOffsets:
+        return StoredOffsets(self.position.values())
+
+    def save(self, values: Mapping[str, str], /) -> None:
+        raise AssertionError("the sink stores")
+
+
+def test_a_commit_whose_answer_was_lost_counts() -> None:
+    topic = Topic(both(1, 1))
+    stored = StoredPosition(topic, topic.load(), "rs0")
+    topic.position = both(5, 3)
+    assert stored.after(both(4, 3)) == both(5, 3)
+    topic.position = both(7, 3)
+    assert stored.after(both(6, 3)) == both(7, 3)
+
+
+def test_without_a_commit_what_a_start_adds_is_kept() -> None:
+    topic = Topic(both(1, 1))
+    stored = StoredPosition(topic, topic.load(), "rs0")
+    due = replace(at(1), copies=CopyProgress().requested(Request(Reason.INITIAL)))
+    assert stored.after(both(1, 1).moved("", due)) == both(1, 1).moved("", due)
+
+
+def test_streams_that_are_read_no_more_stay_away() -> None:
+    topic = Topic(AgentPosition())
+    stored = StoredPosition(topic, topic.load(), "rs0")
+    topic.position = both(5, 3)
+    assert stored.after(AgentPosition({"": at(1)})) == AgentPosition({"": at(5)})
+
+
+@pytest.mark.parametrize(
+    ("deployment", "name"),
+    [
+        (Deployment("rs0", "rs0", (7, 0, 0)), "p"),
+        (Deployment("shard1", "shard1", (7, 0, 0), is_shard=True), "p.shard1"),
+    ],
+)
+def test_agents_beside_shards_have_positions_of_their_own(
+    tmp_path: Path, deployment: Deployment, name: str
+) -> None:
+    properties = {
+        "topic.prefix": "p",
+        "mongodb.hosts": "rs0/localhost:1",
+        "kafka.producer.bootstrap.servers": "localhost:1",
+        "offset.backing.store.dir": str(tmp_path),
+    }
+    overrides = [f"{name}={value}" for name, value in properties.items()]
+    assert position_records(load_config([], overrides, environment={}), deployment) is None
+    config = load_config([], [*overrides, "position.store=kafka"], environment={})
+    records = position_records(config, deployment)
+    assert records is not None
+    assert (records.topic, records.name) == ("p.position", name)
+    position = both(2, 3)
+    values = {lane: records.values(lane, each) for lane, each in position.lanes.items()}
+    assert read_position(all_values(values), "rs0") == position

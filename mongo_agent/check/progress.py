@@ -9,11 +9,11 @@ from mongo_agent.change_stream.cursor import StreamFailedError, server_time
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import MongoConfig
 from mongo_agent.deployment import Deployment, oldest_entry
-from mongo_agent.position import OFFSET_FILE, AgentPosition
+from mongo_agent.position import AgentPosition
+from mongo_agent.position.looking import look_at_position
 from mongo_agent.position.position import read_position
 from sidecar.check.finding import Finding, fault, ok, warning
-from sidecar.errors import OffsetStoreError
-from sidecar.offsets import PropertiesStore
+from sidecar.errors import SidecarError, UnavailableError
 
 Client = MongoClient[Any]
 _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
@@ -22,16 +22,19 @@ _DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
 def check_progress(
     client: Client, config: MongoConfig, deployment: Deployment
 ) -> Iterator[Finding]:
-    """Of a position in a file; one in a topic is read when the agent starts."""
+    """What is stored, and how near it is to the end of the oplog."""
     position = AgentPosition()
-    if config.properties.position_store == "kafka":
-        yield ok("position", f"It is kept in the topic {config.position_topic}.")
-    elif config.properties.offset_directory.is_dir():
+    properties = config.properties
+    if properties.position_store == "kafka" or properties.offset_directory.is_dir():
         try:
-            stored = PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
+            stored = look_at_position(config, deployment)
             position = read_position(stored.values, deployment.cluster)
-        except OffsetStoreError as error:
-            yield fault("position", str(error), "The agent ends with exit code 1.")
+        except UnavailableError as error:
+            yield fault("position", str(error), "The agent waits for a broker that is away.")
+            return
+        except SidecarError as error:
+            remedy = f"The agent ends with exit code {error.exit_code}."
+            yield fault("position", str(error), remedy)
             return
         if stored.recovered_from_previous is not None:
             remedy = "Look for a full or failing disk."

@@ -3,20 +3,22 @@
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
+from typing import Any
 
 import click
 import orjson
+from pymongo import MongoClient
 
 from mongo_agent.cli.offsets_import import import_
 from mongo_agent.config import MongoConfig
+from mongo_agent.deployment import look
 from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
 from mongo_agent.position.position import read_position, stored_cluster
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
-from sidecar.errors import ConfigError
-from sidecar.offsets import PropertiesStore
+from sidecar.offsets import PropertiesStore, StoredOffsets
 
+_ANSWER_MS = 10_000
 _HEADINGS = ("stream", "cluster time", "that is", "cluster", "copies")
 
 
@@ -39,31 +41,34 @@ def show(invocation: Invocation[MongoConfig], as_json: bool) -> None:
     A running agent may be further than what it stored: it answers /offsets.
     """
     config = invocation.config()
-    if config.properties.position_store == "kafka":
-        raise ConfigError(
-            f"The position is in the topic {config.position_topic} (`position.store=kafka`): a "
-            "running agent shows it under /offsets."
-        )
-    directory = config.properties.offset_directory
-    position = stored_position(directory)
+    position = _stored_position(config)
     if as_json:
         click.echo(orjson.dumps(_document(position), option=orjson.OPT_INDENT_2).decode())
     elif not position.lanes:
-        click.echo(f"There is no position in {directory}: the agent begins anew.")
+        click.echo("There is no position: the agent begins anew.")
     else:
         rows = [_row(name, lane) for name, lane in position.lanes.items()]
         print_rows(_HEADINGS, rows, lambda *cells: "\t".join(cells))
 
 
-def stored_position(directory: Path) -> AgentPosition:
-    """Empty when nothing is stored. Raises `OffsetStoreError`.
-
-    Says on stderr when the previous copy is used.
-    """
-    stored = PropertiesStore(directory, OFFSET_FILE).load()
+def _stored_position(config: MongoConfig) -> AgentPosition:
+    """Says on stderr when the previous copy is used."""
+    if config.properties.position_store == "kafka":
+        stored = _in_topic(config)
+    else:
+        stored = PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
     if stored.recovered_from_previous is not None:
         print(f"warning: {stored.recovered_from_previous}", file=sys.stderr)
     return read_position(stored.values, stored_cluster(stored.values))
+
+
+def _in_topic(config: MongoConfig) -> StoredOffsets:
+    """Under what name it lies there depends on whether this is a shard."""
+    # Imported here: the broker's client takes long to load.
+    from mongo_agent.position.looking import look_at_position
+
+    with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
+        return look_at_position(config, look(client))
 
 
 def _row(name: str, lane: LanePosition) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ def test_the_plan_of_a_scope(tmp_path: Path, hosts: str) -> None:
 def test_the_stored_position_is_shown(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC)
     empty = mongo_agent("offsets", "show", "--config", path)
-    assert "There is no position in" in empty.output
+    assert "There is no position" in empty.output
     stored(tmp_path, ClusterTime(1_700_000_000, 3), "rs0")
     shown = mongo_agent("offsets", "show", "--config", path)
     assert shown.output.split("\t") == [

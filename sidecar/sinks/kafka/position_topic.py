@@ -14,7 +14,8 @@ from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._resource import ResourceType
 
-from sidecar.errors import ConfigError, SidecarError, UnavailableError
+from sidecar.errors import ConfigError, OffsetStoreError, SidecarError, UnavailableError
+from sidecar.positions import PositionRecords, Positions, read_positions
 from sidecar.sinks.kafka.refusals import reason, refusal
 from sidecar.sinks.kafka.topics import TopicCreation
 
@@ -31,6 +32,17 @@ def position_topic_creation(creation: TopicCreation | None) -> TopicCreation | N
         return None
     settings = {**creation.settings, _POLICY: "compact"}
     return TopicCreation(1, creation.replication_factor, settings)
+
+
+def positions_of(records: PositionRecords, value: bytes | None) -> Positions:
+    """What a record says; nothing without one. Raises OffsetStoreError."""
+    try:
+        return {} if value is None else read_positions(value)
+    except ValueError as error:
+        raise OffsetStoreError(
+            f"The position of {records.name} in the topic {records.topic} (position.topic) cannot "
+            f"be read: {error}. It is not of this agent: set another position.topic."
+        ) from error
 
 
 class PositionTopic:

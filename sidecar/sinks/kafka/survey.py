@@ -7,7 +7,9 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from sidecar.errors import ConfigError, UnavailableError
+from sidecar.positions import PositionRecords, all_values
 from sidecar.sinks.kafka.client_properties import PREFIX, client_properties, connection
+from sidecar.sinks.kafka.position_topic import PositionTopic, positions_of
 from sidecar.sinks.kafka.refusals import reason
 from sidecar.sinks.kafka.topics import raise_refusal
 
@@ -44,3 +46,15 @@ def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, 
                 causes = [p for p in problems if p.code() != KafkaError._ALL_BROKERS_DOWN]
                 cause = reason(causes[-1] if causes else error.args[0])
                 raise UnavailableError(f"No Kafka broker of {servers} answers: {cause}.") from error
+
+
+def stored_values(
+    settings: Mapping[str, str], records: PositionRecords, timeout_s: float
+) -> dict[str, str]:
+    """The position that is stored in a topic, read without shutting out an agent that runs; empty
+    where there is none. Raises as `existing_topics`, and OffsetStoreError."""
+    if records.topic not in existing_topics(settings, timeout_s):
+        return {}
+    client = connection(client_properties(settings).config)
+    topic = PositionTopic(records.topic, client, lambda: AdminClient(client))
+    return all_values(positions_of(records, topic.last(records.key, timeout_s)))

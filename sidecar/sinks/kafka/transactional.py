@@ -19,7 +19,6 @@ from confluent_kafka import KafkaError, KafkaException
 
 from sidecar.delivery import EventBatch, Numbered
 from sidecar.errors import (
-    OffsetStoreError,
     SidecarError,
     UnavailableError,
 )
@@ -30,7 +29,6 @@ from sidecar.positions import (
     Positions,
     all_values,
     position_bytes,
-    read_positions,
 )
 from sidecar.sinks.base import Outcome, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
@@ -42,6 +40,7 @@ from sidecar.sinks.kafka.position_topic import (
     POSITION_PARTITION,
     PositionTopic,
     position_topic_creation,
+    positions_of,
 )
 from sidecar.sinks.kafka.refusals import reason
 from sidecar.sinks.kafka.topics import TopicCreation
@@ -162,13 +161,7 @@ class TransactionalKafkaSink:
         )
         positions.check(self._until(until_s))
         value = positions.last(self._records.key, self._until(until_s))
-        try:
-            self._positions = {} if value is None else read_positions(value)
-        except ValueError as error:
-            raise OffsetStoreError(
-                f"The position of {self._records.name} in the topic {topic} (position.topic) "
-                f"cannot be read: {error}. It is not of this agent: set another position.topic."
-            ) from error
+        self._positions = positions_of(self._records, value)
         self._is_loaded = True
         return StoredOffsets(all_values(self._positions))
 

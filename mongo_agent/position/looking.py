@@ -1,0 +1,19 @@
+"""The stored position as anybody may look at it, beside an agent that runs."""
+
+from mongo_agent.config import MongoConfig
+from mongo_agent.deployment import Deployment
+from mongo_agent.position import OFFSET_FILE
+from mongo_agent.position.in_kafka import position_records
+from sidecar.offsets import PropertiesStore, StoredOffsets
+from sidecar.sinks.kafka.survey import stored_values
+
+_ANSWER_S = 30.0
+
+
+def look_at_position(config: MongoConfig, deployment: Deployment) -> StoredOffsets:
+    """From the file or the topic. Raises OffsetStoreError, and of a topic UnavailableError,
+    RefusedError or ConfigError."""
+    records = position_records(config, deployment)
+    if records is None:
+        return PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
+    return StoredOffsets(stored_values(config.properties.kafka_producer, records, _ANSWER_S))

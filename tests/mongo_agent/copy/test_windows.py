@@ -5,6 +5,7 @@ from typing import Any
 
 import bson
 import pytest
+from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import Client
 from mongo_agent.change_stream.tokens import ClusterTime
@@ -12,6 +13,7 @@ from mongo_agent.copy.reading import Rows
 from mongo_agent.copy.records import Chunk
 from mongo_agent.copy.settings import CopySettings
 from mongo_agent.copy.windows import Touch, Window, touches
+from tests.harness.mongo import MongoReplicaSet
 from tests.mongo_agent.copy.output import Pipeline
 
 
@@ -121,3 +123,36 @@ def test_a_collection_that_becomes_capped_is_read_without_a_time(client: Client)
     with Pipeline.restarted(client, pipeline.output, place) as pipeline:
         pipeline.run()
     assert sorted(pipeline.output.copied("L.shop.a")) == list(range(9))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_server_that_has_no_reads_at_a_time(seed: int) -> None:
+    """Before 5.0: found out by the first read, and the copy goes on as for capped collections."""
+    chance = random.Random(seed)
+    with (
+        MongoReplicaSet(version="4.4.29", noop_interval_s=0.02) as replica_set,
+        MongoClient[Any](replica_set.connection_string) as client,
+    ):
+        names: list[Any] = [*range(15), *"abcdefghij"]
+        finals: dict[str, Any] = {}
+
+        def write(name: Any, turn: int) -> None:
+            if turn % 4 == 3:
+                client.shop.a.delete_one({"_id": name})
+                finals.pop(str(name), None)
+                return
+            client.shop.a.replace_one({"_id": name}, {"_id": name, "n": turn}, upsert=True)
+            finals[str(name)] = turn
+
+        for name in names:
+            write(name, 0)
+        with Pipeline(client, settings=CopySettings(chunk_size=4, threads=2)) as pipeline:
+            for turn in range(80):
+                pipeline.step()
+                write(chance.choice(names), turn)
+            pipeline.run()
+        states = pipeline.output.states("L.shop.a").values()
+    found = {str(seen[-1]["_id"]): seen[-1]["n"] for seen in states if seen[-1] is not None}
+    assert found == finals
+    (finished,) = pipeline.copying.progress.finished
+    assert finished.outcome.value == "copied"

@@ -1,0 +1,82 @@
+"""Signals from a Kafka topic, as Debezium takes them: the key is the logical name (`topic.prefix`),
+the value {"id", "type", "data"}; the topic has one partition.
+
+How far it was read is part of the progress of copies (`kafka_offset`), so what a signal asked for
+and that it was taken are stored at once. Signals that came before the first start are not taken.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from types import TracebackType
+from typing import Self
+
+from mongo_agent.signals.signal import Answer, Signal, signal_from
+from sidecar.logs import fields
+from sidecar.sinks.kafka.following import FollowedRecord, TopicFollower
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "kafka"
+_LOOK_UP_S = 1.0
+
+
+def signal_of(record: FollowedRecord, logical_name: str) -> Signal | None:
+    """The signal that a record is; None where it is another one's. A value that is no object gives
+    a signal without type, which is refused."""
+    if record.key is None or record.key != logical_name.encode():
+        return None
+    try:
+        document = json.loads(record.value or b"")
+    except ValueError:
+        document = None
+    named = document if isinstance(document, dict) else {}
+    return signal_from(named, CHANNEL, kafka_offset=record.offset)
+
+
+class SignalTopic:
+    """`with SignalTopic(…):` gives signals to `send` and waits for each answer. `behind` is
+    `CopyProgress.kafka_offset`; `settings` are those of a Java client."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        topic: str,
+        logical_name: str,
+        behind: int | None,
+        send: Callable[[Signal], Future[Answer]],
+    ) -> None:
+        """Raises ConfigError for settings that the client does not take."""
+        self._logical_name = logical_name
+        self._send = send
+        self._follower = TopicFollower(settings, topic, behind, self._taken)
+
+    def __enter__(self) -> Self:
+        self._follower.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._follower.__exit__(kind, error, trace)
+
+    def _taken(self, record: FollowedRecord) -> None:
+        signal = signal_of(record, self._logical_name)
+        if signal is None:
+            key = None if record.key is None else record.key.decode(errors="replace")
+            logger.info(
+                "a signal is for another agent", extra=fields(key=key, offset=record.offset)
+            )
+            return
+        future = self._send(signal)
+        while not self._follower.is_closed:
+            try:
+                future.result(_LOOK_UP_S)
+            except FutureTimeoutError:
+                continue
+            return

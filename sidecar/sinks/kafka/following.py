@@ -1,0 +1,105 @@
+"""A topic that is followed record by record, such as one of signals: its partition 0, in order.
+
+Progress is the reader's own: no group is joined and nothing is committed. A broker that is away and
+a topic that is not there yet are waited for.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, TopicPartition
+
+from sidecar.errors import ConfigError
+from sidecar.logs import Repeated
+from sidecar.sinks.kafka.client_properties import client_properties, connection
+from sidecar.sinks.kafka.refusals import reason
+
+logger = logging.getLogger(__name__)
+
+_PARTITION = 0
+_POLL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedRecord:
+    """A record as it lies in the topic."""
+
+    key: bytes | None
+    value: bytes | None
+    offset: int
+
+
+class TopicFollower:
+    """`with TopicFollower(…):` hands records to `taken`, on a thread of its own, one at a time: the
+    next one follows when it returns."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        topic: str,
+        behind: int | None,
+        taken: Callable[[FollowedRecord], None],
+    ) -> None:
+        """`settings` are those of a Java client. `behind` is the offset of the last record that was
+        taken; None begins with what comes from now on. Raises ConfigError."""
+        config: dict[str, Any] = {
+            **connection(client_properties(settings).config),
+            "group.id": f"cdc-sidecar-{topic}",
+            "enable.auto.commit": False,
+            # Where what follows `behind` is deleted, or the topic is another one.
+            "auto.offset.reset": "earliest",
+            "log_level": 0,
+        }
+        try:
+            self._consumer = Consumer(config)
+        except ValueError as error:
+            raise ConfigError(f"The topic {topic} cannot be followed: {error}.") from error
+        self._topic = topic
+        self._behind = behind
+        self._taken = taken
+        self._is_closed = threading.Event()
+        self._repeated = Repeated(logger)
+        self._thread = threading.Thread(target=self._follow, name=f"following {topic}")
+
+    @property
+    def is_closed(self) -> bool:
+        """For `taken`: nobody waits for it any more."""
+        return self._is_closed.is_set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_closed.set()
+        self._thread.join()
+        self._consumer.close()
+
+    def _follow(self) -> None:
+        start = OFFSET_END if self._behind is None else self._behind + 1
+        self._consumer.assign([TopicPartition(self._topic, _PARTITION, start)])
+        while not self.is_closed:
+            record = self._consumer.poll(_POLL_S)
+            if record is None:
+                continue
+            error = record.error()
+            offset = record.offset()
+            if error is not None:
+                self._say(error)
+            elif offset is not None:
+                self._repeated.over("away", "the topic is followed again", topic=self._topic)
+                self._taken(FollowedRecord(record.key(), record.value(), offset))
+
+    def _say(self, error: KafkaError) -> None:
+        self._repeated.say(
+            "away", "a topic cannot be followed", topic=self._topic, reason=reason(error)
+        )

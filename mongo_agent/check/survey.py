@@ -1,12 +1,13 @@
 """All checks in turn, before the agent runs or beside it. Nothing is changed."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.catalogue import Listed, list_collections
+from mongo_agent.capture.catalogue import list_collections
 from mongo_agent.check.abilities import check_abilities
 from mongo_agent.check.collections import check_collections
 from mongo_agent.check.progress import check_progress
@@ -18,6 +19,7 @@ from mongo_agent.check.server import (
     check_streams,
 )
 from mongo_agent.config import MongoConfig, directory_problems
+from mongo_agent.config.events import EventProperties
 from mongo_agent.deployment import failed
 from mongo_agent.plan import verdict
 from sidecar.check.broker import check_broker, topic_name
@@ -25,6 +27,7 @@ from sidecar.check.finding import Finding, fault, ok, warning
 
 Client = MongoClient[Any]
 _ANSWER_MS = 10_000
+_TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")
 
 
 def run_checks(config: MongoConfig) -> Iterator[Finding]:
@@ -57,14 +60,15 @@ def _check_server(client: Client, config: MongoConfig, topics: list[str]) -> Ite
         return
     yield from check_collections(config, listed)
     captured = [each for each in listed if verdict(each, config).is_captured]
-    topics += [_topic(config, each) for each in captured]
+    topics += [topic_of(config.properties, each.database, each.name) for each in captured]
     for first in captured[:1]:
         yield from check_reading(client, first.database, first.name)
     yield from check_progress(client, config, deployment)
 
 
-def _topic(config: MongoConfig, collection: Listed) -> str:
-    return topic_name(config.properties.topic_of(collection.database, collection.name))
+def topic_of(properties: EventProperties, database: str, collection: str) -> str:
+    """Where events of a collection go. Java sees two characters where one has two code units."""
+    return topic_name(_TWO_UNITS.sub("__", properties.topic_of(database, collection)))
 
 
 def _check_directories(config: MongoConfig) -> Iterator[Finding]:

@@ -335,8 +335,7 @@ class TransactionalKafkaSink:
             if self._contents.again is not None:
                 self._hand_over_again()
             elif self._marks and not self._due_in_s:
-                transactions.begin()
-                self._store_position()
+                self._store_alone(transactions)
 
     def _leave_failed(self, transactions: Transactions) -> None:
         """Out of a transaction that cannot be committed, once the messages that are on their way
@@ -358,14 +357,25 @@ class TransactionalKafkaSink:
         producer.purge()
         self._join()
 
-    def _store_position(self) -> None:
-        """The last record of a transaction."""
-        marks = dict(self._marks)
+    def _store_alone(self, transactions: Transactions) -> None:
+        """A position without events, if it is another one than the stored."""
+        if self._reached() == self._positions:
+            self._marks.clear()
+            return
+        transactions.begin()
+        self._store_position()
+
+    def _reached(self) -> Positions:
+        """Of all sources, with everything that was taken."""
         reached = {
             str(source): self._records.values(source, mark.batch.position_after(mark.events))
-            for source, mark in marks.items()
+            for source, mark in self._marks.items()
         }
-        positions = {**self._positions, **reached}
+        return {**self._positions, **reached}
+
+    def _store_position(self) -> None:
+        """The last record of a transaction."""
+        positions = self._reached()
         try:
             self._client.opened().produce(
                 self._records.topic,
@@ -379,7 +389,7 @@ class TransactionalKafkaSink:
         except KafkaException as raised:
             self._failures.refused_position(raised.args[0])
             return
-        self._storing, self._positions_then = marks, positions
+        self._storing, self._positions_then = dict(self._marks), positions
         self._is_flushing = True
 
     def _hand_over_again(self) -> None:

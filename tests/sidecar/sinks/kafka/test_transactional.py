@@ -87,6 +87,20 @@ def position(value: int) -> bytes:
     return b'{"a":{"position":"%d"}}' % value
 
 
+def deliver_to(delivery: ExactDelivery, done: int) -> None:
+    delivery.until(lambda: delivery.done >= done, "a part")
+
+
+def finish(sink: TransactionalKafkaSink) -> None:
+    """Until it has nothing to do."""
+
+    def has_finished() -> bool:
+        sink.poll(0.02)
+        return not sink._has_work
+
+    wait_until(has_finished, "the sink")
+
+
 def make_plain(broker: KafkaBroker) -> Producer:
     return Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
 
@@ -156,6 +170,21 @@ def test_batches_without_events_move_the_position(
     sink.send(Numbered("a", ListBatch(40, ()), 0), 0, 1.0)
     sink.close(60)
     assert make_exact(broker.bootstrap, where).load().values == {"position": "40"}
+
+
+def test_a_position_that_stays_is_not_stored_again(
+    broker: KafkaBroker, make_exact: MakeSink
+) -> None:
+    broker.create_topic("still-positions", 1, COMPACTED)
+    where = records("still-positions", "shop")
+    for _ in range(2):
+        sink = make_exact(broker.bootstrap, where)
+        sink.load()
+        for start in (10, 10):
+            sink.send(Numbered("a", ListBatch(start, ()), 0), 0, 1.0)
+            finish(sink)
+        sink.close(60)
+    assert stored(broker, "still-positions") == [(b"shop", position(10))]
 
 
 def test_each_source_has_a_position(broker: KafkaBroker, make_exact: MakeSink) -> None:
@@ -285,7 +314,7 @@ def test_a_broker_that_stops_and_one_that_crashes(
     )
     delivery = ExactDelivery(sink, Source(mutations))
     for done, end in ((20_000, own_broker.kill), (60_000, own_broker.stop)):
-        delivery.until(lambda done=done: delivery.done >= done, "a part")  # type: ignore[misc]
+        deliver_to(delivery, done)
         end()
         delivery.until(lambda: not sink.state().healthy, "the loss to be seen")
         assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().sentence

@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -22,13 +22,14 @@ from mongo_agent.metrics import MongoMetrics
 from mongo_agent.oplog_watch import OplogWatch, Warnings
 from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
 from mongo_agent.pipeline.setting_aside import SettingAside
-from mongo_agent.position import OFFSET_FILE
+from mongo_agent.position import OFFSET_FILE, AgentPosition
 from mongo_agent.position.in_kafka import StoredPosition, position_records
 from mongo_agent.position.position import read_position
 from mongo_agent.quarantine import Quarantine
 from mongo_agent.seeds import explained
 from mongo_agent.signals import Answer, Signal
 from mongo_agent.signals.http import signal_pages
+from mongo_agent.signals.kafka import SignalTopic
 from mongo_agent.status import SERVICE_NAME, MongoStatus
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.http import HttpServer
@@ -191,7 +192,22 @@ class MongoService:
         with watch:
             self.status.attach(pipeline, watch)
             self._pipeline = pipeline
-            pipeline.run(stop)
+            with self._signal_topic(position):
+                pipeline.run(stop)
+
+    def _signal_topic(self, position: AgentPosition) -> AbstractContextManager[object]:
+        """Gives the pipeline the signals of the topic, where that channel is open."""
+        config = self._config
+        if "kafka" not in config.properties.signal_channels:
+            return nullcontext()
+        offsets = (lane.copies.kafka_offset for lane in position.lanes.values())
+        return SignalTopic(
+            config.signal_client,
+            config.signal_topic,
+            config.properties.topic_prefix,
+            max((offset for offset in offsets if offset is not None), default=None),
+            self._send,
+        )
 
     def _sink_and_store(self, deployment: Deployment) -> tuple[Sink, PositionStore]:
         properties = self._config.properties

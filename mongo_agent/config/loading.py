@@ -84,6 +84,14 @@ class MongoConfig:
         """With the channel `kafka`."""
         return self.properties.signal_topic or f"{self.properties.topic_prefix}-signal"
 
+    @property
+    def signal_client(self) -> Mapping[str, str]:
+        """How its broker is reached, under the names of a Java client."""
+        properties = self.properties
+        settings = dict(properties.signal_consumer or properties.kafka_producer)
+        servers = properties.signal_servers or properties.kafka_producer.get("bootstrap.servers")
+        return settings if servers is None else {**settings, "bootstrap.servers": servers}
+
 
 def load_config(
     files: Iterable[Path],

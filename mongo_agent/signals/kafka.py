@@ -8,7 +8,7 @@ and that it was taken are stored at once. Signals that came before the first sta
 import json
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from types import TracebackType
 from typing import Self
@@ -79,4 +79,7 @@ class SignalTopic:
                 future.result(_LOOK_UP_S)
             except FutureTimeoutError:
                 continue
+            except CancelledError:
+                # The agent stops: the signal is taken at its next start.
+                return
             return

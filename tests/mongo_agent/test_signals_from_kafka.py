@@ -1,0 +1,53 @@
+"""The agent copies what a topic asks for, while it runs and while it did not."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from pymongo import MongoClient
+
+from tests.harness.kafka import KafkaBroker
+from tests.mongo_agent.conftest import RunAgent
+
+pytestmark = pytest.mark.servers
+
+Client = MongoClient[dict[str, Any]]
+
+
+def test_a_copy_by_a_signal_in_a_topic(writer: Client, run_agent: RunAgent, tmp_path: Path) -> None:
+    writer.shop.a.insert_one({"_id": 1})
+    writer.shop.b.insert_one({"_id": 2})
+    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
+        broker.create_topic("p-signal")
+        producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+
+        def ask(collection: str) -> None:
+            data = {"data-collections": [collection]}
+            signal = {"id": collection, "type": "execute-snapshot", "data": data}
+            producer.produce("p-signal", json.dumps(signal), "p")
+            assert producer.flush(300) == 0
+
+        channel = {
+            "signal.enabled.channels": "kafka",
+            "signal.kafka.bootstrap.servers": broker.bootstrap,
+        }
+        with run_agent(**channel) as agent:
+            agent.wait_until_streaming()
+
+            def is_copied() -> bool:
+                """What was sent before the agent came to the end of the topic is not for it."""
+                ask("shop.a")
+                return bool(agent.published)
+
+            agent.wait_until(is_copied, "a copy of shop.a")
+            agent.wait_until(lambda: not agent.is_copying, "the end of the copies")
+        ask("shop.b")
+        with run_agent(**channel) as agent:
+            agent.wait_until(
+                lambda: any(each.topic == "p.shop.b" for each in agent.published),
+                "a copy of shop.b",
+            )
+            last = agent.published[-1]
+    assert (last.kind, last.after) == ("read", {"_id": 2})

@@ -40,7 +40,7 @@ def run_checks(config: MongoConfig) -> Iterator[Finding]:
         yield from _check_server(client, config, topics)
     yield from _check_directories(config)
     if properties.sink == "kafka":
-        yield from check_broker(properties, topics)
+        yield from check_broker(properties, [*topics, *own_topics(config)])
 
 
 def _check_server(client: Client, config: MongoConfig, topics: list[str]) -> Iterator[Finding]:
@@ -69,6 +69,19 @@ def _check_server(client: Client, config: MongoConfig, topics: list[str]) -> Ite
 def topic_of(properties: EventProperties, database: str, collection: str) -> str:
     """Where events of a collection go. Java sees two characters where one has two code units."""
     return topic_name(_TWO_UNITS.sub("__", properties.topic_of(database, collection)))
+
+
+def own_topics(config: MongoConfig) -> Iterator[str]:
+    """Topics besides those of collections that something is sent to."""
+    properties = config.properties
+    if properties.provide_transaction_metadata:
+        yield properties.transaction_topic_name
+    if properties.heartbeat_interval_ms:
+        yield properties.heartbeat_topic_name
+    if properties.schema_changes_topic is not None:
+        yield properties.schema_changes_topic
+    if properties.position_store == "kafka":
+        yield config.position_topic
 
 
 def _check_directories(config: MongoConfig) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ import bson
 import pytest
 
 from commitlog.mongo import MongoEncoder
-from mongo_agent.check.survey import topic_of
+from mongo_agent.check.survey import own_topics, topic_of
 from tests.mongo_agent.config.properties import load
 
 
@@ -29,3 +29,21 @@ def test_topics_are_named_as_the_encoder_names_them(
     )
     ((topic, *_),) = batch.messages(0, 1)
     assert topic_of(properties, "shop", name) == topic
+
+
+def test_topics_of_the_agent_itself(tmp_path: Path) -> None:
+    assert list(own_topics(load(tmp_path))) == []
+    everything = {
+        "provide.transaction.metadata": "true",
+        "heartbeat.interval.ms": "1000",
+        "topic.schema.changes": "ddl",
+        "sink": "kafka",
+        "kafka.producer.bootstrap.servers": "h:9092",
+        "position.store": "kafka",
+    }
+    assert list(own_topics(load(tmp_path, everything))) == [
+        "t.transaction",
+        "__debezium-heartbeat.t",
+        "ddl",
+        "t.position",
+    ]

@@ -31,16 +31,15 @@ class PeerRecord:
     topic: str
     key: bytes | None
     value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-def jars() -> Path:
+def jars(version: str = VERSION) -> Path:
     """The connector, the engine and all that they need."""
     return class_path(
-        f"debezium-mongodb-{VERSION}",
+        f"debezium-mongodb-{version}",
         [
-            Dependency("io.debezium", "debezium-embedded", VERSION),
-            Dependency("io.debezium", "debezium-connector-mongodb", VERSION),
+            Dependency("io.debezium", "debezium-embedded", version),
+            Dependency("io.debezium", "debezium-connector-mongodb", version),
             Dependency("org.slf4j", "slf4j-simple", "1.7.36"),
         ],
     )
@@ -53,8 +52,14 @@ class EmbeddedEngines:
     """
 
     def __init__(
-        self, directory: Path, *, heap_mib: int = 512, java_options: Sequence[str] = QUICK_START
+        self,
+        directory: Path,
+        *,
+        version: str = VERSION,
+        heap_mib: int = 512,
+        java_options: Sequence[str] = QUICK_START,
     ) -> None:
+        self._version = version
         self._directory = directory
         self._java_options = (f"-Xmx{heap_mib}m", *java_options)
         self._records: dict[str, list[PeerRecord]] = defaultdict(list)
@@ -74,7 +79,7 @@ class EmbeddedEngines:
         return self._directory / "debezium.log"
 
     def __enter__(self) -> Self:
-        folder = jars()
+        folder = jars(self._version)
         classes = compiled([_SOURCE], folder, release=17)
         self._directory.mkdir(parents=True, exist_ok=True)
         command = [
@@ -104,7 +109,8 @@ class EmbeddedEngines:
     def start(self, name: str, connection_string: str, properties: Mapping[str, str]) -> None:
         """Start an engine with the settings of a test: it polls often and does not retry.
 
-        Values are as in a properties file: a backslash stands for the character behind it.
+        Values are as in a properties file: a backslash stands for the character behind it. An
+        empty one takes a property away.
         """
         values = {
             "name": name,
@@ -118,7 +124,7 @@ class EmbeddedEngines:
             **properties,
         }
         file = self._directory / f"{name}.properties"
-        file.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
+        file.write_text("".join(f"{key}={value}\n" for key, value in values.items() if value))
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(f"{file}\n")
@@ -140,7 +146,7 @@ class EmbeddedEngines:
                 return found
         cause = self._stopped.get(name, "it gave no more records")
         log = self.log_file.read_text(errors="replace")[-6000:]
-        raise ServerFailedError(f"Debezium {VERSION}, {name}: {cause}\n{log}")
+        raise ServerFailedError(f"Debezium {self._version}, {name}: {cause}\n{log}")
 
     def _read(self) -> None:
         assert self._process is not None
@@ -151,11 +157,8 @@ class EmbeddedEngines:
                 if kind == "stopped":
                     self._stopped[name] = parts[0]
                 else:
-                    topic, key, value, *headers = parts
-                    pairs = (header.partition("=") for header in headers)
-                    told = tuple((header, _bytes(text)) for header, _, text in pairs)
-                    record = PeerRecord(topic, _bytes(key), _bytes(value), told)
-                    self._records[name].append(record)
+                    topic, key, value = parts
+                    self._records[name].append(PeerRecord(topic, _bytes(key), _bytes(value)))
                 self._changed.notify_all()
         with self._changed:
             self._has_ended = True

@@ -13,6 +13,7 @@ from mongo_agent.change_stream.tokens import ClusterTime
 from tests.mongo_peer.engines import PeerRecord
 from tests.mongo_peer.workload import END
 
+Layout = Literal["debezium-3", "debezium-2.1"]
 DocumentJson = Literal["legacy", "strict", "extended", "relaxed"]
 
 
@@ -55,13 +56,16 @@ def streamed(
     return records(encoder(prefix, document_json).encode(chosen))
 
 
-def with_transactions(events: Sequence[bytes], prefix: str) -> list[PeerRecord]:
+def with_transactions(
+    events: Sequence[bytes], prefix: str, layout: Layout = "debezium-3"
+) -> list[PeerRecord]:
     """The records of the events, and where transactions begin and end."""
     encoder = MongoEncoder(
         topic_prefix=prefix,
         replica_set="rs0",
         node_id="agent",
         transaction_topic=f"{prefix}.transaction",
+        layout=layout,
     )
     return records(encoder.encode(events))
 

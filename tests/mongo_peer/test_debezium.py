@@ -266,3 +266,28 @@ def test_events_that_come_in_parts_are_joined_to_the_same_records(tmp_path: Path
             ours.events_since(at, client, options)
         events = ours.events_since(at, client, options, is_split=True)
         assert_equal(theirs, ours.streamed(events, "split"))
+
+
+@pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "8.0.4"])
+def test_other_releases_of_the_server_lead_to_the_same_records(
+    version: str, tmp_path: Path
+) -> None:
+    seed = int.from_bytes(os.urandom(4))
+    print(f"seed {seed}")
+    with (
+        MongoReplicaSet(version=version) as server,
+        MongoClient[Any](server.connection_string) as client,
+        EmbeddedEngines(tmp_path) as engines,
+    ):
+        workload = Workload(client, Random(seed), has_images=version > "6")
+        workload.prepare(DOCUMENTS_BEFORE)
+        started_at = workload.write_until_heard()
+        workload.run(STEPS)
+        workload.end()
+        properties, options = CAPTURE_MODES["lookup"]
+        time = {"capture.start.op.time": str(started_at.time << 32 | started_at.inc)}
+        settings = {**properties, **time, "snapshot.mode": "no_data"}
+        engines.start("release", server.connection_string, settings)
+        theirs = engines.records("release", is_done)
+        at = ClusterTime(started_at.time, started_at.inc)
+        assert_equal(theirs, ours.streamed(ours.events_since(at, client, options), "release"))

@@ -38,6 +38,8 @@ class Workload:
 
     client: Client
     random: Random
+    # Servers before 6.0 keep none.
+    has_images: bool = True
     _keys: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
 
     def prepare(self, documents: int) -> None:
@@ -46,7 +48,7 @@ class Workload:
             # One that there is is left as it is: sharded.
             if name not in self.client[database].list_collection_names():
                 self.client[database].create_collection(name)
-            if (database, name) in _WITH_IMAGES:
+            if (database, name) in _WITH_IMAGES and self.has_images:
                 images = {"enabled": True}
                 self.client[database].command("collMod", name, changeStreamPreAndPostImages=images)
             self._keys[database, name] = []

@@ -1,8 +1,6 @@
 import io.debezium.engine.ChangeEvent;
 import io.debezium.engine.DebeziumEngine;
-import io.debezium.engine.Header;
-import io.debezium.engine.format.JsonByteArray;
-import io.debezium.engine.format.KeyValueHeaderChangeEventFormat;
+import io.debezium.engine.format.Json;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -22,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.StringSerializer;
 
 /**
  * Runs Debezium engines, as many as it is told to, and prints their records; those of an engine with properties
@@ -31,8 +29,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * Each line of the standard input is the path of a properties file; its engine is called as `name` in it says. The end
  * of the input stops all engines, and then the process. Lines of the output, with tabs between their parts:
  *
- *     record   engine  topic  key  value  header=value …     key and value in hexadecimal digits, `-` for none
- *     stopped  engine  message                               with a message where it failed
+ *     record   engine  topic  key  value     key and value in hexadecimal digits, `-` for none
+ *     stopped  engine  message               with a message where it failed
  */
 public final class EmbeddedEngines {
     private static final String PRODUCER = "kafka.producer.";
@@ -67,8 +65,7 @@ public final class EmbeddedEngines {
     private static DebeziumEngine<?> engine(Properties properties) {
         String name = properties.getProperty("name");
         return DebeziumEngine
-                .create(KeyValueHeaderChangeEventFormat.of(
-                        JsonByteArray.class, JsonByteArray.class, JsonByteArray.class))
+                .create(Json.class, Json.class)
                 .using(properties)
                 .using((isSuccess, message, error) -> {
                     if (error != null) {
@@ -80,7 +77,7 @@ public final class EmbeddedEngines {
                 .build();
     }
 
-    private static DebeziumEngine.ChangeConsumer<ChangeEvent<byte[], byte[]>> consumer(Properties properties) {
+    private static DebeziumEngine.ChangeConsumer<ChangeEvent<String, String>> consumer(Properties properties) {
         String name = properties.getProperty("name");
         Properties ofProducer = new Properties();
         for (String property : properties.stringPropertyNames()) {
@@ -92,8 +89,8 @@ public final class EmbeddedEngines {
             return new ToKafka(ofProducer);
         }
         return (records, committer) -> {
-            for (ChangeEvent<byte[], byte[]> event : records) {
-                print("record", name, event.destination(), text(event));
+            for (ChangeEvent<String, String> event : records) {
+                print("record", name, event.destination(), hex(event.key()), hex(event.value()));
                 committer.markProcessed(event);
             }
             committer.markBatchFinished();
@@ -101,19 +98,19 @@ public final class EmbeddedEngines {
     }
 
     /** Sends batches to Kafka, each with its key and value; a batch is done when all of it is acknowledged. */
-    private static final class ToKafka implements DebeziumEngine.ChangeConsumer<ChangeEvent<byte[], byte[]>> {
-        private final KafkaProducer<byte[], byte[]> producer;
+    private static final class ToKafka implements DebeziumEngine.ChangeConsumer<ChangeEvent<String, String>> {
+        private final KafkaProducer<String, String> producer;
 
         ToKafka(Properties properties) {
-            producer = new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
+            producer = new KafkaProducer<>(properties, new StringSerializer(), new StringSerializer());
         }
 
         @Override
         public void handleBatch(
-                List<ChangeEvent<byte[], byte[]>> records,
-                DebeziumEngine.RecordCommitter<ChangeEvent<byte[], byte[]>> committer) throws InterruptedException {
+                List<ChangeEvent<String, String>> records,
+                DebeziumEngine.RecordCommitter<ChangeEvent<String, String>> committer) throws InterruptedException {
             List<Future<RecordMetadata>> sent = new ArrayList<>(records.size());
-            for (ChangeEvent<byte[], byte[]> event : records) {
+            for (ChangeEvent<String, String> event : records) {
                 sent.add(producer.send(new ProducerRecord<>(event.destination(), event.key(), event.value())));
             }
             for (int index = 0; index < sent.size(); index++) {
@@ -128,17 +125,8 @@ public final class EmbeddedEngines {
         }
     }
 
-    private static String text(ChangeEvent<byte[], byte[]> event) {
-        StringBuilder text = new StringBuilder(hex(event.key())).append('\t').append(hex(event.value()));
-        List<Header<byte[]>> headers = event.headers();
-        for (Header<byte[]> header : headers) {
-            text.append('\t').append(header.getKey()).append('=').append(hex(header.getValue()));
-        }
-        return text.toString();
-    }
-
-    private static String hex(byte[] bytes) {
-        return bytes == null ? "-" : HEX.formatHex(bytes);
+    private static String hex(String text) {
+        return text == null ? "-" : HEX.formatHex(text.getBytes(StandardCharsets.UTF_8));
     }
 
     private static synchronized void print(String... parts) {

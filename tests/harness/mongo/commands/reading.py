@@ -15,11 +15,12 @@ from tests.harness.mongo.errors import CommandError
 from tests.harness.mongo.key_string import order
 from tests.harness.mongo.matching import is_match, values_at
 from tests.harness.mongo.members import Cursor
-from tests.harness.mongo.oplog import Namespace
+from tests.harness.mongo.oplog import Entry, Namespace
 from tests.harness.mongo.pipelines import Stage, aggregated
 from tests.harness.mongo.wire import Document, encode
 
 _FIRST_BATCH = 101
+_OPERATIONS = {"insert": "i", "update": "u", "replace": "u", "delete": "d"}
 _MANY = 2**31
 # The server's, when a `getMore` names no time.
 _AWAIT_S = 1.0
@@ -50,19 +51,25 @@ def _find(context: Context) -> Document:
 def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
     if namespace == ("local", "oplog.rs"):
         term = Int64(context.deployment.topology.term)
-        # Its entries' contents are nobody's business; their times tell the length of history.
-        return iter(
-            [
-                {"ts": entry.time, "t": term, "v": Int64(2), "wall": entry.wall_time}
-                for entry in context.history.entries()
-            ]
-        )
+        return iter([_oplog_document(entry, term) for entry in context.history.entries()])
     if context.deployment.is_router and namespace[0] == "config":
         return config_documents(context.deployment, namespace[1])
     shard = context.deployment.shard
     if namespace == ("admin", "system.version") and shard is not None:
         return iter([{"_id": "shardIdentity", "shardName": f"shard{shard}"}])
     return context.view().documents(namespace)
+
+
+def _oplog_document(entry: Entry, term: Int64) -> Document:
+    """Where it stands and what it is of. What it changes is nobody's business."""
+    name = ".".join(entry.changes[0].namespace) if entry.changes else ""
+    operation = "n"
+    if entry.transaction is not None:
+        operation, name = "c", "admin.$cmd"
+    elif entry.changes:
+        operation = _OPERATIONS.get(entry.changes[0].operation, "c")
+    times = {"ts": entry.time, "t": term, "v": Int64(2), "wall": entry.wall_time}
+    return {"op": operation, "ns": name, "o": {}, **times}
 
 
 def _refuse_capped(context: Context, namespace: Namespace) -> None:

@@ -1,16 +1,19 @@
 """The agent goes on where Debezium's connector ended, by the offsets that this one stored."""
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import bson
 import pytest
 from confluent_kafka import Producer
 from pymongo import MongoClient
 
 from mongo_agent.cli import main
 from mongo_agent.position.connect_offsets import connect_offsets, read_file
+from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.topic_records import records_of
 from tests.harness.kafka import KafkaBroker
 from tests.harness.mongo import MongoReplicaSet
@@ -52,17 +55,26 @@ def stored_by_debezium(directory: Path, replica_set: MongoReplicaSet, **settings
         with c.start_session() as session, session.start_transaction():
             c.shop.a.insert_one({"_id": "together"}, session=session)
             c.shop.a.insert_one(END, session=session)
-        end = replica_set.cluster_time
+        # Both events of the transaction have one time, so only its token tells the last one.
+        with c.watch(start_at_operation_time=replica_set.cluster_time) as stream:
+            tokens = [stream.next()["_id"] for _ in range(2)]
+        end = base64.b64encode(bson.encode(tokens[-1])).decode()
         peer.records(PREFIX, lambda records: any(map(is_end, records)))
 
+        stored: list[bytes] = []
+
         def is_stored() -> bool:
-            if not file.exists() or not file.stat().st_size:
+            content = file.read_bytes() if file.exists() else b""
+            try:
+                offsets = [each.offset for each in connect_offsets(read_file(content))]
+            except ConfigError:
+                # It is about to be written.
                 return False
-            offsets = [each.offset for each in connect_offsets(read_file(file.read_bytes()))]
-            return any((each["sec"], each["ord"]) == (end.time, end.inc) for each in offsets)
+            stored.append(content)
+            return any(each["resume_token"] == end for each in offsets)
 
         wait_until(is_stored, "Debezium's last offset")
-        return file.read_bytes()
+        return stored[-1]
 
 
 def run_command(*arguments: str) -> int:

@@ -11,6 +11,7 @@ from sidecar.positions import PositionRecords
 from sidecar.sinks.base import Outcome
 from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import wait_until
 from tests.sidecar.batches import POSITION_STEP, ListBatch, message
 
@@ -26,6 +27,27 @@ def position_values(source: str, position: int) -> Mapping[str, str]:
 
 def records(topic: str, name: str) -> PositionRecords:
     return PositionRecords(topic, name, position_values)
+
+
+def single(topic: str, count: int, value_bytes: int = 0) -> list[Mutation]:
+    return [[message(topic, number, number, value_bytes)] for number in range(count)]
+
+
+def contents(mutations: Sequence[Mutation]) -> list[tuple[bytes, bytes | None]]:
+    return [(key, value) for mutation in mutations for _, key, value, _, _ in mutation]
+
+
+def arrived(broker: KafkaBroker, *topics: str) -> list[tuple[bytes | None, bytes | None]]:
+    """What a consumer of committed records sees."""
+    return [(record.key, record.value) for record in broker.consume_all(*topics)]
+
+
+def stored(broker: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    return arrived(broker, topic)
+
+
+def position(value: int) -> bytes:
+    return b'{"a":{"position":"%d"}}' % value
 
 
 class Source:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -27,7 +27,12 @@ from tests.sidecar.sinks.kafka.exactly_once import (
     ExactDelivery,
     Mutation,
     Source,
+    arrived,
+    contents,
+    position,
     records,
+    single,
+    stored,
     two_topics,
 )
 
@@ -64,27 +69,6 @@ def make_exact() -> Iterator[MakeSink]:
     yield make
     for sink in sinks:
         sink.close(0)
-
-
-def single(topic: str, count: int, value_bytes: int = 0) -> list[Mutation]:
-    return [[message(topic, number, number, value_bytes)] for number in range(count)]
-
-
-def contents(mutations: Sequence[Mutation]) -> list[tuple[bytes, bytes | None]]:
-    return [(key, value) for mutation in mutations for _, key, value, _, _ in mutation]
-
-
-def arrived(broker: KafkaBroker, *topics: str) -> list[tuple[bytes | None, bytes | None]]:
-    """What a consumer of committed records sees."""
-    return [(record.key, record.value) for record in broker.consume_all(*topics)]
-
-
-def stored(broker: KafkaBroker, topic: str) -> list[tuple[bytes | None, bytes | None]]:
-    return arrived(broker, topic)
-
-
-def position(value: int) -> bytes:
-    return b'{"a":{"position":"%d"}}' % value
 
 
 def deliver_to(delivery: ExactDelivery, done: int) -> None:

@@ -146,6 +146,9 @@ class Lane:
         self.reader.take()
         # A round has its chance between two reads, but reads that are there go first.
         self._is_streams_turn = self.reader.peek() is not None
+        # What they ask for is in the position behind them: it is not looked for a second time.
+        for signal in self._find_signals(read):
+            self._metrics.answered(signal, self.copying.apply(signal))
         before = self._position
         batch = of_read(read, before, self.copying.progress, moves=self._is_streamed)
         self._position = batch.position_after(len(batch))
@@ -162,8 +165,6 @@ class Lane:
             )
         add(self.name, batch, before)
         self.copying.passed(read.events, self._placed.through)
-        for signal in self._find_signals(read):
-            self._metrics.answered(signal, self.copying.apply(signal))
         return True
 
     def _set_read_aside(self, read: StreamRead) -> bool:

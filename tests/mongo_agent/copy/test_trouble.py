@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import bson
 import pytest
 from pymongo import MongoClient
 
@@ -301,3 +302,17 @@ def test_collections_are_found_by_a_user_of_one_database() -> None:
             root.crm.b.insert_one({"_id": 1})
         with MongoClient[Any](string, username="reader", password="open") as reader:
             assert [each.namespace for each in listed(reader, Namespaces())] == ["shop.a"]
+
+
+def test_a_document_that_gives_no_message_is_handed_out_to_be_set_aside(client: Client) -> None:
+    """Deeper than messages go, which servers would not take; the others are not touched by it."""
+    deep: dict[str, Any] = {}
+    for _ in range(210):
+        deep = {"a": deep}
+    client.shop.a.insert_many([{"_id": 1}, {"_id": 2, "deep": deep}, {"_id": 3}])
+    with Pipeline(client, settings=CopySettings(chunk_size=5)) as pipeline:
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == [1, 3]
+    (refused,) = pipeline.output.refused
+    assert bson.decode(refused.raw)["_id"] == 2
+    assert "deep" in refused.cause or "nested" in refused.cause, refused.cause

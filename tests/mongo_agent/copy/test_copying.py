@@ -18,10 +18,12 @@ from bson import (
     Timestamp,
     UuidRepresentation,
 )
+from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import Client
 from mongo_agent.copy.records import Selected
 from mongo_agent.copy.settings import CopySettings
+from tests.harness.mongo import MongoShardedCluster
 from tests.mongo_agent.copy.output import INITIAL, Pipeline
 
 
@@ -193,3 +195,15 @@ def test_chunks_of_large_documents_are_cut(client: Client) -> None:
     assert pipeline.output.copied("L.shop.a") == list(range(20))
     (finished,) = pipeline.copying.progress.finished
     assert finished.chunks == 5
+
+
+def test_through_a_router() -> None:
+    """At one time over all shards, in the order of all their documents."""
+    with (
+        MongoShardedCluster(noop_interval_s=0.02) as cluster,
+        MongoClient[Any](cluster.connection_string) as client,
+    ):
+        client.shop.a.insert_many([{"_id": number} for number in range(50)])
+        with Pipeline(client, settings=CopySettings(chunk_size=7, threads=3)) as pipeline:
+            pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == list(range(50))

@@ -285,6 +285,21 @@ def test_ids_leave_out_what_was_looked_up(fields: Json, looked_up: Json) -> None
     assert ids[0] == ids[1] != ids[2]
 
 
+def test_ids_do_not_depend_on_what_is_encoded_together() -> None:
+    """Forms of many sizes, hashed side by side or one by one."""
+    events = [
+        event("delete" if number % 5 == 0 else "insert", number, fullDocument={"n": "x" * number})
+        for number in range(0, 4000, 17)
+    ]
+
+    def ids(batch: MongoBatch) -> list[bytes]:
+        return [dict(headers)["cdc.id"] for *_, headers, _ in batch.messages(0, len(batch))]
+
+    together = ids(encoder().encode(events))
+    assert together == [each for raw in events for each in ids(encoder().encode([raw]))]
+    assert len(set(together)) == len(together)
+
+
 @given(st.binary(max_size=60), documents(SHORT_DOUBLES), st.data())
 def test_any_bytes_are_refused_or_read(noise: bytes, document: Json, data: st.DataObject) -> None:
     changed = bytearray(event("insert", fullDocument=document))

@@ -23,7 +23,7 @@ mod publisher;
 mod range_bound;
 pub mod reader;
 mod refusal;
-mod short_hashes;
+pub mod short_hashes;
 pub mod structure;
 mod time_text;
 pub mod value;

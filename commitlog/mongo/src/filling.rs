@@ -32,6 +32,7 @@ pub(crate) struct Filling<'f> {
 struct Message {
     key_start: usize,
     value_start: usize,
+    /// That of a change is set behind it, with those of others.
     id: [u8; 16],
     kind: Kind,
     timestamp_us: i64,
@@ -61,6 +62,7 @@ impl<'f> Filling<'f> {
     }
 
     pub(crate) fn into_batch(mut self) -> EventBatch {
+        self.identity.finish(&mut self.batch.entries);
         self.batch.transactions = self.transactions.into_timeline();
         self.batch
     }
@@ -254,18 +256,20 @@ impl<'f> Filling<'f> {
         let message = Message {
             key_start,
             value_start,
-            id: self.identity.of_change(change),
+            id: [0; 16],
             kind: change.operation.into(),
             timestamp_us: change.source_ms.saturating_mul(1000),
             cluster_time: change.cluster_time,
         };
+        let number = self.batch.entries.len();
         let entry = self.push(topic, &message);
+        let entries = &mut self.batch.entries;
+        self.identity.set_of_change(change, number, entries);
         if change.operation == Operation::Delete && self.format.tombstones {
-            self.batch.entries.push(MessageEntry {
-                kind: Kind::Tombstone,
-                id: self.identity.of_tombstone(change),
-                ..entry
-            });
+            let kind = Kind::Tombstone;
+            entries.push(MessageEntry { kind, ..entry });
+            let number = number.saturating_add(1);
+            self.identity.set_of_tombstone(change, number, entries);
         }
         Ok(())
     }

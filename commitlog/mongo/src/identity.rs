@@ -3,6 +3,9 @@
 //! The first 16 bytes of BLAKE3 over a canonical form (`docs/mongo-event-format.md`, "Event id"). No
 //! clock of a reader goes in and nothing that was looked up: two readers may find different documents.
 
+use commitlog_events::short_hashes::{HalfHash, ShortHashes};
+
+use crate::batch::MessageEntry;
 use crate::bson::Document;
 use crate::change::{Change, Operation, OtherEvent};
 use crate::transaction::Boundary;
@@ -10,14 +13,24 @@ use crate::transaction::Boundary;
 /// Version of the canonical form.
 const VERSION: u8 = 1;
 
-/// Reused from event to event.
-#[derive(Debug, Default)]
+/// Forms are followed by zeros up to a multiple of this, so that many can be hashed side by side.
+const BLOCK_BYTES: usize = 64;
+
+/// Reused from event to event. Ids of changes come some events later.
+#[derive(Default)]
 pub struct Identity {
     canonical: Vec<u8>,
+    hashes: ShortHashes,
 }
 
 impl Identity {
-    pub fn of_change(&mut self, change: &Change<'_>) -> [u8; 16] {
+    /// Gives an entry of a batch its id, and those that waited for it theirs.
+    pub fn set_of_change(
+        &mut self,
+        change: &Change<'_>,
+        entry: usize,
+        entries: &mut [MessageEntry],
+    ) {
         let kind = match change.operation {
             Operation::Insert => 0,
             Operation::Update => 1,
@@ -25,12 +38,24 @@ impl Identity {
             Operation::Delete => 3,
             Operation::Read => 4,
         };
-        self.of(change, kind)
+        self.set(change, kind, entry, entries);
     }
 
-    /// That of the message behind a delete: another one, or it would be taken for a repeat.
-    pub fn of_tombstone(&mut self, change: &Change<'_>) -> [u8; 16] {
-        self.of(change, 5)
+    /// The same for the message behind a delete: another id, or it would be taken for a repeat.
+    pub fn set_of_tombstone(
+        &mut self,
+        change: &Change<'_>,
+        entry: usize,
+        entries: &mut [MessageEntry],
+    ) {
+        self.set(change, 5, entry, entries);
+    }
+
+    /// Gives ids to all that wait for theirs.
+    pub fn finish(&mut self, entries: &mut [MessageEntry]) {
+        self.hashes.finish(|entry, id| {
+            set_id(entries, entry, id);
+        });
     }
 
     /// That of the message with which a transaction begins or ends. Each replica set tells of its own part of
@@ -67,7 +92,14 @@ impl Identity {
         self.hash()
     }
 
-    fn of(&mut self, change: &Change<'_>, kind: u8) -> [u8; 16] {
+    fn set(&mut self, change: &Change<'_>, kind: u8, entry: usize, entries: &mut [MessageEntry]) {
+        self.write_form(change, kind);
+        self.hashes.add(&self.canonical, entry, |entry, id| {
+            set_id(entries, entry, id);
+        });
+    }
+
+    fn write_form(&mut self, change: &Change<'_>, kind: u8) {
         let form = &mut self.canonical;
         form.clear();
         form.extend_from_slice(&[VERSION, kind]);
@@ -97,13 +129,25 @@ impl Identity {
             }
             Operation::Delete => {}
         }
-        self.hash()
+        self.pad();
     }
 
-    fn hash(&self) -> [u8; 16] {
+    fn pad(&mut self) {
+        let length = self.canonical.len().next_multiple_of(BLOCK_BYTES);
+        self.canonical.resize(length, 0);
+    }
+
+    fn hash(&mut self) -> [u8; 16] {
+        self.pad();
         let hash = blake3::hash(&self.canonical);
         let first = hash.as_bytes().first_chunk::<16>();
         first.copied().unwrap_or_default()
+    }
+}
+
+fn set_id(entries: &mut [MessageEntry], entry: usize, id: HalfHash) {
+    if let Some(entry) = entries.get_mut(entry) {
+        entry.id = id;
     }
 }
 

@@ -3,6 +3,7 @@ Java writes the same bytes."""
 
 import json
 import math
+import struct
 from typing import Literal
 
 import bson
@@ -10,6 +11,7 @@ import pytest
 from bson import json_util
 from bson.codec_options import DatetimeConversion
 from bson.json_util import JSONMode, JSONOptions
+from bson.raw_bson import RawBSONDocument
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +34,7 @@ def texts(document: bytes, document_json: DocumentJson) -> tuple[str, str]:
     encoder = MongoEncoder(
         topic_prefix="L", replica_set="rs0", node_id="a", document_json=document_json
     )
-    fields = bson.decode(document, codec_options=CODEC)
+    fields = RawBSONDocument(document)
     batch = encoder.encode(
         [
             event("insert", fullDocument=fields),
@@ -108,3 +110,18 @@ def test_the_bytes_are_those_of_the_driver_for_java() -> None:
         assert texts(raw, "legacy") == (expected.strict, expected.spaced), shown
         assert texts(raw, "relaxed")[0] == expected.relaxed, shown
         assert texts(raw, "extended")[0] == expected.canonical, shown
+
+
+@pytest.mark.servers
+def test_types_that_nobody_writes_any_more() -> None:
+    """pymongo reads them as other types, so here are their bytes."""
+    text = struct.pack("<i", 7) + "größ".encode() + b"\0"
+    members = (
+        b"\x06undefined\0"
+        b"\x0esymbol\0" + text + b"\x0cpointer\0" + text + bytes(range(12)) + b"\x02text\0" + text
+    )
+    raw = struct.pack("<i", 4 + len(members) + 1) + members + b"\0"
+    (expected,) = extended_json([raw])
+    assert texts(raw, "legacy") == (expected.strict, expected.spaced)
+    assert texts(raw, "relaxed")[0] == expected.relaxed
+    assert texts(raw, "extended")[0] == expected.canonical

@@ -2,11 +2,11 @@
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from pymongo import MongoClient
 
@@ -37,8 +37,8 @@ from sidecar.lifecycle import Stop
 from sidecar.locks import DirectoryLock
 from sidecar.logs import Repeated, fields
 from sidecar.metrics import DeliveryMetrics
-from sidecar.offsets import PropertiesStore, StoredOffsets
-from sidecar.positions import PositionStore
+from sidecar.offsets import PropertiesStore
+from sidecar.positions import PositionStore, SinkPositions
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store
 
@@ -51,6 +51,7 @@ _CLOSE_S = 2.0
 _LOAD_PAUSE_S = 1.0
 
 Client = MongoClient[Any]
+Answered = TypeVar("Answered")
 
 
 def create_service(config: MongoConfig) -> "MongoService":
@@ -132,7 +133,7 @@ class MongoService:
     def _deliver(self, client: Client, deployment: Deployment, stop: Stop) -> None:
         config, properties = self._config, self._config.properties
         sink, store = self._sink_and_store(deployment)
-        stored = self._load(store, stop)
+        stored = self._waited(store.load, stop)
         if stored is None:
             sink.close(0.0)
             return
@@ -147,6 +148,8 @@ class MongoService:
         )
         lanes = Lanes(config, client, deployment, aside, self._metrics)
         position = lanes.positions(read_position(stored.values, deployment.cluster))
+        if isinstance(store, SinkPositions):
+            self._waited(partial(store.begin_at, position.lanes), stop)
         pipeline = Pipeline(
             PipelineSettings(
                 window_max_events=config.window_max_events,
@@ -219,12 +222,12 @@ class MongoService:
             properties, OFFSET_FILE, records, commit_interval_ms=interval_ms
         )
 
-    def _load(self, store: PositionStore, stop: Stop) -> StoredOffsets | None:
+    def _waited(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
         """None when the stop came first. A broker that has the position is waited for."""
         repeated = Repeated(logger)
         while not stop.requested:
             try:
-                return store.load()
+                return ask()
             except UnavailableError as error:
                 self.status.wait_for(str(error))
                 repeated.say("position", str(error))

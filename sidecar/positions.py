@@ -64,6 +64,10 @@ class SinkWithPositions(Protocol):
     def load(self) -> StoredOffsets:
         """As `PositionStore.load`."""
 
+    def begin_at(self, positions: Mapping[Any, Any]) -> None:
+        """Positions by source, of those that have none yet; durable on return. Raises
+        UnavailableError when it is to be asked again."""
+
 
 class SinkPositions:
     """The store of such a sink."""
@@ -73,6 +77,9 @@ class SinkPositions:
 
     def load(self) -> StoredOffsets:
         return self._sink.load()
+
+    def begin_at(self, positions: Mapping[Any, Any]) -> None:
+        self._sink.begin_at(positions)
 
     def save(self, values: Mapping[str, str], /) -> None:
         """Nothing is left to do: what is acknowledged is stored."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,9 @@ def test_the_store_of_a_sink_gives_what_the_sink_has_and_saves_nothing() -> None
     class Loading:
         def load(self) -> StoredOffsets:
             return StoredOffsets({"position": "7"})
+
+        def begin_at(self, positions: Mapping[Any, Any]) -> None:
+            raise AssertionError("nothing begins")
 
     store: PositionStore = SinkPositions(Loading())
     store.save({"position": "8"})

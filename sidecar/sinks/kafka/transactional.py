@@ -165,6 +165,20 @@ class TransactionalKafkaSink:
         self._is_loaded = True
         return StoredOffsets(all_values(self._positions))
 
+    def begin_at(self, positions: Mapping[Any, Any]) -> None:
+        """Stores the positions of sources that have none; durable on return, so that a crash in
+        front of the first event does not begin at another time. Raises UnavailableError when that
+        is not done within ten seconds."""
+        begun = {str(source): self._records.values(source, at) for source, at in positions.items()}
+        until_s = self._clock() + _LOAD_S
+        while not begun.keys() <= self._positions.keys():
+            if self._clock() >= until_s:
+                raise UnavailableError(f"The position is not stored: {self.state().sentence}.")
+            if self._joined.phase is Phase.READY:
+                self._joined.begin()
+                self._store_position({**begun, **self._positions})
+            self._turn(_STEP_S)
+
     def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
         if not self._is_loaded:
             raise RuntimeError("the position is loaded before anything is sent")
@@ -330,7 +344,7 @@ class TransactionalKafkaSink:
                 if not len(self._client.opened()):
                     transactions.commit()
             elif self._is_at_boundary and not self._due_in_s:
-                self._store_position()
+                self._store_position(self._reached())
         elif transactions.phase is Phase.READY and self._is_loaded and not self._failures.unsettled:
             if self._contents.again is not None:
                 self._hand_over_again()
@@ -359,11 +373,12 @@ class TransactionalKafkaSink:
 
     def _store_alone(self, transactions: Transactions) -> None:
         """A position without events, if it is another one than the stored."""
-        if self._reached() == self._positions:
+        reached = self._reached()
+        if reached == self._positions:
             self._marks.clear()
             return
         transactions.begin()
-        self._store_position()
+        self._store_position(reached)
 
     def _reached(self) -> Positions:
         """Of all sources, with everything that was taken."""
@@ -373,9 +388,8 @@ class TransactionalKafkaSink:
         }
         return {**self._positions, **reached}
 
-    def _store_position(self) -> None:
+    def _store_position(self, positions: Positions) -> None:
         """The last record of a transaction."""
-        positions = self._reached()
         try:
             self._client.opened().produce(
                 self._records.topic,

@@ -204,7 +204,7 @@ def _failed(error: PyMongoError) -> StreamFailedError:
 def said(error: PyMongoError) -> str:
     """What the server or the driver says, without the reply that it said it in, and without the
     description of the topology."""
-    details = error.details if isinstance(error, OperationFailure) else None
+    details = getattr(error, "details", None)
     text = str(details["errmsg"] if details and "errmsg" in details else error)
     return text.partition(", Timeout: ")[0].rstrip(".")
 

@@ -1,5 +1,5 @@
 """`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, mongo, dedupe,
-state, reconcile, mongo_debezium; or all."""
+state, reconcile, mongo_debezium, mongo_agent; or all."""
 
 import argparse
 from importlib import import_module
@@ -15,6 +15,7 @@ NAMES = (
     "state",
     "reconcile",
     "mongo_debezium",
+    "mongo_agent",
 )
 
 

@@ -1,7 +1,8 @@
 """A replica set of the tests with a backlog of inserts, as a process of its own.
 
-`python -m benches.mongo_server COUNT` prints where it is and when the inserts begin, and ends with
-its standard input. As a process of its own it costs whoever reads from it no CPU time.
+`python -m benches.mongo_server COUNT [replayed]` prints where it is and when the inserts
+begin, and ends with its standard input. As a process of its own it costs whoever reads from it no
+CPU time.
 """
 
 import json
@@ -15,6 +16,10 @@ from typing import Any
 
 from pymongo import MongoClient
 
+from benches.mongo_replay import Replay
+from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamOptions
+from mongo_agent.change_stream.position import Opening
+from mongo_agent.change_stream.tokens import ClusterTime
 from tests.harness.mongo import MongoReplicaSet
 
 DATABASE, COLLECTION = "bench", "events"
@@ -32,9 +37,11 @@ class MongoBacklog:
 
 
 @contextmanager
-def running_server(events: int) -> Iterator[MongoBacklog]:
-    """With so many inserts of documents of about 450 bytes."""
+def running_server(events: int, *, is_replayed: bool = False) -> Iterator[MongoBacklog]:
+    """With so many inserts of documents of about 450 bytes; `is_replayed`: its change stream is
+    made before."""
     command = [sys.executable, "-m", "benches.mongo_server", str(events)]
+    command += ["replayed"] if is_replayed else []
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -63,6 +70,20 @@ def documents(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
         }
 
 
+def replayed(
+    replica_set: MongoReplicaSet, client: MongoClient[dict[str, Any]], start: Any, count: int
+) -> str:
+    """Where the backlog can be read as fast as anybody likes."""
+    events: list[bytes] = []
+    opening = Opening(from_time=ClusterTime(start.time, start.inc))
+    with StreamCursor.open(client, Scope(), [], opening, StreamOptions("default")) as cursor:
+        while len(events) < count:
+            events += cursor.read().events
+    host, _, port = replica_set.members[0].partition(":")
+    replay = Replay((host, int(port)), "admin.$cmd.aggregate", events)
+    return f"mongodb://127.0.0.1:{replay.port}/?directConnection=true"
+
+
 def main() -> None:
     count = int(sys.argv[1])
     with (
@@ -79,6 +100,8 @@ def main() -> None:
         if batch:
             client[DATABASE][COLLECTION].insert_many(batch)
         target = replica_set.connection_string
+        if "replayed" in sys.argv[2:]:
+            target = replayed(replica_set, client, start, count)
         told = {"target": target, "second": start.time, "increment": start.inc}
         print(json.dumps(told), flush=True)
         sys.stdin.read()

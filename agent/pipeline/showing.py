@@ -14,49 +14,27 @@ from agent.pipeline.view import HoldView, View
 from agent.quarantine import Usage
 from agent.segments import Segments
 from sidecar.pipeline.delivering import Delivery
+from sidecar.pipeline.shown import Shown
 from sidecar.sinks.base import SinkState
 
-_BUSY_INTERVAL_S = 0.25
 _QUARANTINE_INTERVAL_S = 5.0
 
 
-class Showing:
-    """Keeps the view that other threads look at. Replaced whole, so they need no lock."""
+class Showing(Shown[View]):
+    """The view of segments on their way."""
 
     def __init__(
         self, settings: PipelineSettings, metrics: AgentMetrics, *, clock: Callable[[], float]
     ) -> None:
         """`clock` gives seconds."""
+        super().__init__(
+            metrics.delivery, settings.window_max_events, settings.window_max_bytes, clock=clock
+        )
         self._metrics = metrics
-        self._clock = clock
-        self._shown_at_s = self._moved_at_s = clock()
         self._lag_since_s: float | None = None
         self._has_caught_up = False
         self._quarantine = Usage()
         self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
-        self._view: View | None = None
-        metrics.delivery.window_limit_events.set(settings.window_max_events)
-        metrics.delivery.window_limit_bytes.set(settings.window_max_bytes)
-
-    @property
-    def view(self) -> View:
-        if self._view is None:
-            raise RuntimeError("nothing is shown yet")
-        return self._view
-
-    @property
-    def moved_at_s(self) -> float:
-        """When the last turn was made."""
-        return self._moved_at_s
-
-    @property
-    def is_due(self) -> bool:
-        """True when a busy pipeline should show itself again."""
-        return self._clock() - self._shown_at_s >= _BUSY_INTERVAL_S
-
-    def moved(self) -> None:
-        """A turn was made."""
-        self._moved_at_s = self._clock()
 
     def show(
         self,
@@ -70,13 +48,13 @@ class Showing:
         is_stopping: bool,
     ) -> None:
         """Makes the view of what there is now."""
-        now_s = self._shown_at_s = self._clock()
+        now_s = self._clock()
         if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine_at_s = now_s
             self._quarantine = leaving.usage()
         window = delivery.window
         lag_bytes = segments.readable_bytes
-        self._view = View(
+        view = View(
             at_s=now_s,
             ledger=keeping.ledger,
             stored=keeping.stored,
@@ -98,7 +76,9 @@ class Showing:
             leave_trouble=leaving.trouble,
             quarantine=self._quarantine,
         )
-        self._set_gauges(self._view)
+        self._keep(view, now_s)
+        self._set_delivery_gauges(window, view.sink)
+        self._set_gauges(view)
 
     def _lag_s(self, lag_bytes: int, delivery: Delivery[SegmentName, int]) -> float:
         """Age of the last acknowledged write while something waits. Before the first one, and where
@@ -118,11 +98,7 @@ class Showing:
         return min(age_s, waiting_s) if self._has_caught_up else age_s
 
     def _set_gauges(self, view: View) -> None:
-        metrics, delivery = self._metrics, self._metrics.delivery
-        delivery.unacknowledged_events.set(view.unacknowledged_events)
-        delivery.unacknowledged_age_seconds.set(view.unacknowledged_age_s)
-        delivery.window_bytes.set(view.window_bytes)
-        delivery.sink_up.set(view.sink.healthy)
+        metrics = self._metrics
         metrics.lag_bytes.set(view.lag_bytes)
         metrics.lag_seconds.set(view.lag_s)
         metrics.raw_bytes.set(view.raw_bytes)

@@ -12,14 +12,14 @@ from mongo_agent.pipeline.view import LaneView, View
 from mongo_agent.position import AgentPosition, LanePosition
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.saving import Saving
+from sidecar.pipeline.shown import Shown
 from sidecar.sinks.base import SinkState
 
-_BUSY_INTERVAL_S = 0.25
 _QUARANTINE_INTERVAL_S = 5.0
 
 
-class Showing:
-    """Keeps the view that other threads look at. Replaced whole, so they need no lock."""
+class Showing(Shown[View]):
+    """The view of streams and copies."""
 
     def __init__(
         self,
@@ -30,37 +30,15 @@ class Showing:
         clock: Callable[[], float],
     ) -> None:
         """`elections` gives their number so far, `clock` seconds."""
+        super().__init__(
+            metrics.delivery, settings.window_max_events, settings.window_max_bytes, clock=clock
+        )
         self._elections = elections
         self._metrics = metrics
-        self._clock = clock
-        self._shown_at_s = self._moved_at_s = clock()
         self._quarantine_bytes = 0
         self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
-        self._view: View | None = None
         self._settings = settings
         self._copy_clock = CopyClock()
-        metrics.delivery.window_limit_events.set(settings.window_max_events)
-        metrics.delivery.window_limit_bytes.set(settings.window_max_bytes)
-
-    @property
-    def view(self) -> View:
-        if self._view is None:
-            raise RuntimeError("nothing is shown yet")
-        return self._view
-
-    @property
-    def moved_at_s(self) -> float:
-        """When the last turn was made."""
-        return self._moved_at_s
-
-    @property
-    def is_due(self) -> bool:
-        """True when a busy pipeline should show itself again."""
-        return self._clock() - self._shown_at_s >= _BUSY_INTERVAL_S
-
-    def moved(self) -> None:
-        """A turn was made."""
-        self._moved_at_s = self._clock()
 
     def show(
         self,
@@ -72,7 +50,7 @@ class Showing:
         is_stopping: bool,
     ) -> None:
         """Makes the view of what there is now."""
-        now_s = self._shown_at_s = self._clock()
+        now_s = self._clock()
         if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine_at_s = now_s
             self._quarantine_bytes = aside.size_bytes()
@@ -83,7 +61,7 @@ class Showing:
             is_running=any(lane.copies.is_running for lane in lane_views),
             is_paused=any(lane.copies.is_paused for lane in lane_views),
         )
-        self._view = View(
+        view = View(
             at_s=now_s,
             reached=saving.reached,
             stored=saving.stored,
@@ -102,14 +80,12 @@ class Showing:
             quarantine_trouble=aside.trouble,
             quarantine_bytes=self._quarantine_bytes,
         )
-        self._set_gauges(self._view)
+        self._keep(view, now_s)
+        self._set_delivery_gauges(window, view.sink)
+        self._set_gauges(view)
 
     def _set_gauges(self, view: View) -> None:
-        metrics, delivery = self._metrics, self._metrics.delivery
-        delivery.unacknowledged_events.set(view.unacknowledged_events)
-        delivery.unacknowledged_age_seconds.set(view.unacknowledged_age_s)
-        delivery.window_bytes.set(view.window_bytes)
-        delivery.sink_up.set(view.sink.healthy)
+        metrics = self._metrics
         metrics.lag_seconds.set(view.lag_s)
         metrics.quarantine_bytes.set(view.quarantine_bytes)
         for lane in view.lanes:

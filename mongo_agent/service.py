@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeVar
 
+import pymongo
 from pymongo import MongoClient
 
 from commitlog import __version__
@@ -48,6 +49,7 @@ QUARANTINE = "quarantine"
 """The directory beside it."""
 
 _CLOSE_S = 2.0
+_LOOK_S = 10.0
 _LOAD_PAUSE_S = 1.0
 
 Client = MongoClient[Any]
@@ -110,7 +112,9 @@ class MongoService:
         repeated = Repeated(logger)
         while not stop.requested:
             try:
-                deployment = look(client)
+                # A stop is seen between two looks, and has to be seen within its deadline.
+                with pymongo.timeout(_LOOK_S):
+                    deployment = look(client)
             except UnavailableError as error:
                 behind = explained(error, self._config.client)
                 if behind is not error:

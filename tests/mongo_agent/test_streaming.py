@@ -11,7 +11,7 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 from sidecar.errors import OffsetStoreError, SinkRestartError
 from sidecar.sinks.memory import MemorySink
 from tests.harness.mongo import MongoReplicaSet
-from tests.harness.processes import wait_until
+from tests.harness.processes import free_port, wait_until
 from tests.mongo_agent.conftest import RunAgent
 from tests.mongo_agent.running import Published, RunningAgent
 
@@ -169,6 +169,16 @@ def test_several_targets(writer: Client, run_agent: RunAgent) -> None:
     writer.stock.a.insert_one({"_id": 4})
     with run_agent(**scope) as agent:
         assert ids(agent.wait_for(1)) == [4]
+
+
+def test_an_agent_that_waits_for_its_server_can_be_stopped(tmp_path: Path) -> None:
+    nobody = f"mongodb://127.0.0.1:{free_port()}/?replicaSet=rs0"
+    with RunningAgent(tmp_path / "offsets", nobody) as agent:
+        agent.wait_until(
+            lambda: "does not answer" in agent.service.status.ready().sentence, "a sentence"
+        )
+        agent.stop_at_once()
+        assert agent.wait_until_ended() is None
 
 
 def test_heartbeats(writer: Client, run_agent: RunAgent) -> None:

@@ -214,6 +214,7 @@ class MongoService:
             config.properties.topic_prefix,
             max((offset for offset in offsets if offset is not None), default=None),
             self._send,
+            group=config.properties.signal_group,
         )
 
     def _sink_and_store(self, deployment: Deployment) -> tuple[Sink, PositionStore]:

@@ -29,8 +29,8 @@ def mongo_agent(context: click.Context) -> None:
     """Change data capture for the MongoDB replica set beside it.
 
     `mongo-agent --config mongo.properties` runs until it is asked to stop (SIGTERM). Exit codes: 0
-    stopped on request, 2 configuration, 3 another instance works on the same directory, 4 a
-    component refused us, 1 anything else.
+    stopped on request, 2 configuration, 3 another instance works on the same directory or under
+    the same name in Kafka, 4 a component refused us, 1 anything else.
     """
     begin(context, run)
 

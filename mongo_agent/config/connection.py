@@ -23,7 +23,8 @@ class ConnectionProperties(Properties):
         default=None,
         secret=True,
         doc="The same as a connection string, `mongodb://…` or `mongodb+srv://…`, with any option "
-        "of MongoDB's drivers; the properties here that are set count more than it.",
+        "of MongoDB's drivers; the properties here that are set count more than it. Streams are "
+        "read from the primary, copies as the read preference says.",
     )
     user: str | None = prop("mongodb.user", default=None, min_length=1, doc="User.")
     password: SecretStr | None = prop(

@@ -101,8 +101,8 @@ class EventProperties(Properties):
     heartbeat_interval_ms: Milliseconds = prop(
         "heartbeat.interval.ms",
         default=0,
-        doc="How often a message tells that the agent is alive and where it is; 0: never. The "
-        "position moves without them.",
+        doc="How often a message tells that the agent is alive; 0: never. The position moves "
+        "without them.",
     )
     heartbeat_prefix: TopicPart = prop(
         "topic.heartbeat.prefix",

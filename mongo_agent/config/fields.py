@@ -36,6 +36,8 @@ def _renamings(values: tuple[str, ...]) -> tuple[str, ...]:
         problem = _path_problem(path) if colon else "has no `:` with a new name behind it"
         if problem is None and (not name or "." in name):
             problem = "needs one name without dots behind the `:`"
+        if problem is None and name == path.rpartition(".")[2]:
+            problem = "gives the field the name that it has"
         if problem is not None:
             raise ValueError(
                 f"must be a list of renamings `database.collection.field:name`; `{entry}` {problem}"

@@ -1,12 +1,20 @@
 """Where the position is kept, what is done when it is lost, and when the agent warns before."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
 
 from mongo_agent.config.events import TopicPart
 from sidecar.properties import ByteSize, LowerCase, Milliseconds, Properties, prop
 
 HistoryLostPolicy = Literal["fail", "resnapshot", "skip"]
 _MIB = 1 << 20
+
+
+def _handling(value: Any) -> Any:
+    """Debezium's words for going on all leave the event out; here it is kept."""
+    name = value.strip().lower() if isinstance(value, str) else value
+    return "quarantine" if name in ("warn", "skip", "ignore") else name
 
 
 class PositionProperties(Properties):
@@ -40,12 +48,12 @@ class PositionProperties(Properties):
         "stream goes on at present, and the gap is told. Not set: `resnapshot` with "
         "`snapshot.mode=when_needed` or `always`, else `fail`.",
     )
-    failure_handling: Annotated[Literal["quarantine", "fail"], LowerCase] = prop(
+    failure_handling: Annotated[Literal["quarantine", "fail"], BeforeValidator(_handling)] = prop(
         "event.processing.failure.handling.mode",
         default="quarantine",
         doc="What becomes of an event that cannot be published, such as one that Kafka finds too "
         "large. `quarantine`: it is kept with its reason in `offset.backing.store.dir`, and "
-        "counted. `fail`: the agent ends.",
+        "counted; Debezium's `warn`, `skip` and `ignore` mean that too. `fail`: the agent ends.",
     )
     quarantine_max_bytes: ByteSize = prop(
         "quarantine.max.bytes",

@@ -54,7 +54,8 @@ class SignalProperties(Properties):
         "signal.kafka.groupId",
         default="kafka-signal",
         min_length=1,
-        doc="Consumer group for it.",
+        doc="Name of a consumer group, by which a broker's rights know who reads; nothing is "
+        "committed to it.",
     )
     signal_servers: str | None = prop(
         "signal.kafka.bootstrap.servers",

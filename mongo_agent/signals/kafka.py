@@ -47,11 +47,13 @@ class SignalTopic:
         logical_name: str,
         behind: int | None,
         send: Callable[[Signal], Future[Answer]],
+        *,
+        group: str = "kafka-signal",
     ) -> None:
         """Raises ConfigError for settings that the client does not take."""
         self._logical_name = logical_name
         self._send = send
-        self._follower = TopicFollower(settings, topic, behind, self._taken)
+        self._follower = TopicFollower(settings, topic, behind, self._taken, group=group)
 
     def __enter__(self) -> Self:
         self._follower.__enter__()

@@ -43,12 +43,15 @@ class TopicFollower:
         topic: str,
         behind: int | None,
         taken: Callable[[FollowedRecord], None],
+        *,
+        group: str,
     ) -> None:
         """`settings` are those of a Java client. `behind` is the offset of the last record that was
-        taken; None begins with what comes from now on. Raises ConfigError."""
+        taken; None begins with what comes from now on. `group` is the name by which a broker's
+        rights know who reads. Raises ConfigError."""
         config: dict[str, Any] = {
             **connection(client_properties(settings).config),
-            "group.id": f"cdc-sidecar-{topic}",
+            "group.id": group,
             "enable.auto.commit": False,
             # Where what follows `behind` is deleted, or the topic is another one.
             "auto.offset.reset": "earliest",

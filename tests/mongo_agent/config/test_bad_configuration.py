@@ -86,7 +86,7 @@ FILTERS = "snapshot.collection.filter.overrides"
             {"snapshot.mode": "when_needed", "history.lost.policy": "fail"},
             "contradicts `snapshot.mode=when_needed`",
         ),
-        ({"event.processing.failure.handling.mode": "skip"}, "must be 'quarantine' or 'fail'"),
+        ({"event.processing.failure.handling.mode": "stop"}, "must be 'quarantine' or 'fail'"),
         ({"signal.enabled.channels": "jmx"}, "`jmx` is neither"),
         ({"signal.enabled.channels": "kafka"}, "`signal.kafka.bootstrap.servers` must be set"),
         ({"signal.data.collection": "signals"}, "must be of the form `database.collection`"),

@@ -2,11 +2,12 @@
 
 import itertools
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from sidecar.delivery import Message, Numbered, Window
-from sidecar.errors import SinkRestartError
+from sidecar.errors import SinkRestartError, UnavailableError
 from sidecar.positions import PositionRecords
 from sidecar.sinks.base import Outcome
 from sidecar.sinks.kafka.commit_rule import CommitRule
@@ -19,6 +20,7 @@ Mutation = Sequence[Message]
 """Messages that are done together or not at all."""
 
 MAX_RESTARTS = 50
+_LOAD_DEADLINE_S = 180
 
 
 def position_values(source: str, position: int) -> Mapping[str, str]:
@@ -116,11 +118,21 @@ class ExactDelivery:
             self._begin()
 
     def _begin(self) -> None:
-        self.done = self.stored = int(self.sink.load().values.get("position", 0))
+        self.done = int(self._load().get("position", 0))
         self._read_to = self.done
         self._window: Window[str, int] = Window(2000, 1 << 40)
         self._unsent: deque[tuple[Numbered[str, int], int]] = deque()
         self._refused: list[int] = []
+
+    def _load(self) -> Mapping[str, str]:
+        """A broker that does not answer in time is asked again, as a service does it."""
+        until_s = time.monotonic() + _LOAD_DEADLINE_S
+        while True:
+            try:
+                return self.sink.load().values
+            except UnavailableError:
+                if time.monotonic() > until_s:
+                    raise
 
     def _read(self) -> None:
         while self._window.has_room and (batch := self.source.read(self._read_to)) is not None:

@@ -89,7 +89,7 @@ def _cursor_reply(
 
 
 def _opens_stream(command: Document) -> bool:
-    pipeline = command.get("pipeline")
+    pipeline: list[Document] = command.get("pipeline") or []
     return "aggregate" in command and bool(pipeline) and "$changeStream" in pipeline[0]
 
 

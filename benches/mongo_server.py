@@ -81,7 +81,8 @@ def replayed(
             events += cursor.read().events
     host, _, port = replica_set.members[0].partition(":")
     replay = Replay((host, int(port)), "admin.$cmd.aggregate", events)
-    return f"mongodb://127.0.0.1:{replay.port}/?directConnection=true"
+    options = f"directConnection=true&replicaSet={replica_set.name}"
+    return f"mongodb://127.0.0.1:{replay.port}/?{options}"
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import bson
@@ -80,7 +81,7 @@ def _measure(
         "encode, mongodb": _encoder(layout="mongodb"),
     }
     for name, encoder in others.items():
-        ways[name] = lambda encoder=encoder: _encoded(encoder, events)  # type: ignore[misc] # bound
+        ways[name] = partial(_encoded, encoder, events)
     _check(_messages(plain, events), [_in_python(event) for event in events])
     spent: dict[str, list[int]] = {name: [] for name in ways}
     for number in range(rounds + 1):

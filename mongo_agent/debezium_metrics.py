@@ -82,7 +82,11 @@ def _snapshot(view: View, counts: Mapping[str, int]) -> dict[str, Any]:
         "RemainingTableCount": remaining,
         "SnapshotRunning": is_running,
         "SnapshotPaused": any(copy.is_paused for copy in copies),
-        "SnapshotAborted": False,
+        "SnapshotAborted": any(
+            each.reason == "initial" and each.state == "stopped"
+            for copy in copies
+            for each in copy.collections
+        ),
         "SnapshotCompleted": bool(copies) and all(copy.initial == "done" for copy in copies),
         "SnapshotDurationInSeconds": int(view.copy_clock.running_s),
         "SnapshotPausedDurationInSeconds": int(view.copy_clock.paused_s),

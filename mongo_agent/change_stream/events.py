@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from bson import Timestamp
 from bson.raw_bson import RawBSONDocument
 
-from mongo_agent.change_stream.tokens import ClusterTime, read_token
+from commitlog.mongo import event_times
+from mongo_agent.change_stream.tokens import ClusterTime
 
 
 def token_of(event: bytes) -> Mapping[str, str]:
@@ -17,8 +17,8 @@ def token_of(event: bytes) -> Mapping[str, str]:
 
 
 def time_of(event: bytes) -> ClusterTime:
-    """The cluster time of an event. Raises ValueError for bytes that are no event."""
-    time = RawBSONDocument(event).get("clusterTime")
-    if isinstance(time, Timestamp):
-        return ClusterTime(time.time, time.inc)
-    return read_token(token_of(event)).time
+    """The cluster time of an event. Raises ValueError for bytes that tell none."""
+    times = event_times([event])
+    if times is None:
+        raise ValueError("an event without a cluster time")
+    return ClusterTime(*times[0])

@@ -58,7 +58,7 @@ class PositionProperties(Properties):
     quarantine_max_bytes: ByteSize = prop(
         "quarantine.max.bytes",
         default=1024 * _MIB,
-        doc="How large the quarantine may grow; behind that the agent ends.",
+        doc="How large the quarantine may grow; what has no room waits, and all behind it.",
     )
     oplog_headroom_warning_ms: Milliseconds = prop(
         "oplog.headroom.warning.ms",

@@ -36,13 +36,18 @@ def main() -> None:
     bootstrap, prefix, partitions, count, schema_file, segment = sys.argv[1:]
     schema = Schema.from_cql(Path(schema_file).read_text())
     messages = events_of(segment, schema, prefix)
+    publish(bootstrap, messages, int(partitions), int(count))
+
+
+def publish(bootstrap: str, messages: list[Any], partitions: int, count: int) -> None:
+    """Sends messages over and over until so many are sent, and waits to be ended."""
     settings = client_properties({"bootstrap.servers": bootstrap})
     # Without the client's remarks on a broker that has just started.
     producer = Producer({**settings.config, "log_level": "3"})
     acknowledgements = Acknowledgements()
     # No time for looking at the messages again and again.
     gc.freeze()
-    send(producer, messages, int(partitions), int(count), acknowledgements)
+    send(producer, messages, partitions, count, acknowledgements)
     producer.flush()
     if acknowledgements.failed:
         sys.exit(f"{acknowledgements.failed} messages failed")

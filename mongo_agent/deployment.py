@@ -20,6 +20,7 @@ SHARDED = "sharded"
 """Stands for the name of a replica set where a mongos answers."""
 
 _MONGOS = "isdbgrid"
+_OLDEST = (4, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,24 @@ def look(client: Client) -> Deployment:
         raise failed(error) from error
 
 
+def too_old(version: tuple[int, ...]) -> str | None:
+    """A sentence for a release that cannot be followed without a gap. Before MongoDB 4.2 nothing
+    goes on behind a dropped collection (`startAfter`), and tokens may be bytes of another form."""
+    if version >= _OLDEST:
+        return None
+    release = ".".join(map(str, version))
+    return (
+        f"MongoDB {release} cannot go on behind a dropped collection (`startAfter`), and its "
+        "resume tokens have another form: use MongoDB 4.2 or later."
+    )
+
+
 def refused_deployment(deployment: Deployment, wanted: str, address: str) -> str | None:
-    """A sentence for a deployment that `mongodb.deployment` does not allow; `wanted` is its value,
-    `address` what was connected to."""
+    """A sentence for a deployment that the agent cannot follow, or that `mongodb.deployment` does
+    not allow; `wanted` is its value, `address` what was connected to."""
+    old = too_old(deployment.version)
+    if old is not None:
+        return old
     if deployment.is_shard and wanted != "shard":
         return (
             f"The replica set {deployment.name} is a shard of a sharded cluster: name a mongos in "

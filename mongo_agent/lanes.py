@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from commitlog.mongo import MongoEncoder
-from mongo_agent.capture import Namespaces, fingerprint, match_stage
-from mongo_agent.capture.pipeline import Condition
+from mongo_agent.capture import Namespaces, fingerprint
 from mongo_agent.change_stream.cursor import Client, Scope, StreamFailedError, server_time
 from mongo_agent.change_stream.encoding import Encoding
 from mongo_agent.change_stream.position import StreamPosition
@@ -22,13 +21,9 @@ from mongo_agent.pipeline import Lane
 from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.signals.source import SignalCollection
+from mongo_agent.stages import signal_collection, stages
 from sidecar.errors import UnavailableError
 
-INVALIDATE = "invalidate"
-NATIVE_EVENTS = ("drop", "dropDatabase", INVALIDATE, "rename")
-"""Events of no document that every server has."""
-OTHER_EVENTS = (*NATIVE_EVENTS, "create", "createIndexes", "dropIndexes", "modify")
-"""All that are asked for, some of them from MongoDB 6.0 on."""
 _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
 
 
@@ -49,7 +44,7 @@ class Lanes:
         self._aside = aside
         self._metrics = metrics
         self._scopes = {lane_name(scope): scope for scope in config.scopes}
-        self._stages = _stages(config)
+        self._stages = stages(config)
         self._fingerprint = fingerprint(self._stages)
         self._encoder = _encoder(config, deployment)
 
@@ -99,7 +94,7 @@ class Lanes:
             copying,
             position,
             aside=self._aside,
-            find_signals=SignalCollection(_signal_collection(config)).signals,
+            find_signals=SignalCollection(signal_collection(config)).signals,
             metrics=self._metrics,
             is_streamed=config.copying.mode != "initial_only",
             is_merged=self._deployment.is_sharded,
@@ -124,32 +119,6 @@ class Lanes:
 def lane_name(scope: Scope) -> str:
     """Empty for the whole deployment."""
     return ".".join(part for part in (scope.database, scope.collection) if part is not None)
-
-
-def _stages(config: MongoConfig) -> list[Condition]:
-    """What the server leaves out already."""
-    if config.copying.mode == "initial_only":
-        return [{"$match": {"operationType": {"$in": []}}}]
-    stage = match_stage(config.namespaces, config.operations, _others(config))
-    collection = _signal_collection(config)
-    if collection is None:
-        return [stage]
-    database, _, name = collection.partition(".")
-    signals = {"operationType": "insert", "ns.db": database, "ns.coll": name}
-    return [{"$match": {"$or": [stage["$match"], signals]}}]
-
-
-def _others(config: MongoConfig) -> tuple[str, ...]:
-    """Events of no document that are published, besides the one that ends a stream."""
-    properties = config.properties
-    if properties.schema_changes_topic is not None:
-        return OTHER_EVENTS
-    return NATIVE_EVENTS if properties.event_layout == "mongodb" else (INVALIDATE,)
-
-
-def _signal_collection(config: MongoConfig) -> str | None:
-    properties = config.properties
-    return properties.signal_collection if "source" in properties.signal_channels else None
 
 
 def _encoder(config: MongoConfig, deployment: Deployment) -> MongoEncoder:

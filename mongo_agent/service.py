@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from mongo_agent.copy.view import CopyView
 from mongo_agent.debezium_metrics import debezium_pages
 from mongo_agent.deployment import Deployment, look, oldest_entry, refused_deployment
 from mongo_agent.elections import Elections
+from mongo_agent.guardrail import guard
 from mongo_agent.lanes import Lanes
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.oplog_watch import OplogWatch, Warnings
@@ -29,6 +30,7 @@ from mongo_agent.position.position import read_position
 from mongo_agent.quarantine import Quarantine
 from mongo_agent.seeds import explained
 from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals.file import SignalFile
 from mongo_agent.signals.http import signal_pages
 from mongo_agent.signals.kafka import SignalTopic
 from mongo_agent.status import SERVICE_NAME, MongoStatus
@@ -115,6 +117,7 @@ class MongoService:
                 # A stop is seen between two looks, and has to be seen within its deadline.
                 with pymongo.timeout(_LOOK_S):
                     deployment = look(client)
+                    guard(client, self._config)
             except UnavailableError as error:
                 behind = explained(error, self._config.client)
                 if behind is not error:
@@ -199,14 +202,21 @@ class MongoService:
         with watch:
             self.status.attach(pipeline, watch)
             self._pipeline = pipeline
-            with self._signal_topic(position):
+            with ExitStack() as channels:
+                for channel in self._channels(position):
+                    channels.enter_context(channel)
                 pipeline.run(stop)
 
-    def _signal_topic(self, position: AgentPosition) -> AbstractContextManager[object]:
-        """Gives the pipeline the signals of the topic, where that channel is open."""
+    def _channels(self, position: AgentPosition) -> Iterator[AbstractContextManager[object]]:
+        """What gives the pipeline signals, besides HTTP and the stream."""
+        properties = self._config.properties
+        if "kafka" in properties.signal_channels:
+            yield self._signal_topic(position)
+        if "file" in properties.signal_channels and properties.signal_file is not None:
+            yield SignalFile(properties.signal_file, self._send, self._is_stored)
+
+    def _signal_topic(self, position: AgentPosition) -> SignalTopic:
         config = self._config
-        if "kafka" not in config.properties.signal_channels:
-            return nullcontext()
         offsets = (lane.copies.kafka_offset for lane in position.lanes.values())
         return SignalTopic(
             config.signal_client,
@@ -242,6 +252,13 @@ class MongoService:
     def _send(self, signal: Signal) -> Future[Answer]:
         """Before there is a pipeline nobody answers."""
         return Future() if self._pipeline is None else self._pipeline.signal(signal)
+
+    def _is_stored(self, occurrence: str) -> bool:
+        """Whether a signal, by its occurrence, is in the position that is stored."""
+        if self._pipeline is None:
+            return False
+        stored = self._pipeline.view.stored.lanes.values()
+        return any(occurrence in lane.copies.seen for lane in stored)
 
     def _copies(self) -> Mapping[str, CopyView]:
         if self._pipeline is None:

@@ -8,10 +8,11 @@ a one only costs time.
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+
+from bson import json_util
 
 from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
 
@@ -42,7 +43,7 @@ def match_stage(
 
 def fingerprint(stages: Sequence[Mapping[str, Any]]) -> str:
     """Equal for equal pipelines. A resume token is good only for the pipeline that gave it."""
-    text = json.dumps(stages, sort_keys=True, separators=(",", ":"))
+    text = json_util.dumps(stages, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

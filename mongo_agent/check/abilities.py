@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from mongo_agent.config import MongoConfig
 from sidecar.check.finding import Finding, fault, warning
 
-_START_AFTER = (4, 2)
 _SNAPSHOT_READS = (5, 0)
 _IMAGES = (6, 0)
 _SPLIT = (6, 0, 9)
@@ -15,12 +14,6 @@ def check_abilities(config: MongoConfig, version: tuple[int, ...]) -> Iterator[F
     """Nothing where the release has all that is asked for."""
     release = ".".join(map(str, version))
     properties = config.properties
-    if version < _START_AFTER:
-        yield fault(
-            "version",
-            f"MongoDB {release} cannot go on behind a dropped collection (`startAfter`).",
-            "Use MongoDB 4.2 or later.",
-        )
     if version < _SNAPSHOT_READS and properties.snapshot_mode != "no_data":
         yield warning(
             "version",

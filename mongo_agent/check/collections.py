@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from mongo_agent.capture.catalogue import Listed
 from mongo_agent.capture.kinds import Kind
 from mongo_agent.config import MongoConfig
+from mongo_agent.guardrail import exceeded
 from mongo_agent.plan import Verdict, verdict
 from sidecar.check.finding import Finding, fault, ok, warning
 
@@ -31,6 +32,11 @@ def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator
         f"{len(captured)} of {len(listed) - own} collections are captured, {copied} are copied: "
         f"{_names(captured)}.",
     )
+    sentence = exceeded(len(captured), config)
+    if sentence is not None:
+        is_fatal = config.properties.guardrail_action == "fail"
+        remedy = "The agent ends with exit code 2." if is_fatal else "The agent warns and goes on."
+        yield (fault if is_fatal else warning)("collections", sentence, remedy)
     capped = [each for each in captured if each.is_copied and each.collection.kind is Kind.CAPPED]
     if capped:
         yield ok(

@@ -6,13 +6,13 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture import match_stage
 from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamFailedError, said
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.check.privileges import grant_commands, missing, needs
 from mongo_agent.config import MongoConfig
 from mongo_agent.deployment import Deployment, look, refused_deployment
 from mongo_agent.seeds import explained
+from mongo_agent.stages import stages
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import SidecarError, UnavailableError
 
@@ -88,10 +88,9 @@ def check_privileges(
 
 def check_streams(client: Client, config: MongoConfig) -> Iterator[Finding]:
     """Whether each stream can be opened as the agent opens it."""
-    stages = [match_stage(config.namespaces, config.operations)]
     for scope in config.scopes:
         try:
-            StreamCursor.open(client, scope, stages, Opening(), config.stream).close()
+            StreamCursor.open(client, scope, stages(config), Opening(), config.stream).close()
         except StreamFailedError as error:
             yield fault(
                 "change stream",

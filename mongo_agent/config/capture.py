@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from mongo_agent.capture import split_patterns
+from mongo_agent.capture.own_stages import read_stages
 from mongo_agent.change_stream.tokens import ClusterTime
 from sidecar.properties import CommaList, LowerCase, Milliseconds, Properties, Unit, prop
 
@@ -47,6 +48,14 @@ def _cluster_time(value: Any) -> Any:
     raise ValueError(
         "must be a cluster time as `seconds:increment` or as one number of 64 bits, or -1"
     )
+
+
+def _own_stages(value: str) -> str:
+    try:
+        read_stages(value)
+    except ValueError as error:
+        raise ValueError(f"must be a list of stages: {error}") from error
+    return value
 
 
 PatternList = Annotated[tuple[str, ...], BeforeValidator(_split), Unit("list, separated by commas")]
@@ -149,6 +158,34 @@ class CaptureProperties(Properties):
         doc="What becomes of an event larger than 16 MB. `split`: the server sends it in parts, "
         "from the first one that is met (MongoDB 6.0.9). `skip`: it is left out, counted and "
         "logged. `fail`: the agent ends.",
+    )
+    cursor_pipeline: Annotated[str, AfterValidator(_own_stages)] | None = prop(
+        "cursor.pipeline",
+        default=None,
+        doc="Stages for the streams, a list in extended JSON such as "
+        '`[{"$match": {"fullDocument.status": "paid"}}]`. What they leave out is not published; '
+        "copies do not go through them (`snapshot.collection.filter.overrides` is for those). "
+        "`_id`, `operationType`, `ns`, `documentKey` and `clusterTime` have to stay as they are.",
+    )
+    cursor_pipeline_order: Annotated[
+        Literal["internal_first", "user_first", "user_only"], LowerCase
+    ] = prop(
+        "cursor.pipeline.order",
+        default="internal_first",
+        doc="Whether the filters of the lists stand in front of these stages, behind them, or are "
+        "left to the agent alone, to which every change is sent then.",
+    )
+    guardrail_max: int = prop(
+        "guardrail.collections.max",
+        default=0,
+        ge=0,
+        doc="So many collections may be captured, as they are counted at a start; 0: any number.",
+    )
+    guardrail_action: Annotated[Literal["warn", "fail"], LowerCase] = prop(
+        "guardrail.collections.limit.action",
+        default="warn",
+        doc="What is done when there are more: a line in the log, or the agent ends with exit "
+        "code 2.",
     )
     max_batch_size: int | None = prop(
         "max.batch.size",

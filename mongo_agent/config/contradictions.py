@@ -44,6 +44,8 @@ def doubts(properties: MongoProperties) -> Iterator[str]:
             "`capture.mode.full.update.type` has no effect here: "
             f"`capture.mode={properties.capture_mode}` has no `after` of updates."
         )
+    if properties.cursor_pipeline is None and properties.cursor_pipeline_order != "internal_first":
+        yield "`cursor.pipeline.order` has no effect without `cursor.pipeline`."
     captured = _namespaces(properties)
     for name in properties.snapshot_filter_list:
         if captured is not None and not captured.captures(*_parts(name)):
@@ -199,9 +201,13 @@ def _position(properties: MongoProperties) -> Iterator[str]:
             "`signal.kafka.bootstrap.servers` must be set for the channel `kafka` of "
             "`signal.enabled.channels`."
         )
+    if "file" in properties.signal_channels and properties.signal_file is None:
+        yield "`signal.file` must be set for the channel `file` of `signal.enabled.channels`."
 
 
 def _signals_out_of_reach(properties: MongoProperties) -> Iterator[str]:
+    if properties.signal_file is not None and "file" not in properties.signal_channels:
+        yield "`signal.file` has no effect without `file` in `signal.enabled.channels`."
     collection = properties.signal_collection
     if collection is None or "source" not in properties.signal_channels:
         return

@@ -117,15 +117,10 @@ _JAVA_STORE = (
     " `mongodb.ssl.certificate.path`"
 )
 _RELATIONAL = "it belongs to relational databases; `mongodb.hosts` or `mongodb.connection.string`"
-_LISTS = "`database.*.list`, `collection.*.list` and `skipped.operations` choose what is captured"
 _NO_TRANSFORMS = "there is no Kafka Connect that would run them; let a consumer do it"
 _MODES = "the five values of `snapshot.mode` are those that there are"
 
 REFUSED: Mapping[str, str] = {
-    "cursor.pipeline": _LISTS,
-    "cursor.pipeline.order": _LISTS,
-    "guardrail.collections.max": "`mongo-agent plan` lists what is captured",
-    "guardrail.collections.limit.action": "`mongo-agent plan` lists what is captured",
     "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
     "snapshot.mode.custom.name": _MODES,
     **dict.fromkeys(
@@ -143,7 +138,6 @@ REFUSED: Mapping[str, str] = {
     ),
     "transforms": _NO_TRANSFORMS,
     "predicates": _NO_TRANSFORMS,
-    "signal.file": "`signal.enabled.channels` knows `source` and `kafka`, besides HTTP",
     "heartbeat.action.query": "the agent never writes to MongoDB",
     **dict.fromkeys(
         (

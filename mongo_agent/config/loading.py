@@ -145,6 +145,8 @@ def directory_problems(config: MongoConfig) -> list[str]:
     wanted = [("offset.backing.store.dir", properties.offset_directory)]
     if properties.sink == "file" and properties.file_path is not None:
         wanted.append(("file.path", properties.file_path.absolute().parent))
+    if "file" in properties.signal_channels and properties.signal_file is not None:
+        wanted.append(("signal.file", properties.signal_file.absolute().parent))
     return directories.directory_problems(wanted)
 
 

@@ -1,5 +1,6 @@
 """How copies are asked for while the agent runs."""
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -7,7 +8,7 @@ from pydantic import AfterValidator
 from mongo_agent.config.events import TopicPart
 from sidecar.properties import CommaList, PassThrough, Properties, pass_through, prop
 
-_CHANNELS = ("source", "kafka")
+_CHANNELS = ("source", "kafka", "file")
 
 
 def _channels(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -15,8 +16,8 @@ def _channels(values: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if name not in _CHANNELS:
             raise ValueError(
-                "must be a list of `source` and `kafka`, besides which HTTP and the command line "
-                f"are always there; `{name}` is neither"
+                "must be a list of `source`, `kafka` and `file`, besides which HTTP and the "
+                f"command line are always there; `{name}` is none of them"
             )
     return names
 
@@ -35,7 +36,8 @@ class SignalProperties(Properties):
         "signal.enabled.channels",
         default=("source",),
         doc="Where signals are taken from besides HTTP and the command line. `source`: documents "
-        "that somebody inserts into `signal.data.collection`. `kafka`: a topic.",
+        "that somebody inserts into `signal.data.collection`. `kafka`: a topic. `file`: lines of "
+        "JSON in `signal.file`.",
     )
     signal_collection: Annotated[str, AfterValidator(_collection)] | None = prop(
         "signal.data.collection",
@@ -62,6 +64,13 @@ class SignalProperties(Properties):
         default=None,
         min_length=1,
         doc="Brokers for it. Not set: those of `kafka.producer.bootstrap.servers`.",
+    )
+    signal_file: Path | None = prop(
+        "signal.file",
+        default=None,
+        doc="The file of the channel `file`, whose directory the agent must be able to write: it "
+        "takes the file by giving it another name, answers line by line in its log, and removes "
+        "it when the answers are stored.",
     )
     signal_consumer: PassThrough = pass_through(
         "signal.consumer.",

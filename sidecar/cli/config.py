@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.invocation import Configuration, Invocation, configuration_options
 from sidecar.cli.tables import print_rows
 from sidecar.properties import rows
 
@@ -36,8 +36,7 @@ def _check(invocation: Invocation[Any]) -> None:
     """Name every mistake in the files and in the directories they name; exit code 2 if there is
     one."""
     config = invocation.usable_config()
-    for warning in config.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+    _warn(config)
     print("The configuration is good.")
 
 
@@ -46,12 +45,18 @@ def _check(invocation: Invocation[Any]) -> None:
 @click.option("--all", "show_all", is_flag=True, help="Properties at their defaults too.")
 @click.pass_obj
 def _show(invocation: Invocation[Any], show_all: bool) -> None:
-    """Each property in force and where it comes from; secrets are masked."""
-    shown = [
-        row for row in rows(invocation.config().loaded) if show_all or str(row.origin) != "default"
-    ]
+    """Each property in force and where it comes from; secrets are masked. Sentences about settings
+    without effect go to standard error."""
+    config = invocation.config()
+    _warn(config)
+    shown = [row for row in rows(config.loaded) if show_all or str(row.origin) != "default"]
     print_rows(
         ("property", "value", "from"),
         [(row.name, row.value, str(row.origin)) for row in shown],
         lambda name, value, origin: f"{name}={value}  # {origin}",
     )
+
+
+def _warn(config: Configuration) -> None:
+    for warning in config.warnings:
+        print(f"warning: {warning}", file=sys.stderr)

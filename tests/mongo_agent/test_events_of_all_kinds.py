@@ -236,6 +236,25 @@ def test_a_copy_by_a_signal_in_a_collection(writer: Client, run_agent: RunAgent)
     assert [(each.topic, each.kind) for each in published] == [("p.shop.a", "read")]
 
 
+def test_a_copy_by_a_signal_in_a_file(writer: Client, run_agent: RunAgent, tmp_path: Path) -> None:
+    """It is removed once the position knows of it, so a restart does not copy again."""
+    path = tmp_path / "signals" / "signals.txt"
+    path.parent.mkdir()
+    writer.shop.a.insert_one({"_id": 1})
+    channel = {"signal_enabled_channels": "file", "signal_file": path}
+    with run_agent(**channel) as agent:
+        agent.wait_until_streaming()
+        data = {"type": "incremental", "data-collections": ["shop.a"]}
+        path.write_text(json.dumps({"id": "7", "type": "execute-snapshot", "data": data}) + "\n")
+        published = agent.wait_for(1)
+        agent.wait_until(lambda: not any(path.parent.iterdir()), "the file to be removed")
+    assert [(each.topic, each.kind) for each in published] == [("p.shop.a", "read")]
+    with run_agent(**channel) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 2})
+        assert [each.kind for each in agent.wait_for(1)] == ["insert"]
+
+
 def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(5)])
     with run_agent(snapshot_mode="initial") as agent:

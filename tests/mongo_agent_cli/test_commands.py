@@ -130,6 +130,13 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
     assert "snapshot.mode=no_data  # command line" in shown.output
     assert "mongodb.password=********" in shown.output
     assert "sesame" not in shown.output
+    assert shown.errors == ""
+    poll = mongo_agent("config", "show", "--config", path, "--set", "poll.interval.ms=500")
+    assert "poll.interval.ms" not in poll.output
+    assert poll.errors == (
+        "warning: `poll.interval.ms` (command line) has no effect here: events are sent as soon as "
+        "they come.\n"
+    )
     manual = (REPOSITORY / "docs" / "mongo-configuration.md").read_text()
     assert mongo_agent("config", "docs").output == manual
     good = mongo_agent("config", "check", "--config", path)

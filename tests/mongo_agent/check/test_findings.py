@@ -9,6 +9,8 @@ from mongo_agent.capture.catalogue import Listed
 from mongo_agent.capture.kinds import Kind
 from mongo_agent.check.abilities import check_abilities
 from mongo_agent.check.collections import check_collections
+from mongo_agent.check.server import check_deployment
+from mongo_agent.deployment import Deployment
 from sidecar.check.finding import Finding, Level
 from tests.mongo_agent.config.properties import Settings, load
 
@@ -36,13 +38,33 @@ def test_a_present_release_has_everything(tmp_path: Path) -> None:
         ((5, 0, 1), POST_IMAGES, Level.FAULT, "`capture.mode.full.update.type` asks for"),
         ((5, 0, 1), {"topic.schema.changes": "d"}, Level.FAULT, "`topic.schema.changes`"),
         ((4, 4, 0), {}, Level.WARNING, "cannot be read at a cluster time"),
-        ((4, 0, 9), {}, Level.FAULT, "Use MongoDB 4.2 or later"),
     ],
 )
 def test_what_an_older_release_lacks(
     tmp_path: Path, version: tuple[int, ...], changes: Settings, level: Level, part: str
 ) -> None:
     assert part in texts(check_abilities(load(tmp_path, changes), version), level)
+
+
+@pytest.mark.parametrize("version", [(3, 6, 23), (4, 0, 28)])
+def test_a_release_whose_tokens_have_another_form(tmp_path: Path, version: tuple[int, ...]) -> None:
+    """Bytes in MongoDB 3.6 and 4.0, where a dropped collection leaves a gap besides."""
+    deployment = Deployment("rs0", "rs0", version)
+    sentence = texts(check_deployment(load(tmp_path), deployment), Level.FAULT)
+    assert "its resume tokens have another form: use MongoDB 4.2 or later." in sentence
+    assert list(check_deployment(load(tmp_path), Deployment("rs0", "rs0", (4, 2, 0)))) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "level"), [("warn", Level.WARNING), ("fail", Level.FAULT), ("FAIL", Level.FAULT)]
+)
+def test_more_collections_than_are_allowed(tmp_path: Path, action: str, level: Level) -> None:
+    found = [Listed("shop", name, Kind.PLAIN) for name in ("a", "b", "c")]
+    limited = {"guardrail.collections.max": "2", "guardrail.collections.limit.action": action}
+    said = texts(check_collections(load(tmp_path, limited), found), level)
+    assert "3 collections are captured, and `guardrail.collections.max=2` allows fewer" in said
+    narrow = load(tmp_path, {**limited, "collection.exclude.list": "shop[.]c"})
+    assert texts(check_collections(narrow, found), level) == ""
 
 
 def test_images_that_are_wanted_and_not_kept(tmp_path: Path) -> None:

@@ -1,0 +1,138 @@
+"""Signals from a file, a line of JSON each, as Debezium takes them: {"id", "type", "data"}.
+
+The file is given another name before it is read, so what is written meanwhile is a file of its own:
+
+    signals.txt ──rename──▶ signals.txt.<nanoseconds>.taken ──answered, stored──▶ removed
+
+What an agent left behind when it ended is taken first; a signal that it had answered is known again
+by the name of the file and the number of the line. A file is taken when it ends in a line break, or
+when nothing was added to it between two looks.
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mongo_agent.signals.signal import Answer, Signal, signal_from
+from sidecar.logs import Repeated
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "file"
+_SUFFIX = ".taken"
+_LOOK_INTERVAL_S = 0.5
+_ANSWER_LOOK_S = 1.0
+
+
+def signals_of(content: bytes, taken_as: str) -> Iterator[Signal]:
+    """The signals of a file that was taken under a name. A line that is no object gives a signal
+    without a type, which is refused."""
+    for number, line in enumerate(content.splitlines()):
+        if not line.strip():
+            continue
+        try:
+            document = json.loads(line)
+        except ValueError:
+            document = None
+        named = document if isinstance(document, dict) else {}
+        yield signal_from(named, CHANNEL, occurrence=f"{taken_as}:{number}")
+
+
+class SignalFile:
+    """`with SignalFile(path, send):` gives signals to `send` and waits for each answer."""
+
+    def __init__(
+        self,
+        path: Path,
+        send: Callable[[Signal], Future[Answer]],
+        is_stored: Callable[[str], bool],
+        *,
+        interval_s: float = _LOOK_INTERVAL_S,
+    ) -> None:
+        """`is_stored` says whether the stored position knows the signal of an occurrence."""
+        self._path = path
+        self._send = send
+        self._is_stored = is_stored
+        self._interval_s = interval_s
+        self._closed = threading.Event()
+        self._repeated = Repeated(logger)
+        self._seen_size = 0
+        self._thread = threading.Thread(target=self._run, name="signal-file", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._closed.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            try:
+                self._look()
+                self._repeated.over("file", "The file of signals is read again.")
+            except OSError as error:
+                sentence = f"The file of signals {self._path} cannot be taken: {error.strerror}."
+                self._repeated.say("file", sentence)
+            self._closed.wait(self._interval_s)
+
+    def _look(self) -> None:
+        for taken in self._left():
+            self._answer(taken)
+        if self._is_whole():
+            taken = self._path.with_name(f"{self._path.name}.{time.time_ns()}{_SUFFIX}")
+            self._path.replace(taken)
+            self._answer(taken)
+
+    def _left(self) -> list[Path]:
+        return sorted(self._path.parent.glob(f"{self._path.name}.*{_SUFFIX}"))
+
+    def _is_whole(self) -> bool:
+        """Whether there is something, and nobody seems to be writing it."""
+        try:
+            content = self._path.read_bytes()
+        except FileNotFoundError:
+            self._seen_size = 0
+            return False
+        seen, self._seen_size = self._seen_size, len(content)
+        return bool(content) and (content.endswith(b"\n") or seen == len(content))
+
+    def _answer(self, taken: Path) -> None:
+        """Who had the file open when it was taken may have added to it since."""
+        done = b""
+        while (content := taken.read_bytes()) != done:
+            for signal in signals_of(content, taken.name):
+                if not self._is_answered(signal):
+                    return
+            done = content
+        last = next(reversed([*signals_of(done, taken.name)]), None)
+        while last is not None and not self._is_stored(str(last.occurrence)):
+            if self._closed.wait(self._interval_s):
+                return
+        taken.unlink()
+
+    def _is_answered(self, signal: Signal) -> bool:
+        """False when the agent ends before: the signal is taken at its next start."""
+        future = self._send(signal)
+        while not self._closed.is_set():
+            try:
+                future.result(_ANSWER_LOOK_S)
+            except FutureTimeoutError:
+                continue
+            except CancelledError:
+                return False
+            return True
+        return False

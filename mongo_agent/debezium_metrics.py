@@ -6,13 +6,14 @@ GET /metrics.json   {"snapshot": {…}, "streaming": {…}}, as the attributes o
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from flask import Blueprint, Response
 
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline import View
+from mongo_agent.pipeline.last_message import Seen
 
 _KINDS_OF_CHANGES = ("insert", "update", "replace", "delete")
 _NEVER_MS = -1
@@ -47,7 +48,7 @@ def attributes(view: View, metrics: MongoMetrics, wall_s: float) -> dict[str, di
     """By the context of the MBean. `wall_s` is the time in seconds since 1970."""
     counts = _counts(metrics)
     return {
-        "snapshot": {**_snapshot(view, counts), **_shared(view, metrics)},
+        "snapshot": {**_snapshot(view, counts, wall_s), **_shared(view, metrics)},
         "streaming": {**_streaming(view, counts, wall_s), **_shared(view, metrics)},
     }
 
@@ -71,23 +72,32 @@ def _shared(view: View, metrics: MongoMetrics) -> dict[str, Any]:
     }
 
 
-def _snapshot(view: View, counts: Mapping[str, int]) -> dict[str, Any]:
+def _last(seen: Iterable[Seen | None], wall_s: float) -> dict[str, Any]:
+    """Of several streams the latest."""
+    last = max(filter(None, seen), key=lambda each: each.at_s, default=None)
+    if last is None:
+        return {"LastEvent": None, "MilliSecondsSinceLastEvent": _NEVER_MS}
+    since_ms = max(0, int((wall_s - last.at_s) * 1000))
+    return {"LastEvent": last.text, "MilliSecondsSinceLastEvent": since_ms}
+
+
+def _snapshot(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str, Any]:
     copies = [lane.copies for lane in view.lanes]
     rows = {each.collection: each.documents for copy in copies for each in copy.collections}
     remaining = sum(copy.remaining_collections for copy in copies)
     is_running = any(copy.is_running for copy in copies)
+    is_aborted = any(copy.is_aborted for copy in copies)
     return {
+        **_last((lane.last_copied for lane in view.lanes), wall_s),
         "TotalNumberOfEventsSeen": counts["read"],
         "TotalTableCount": remaining + sum(copy.finished_collections for copy in copies),
         "RemainingTableCount": remaining,
         "SnapshotRunning": is_running,
         "SnapshotPaused": any(copy.is_paused for copy in copies),
-        "SnapshotAborted": any(
-            each.reason == "initial" and each.state == "stopped"
-            for copy in copies
-            for each in copy.collections
-        ),
-        "SnapshotCompleted": bool(copies) and all(copy.initial == "done" for copy in copies),
+        "SnapshotAborted": is_aborted,
+        "SnapshotCompleted": not is_aborted
+        and bool(copies)
+        and all(copy.initial == "done" for copy in copies),
         "SnapshotDurationInSeconds": int(view.copy_clock.running_s),
         "SnapshotPausedDurationInSeconds": int(view.copy_clock.paused_s),
         "RowsScanned": rows,
@@ -95,15 +105,10 @@ def _snapshot(view: View, counts: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _streaming(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str, Any]:
-    last = max((lane.last_event for lane in view.lanes if lane.last_event), default=None)
-    open_transactions = (lane.position.transaction for lane in view.lanes)
-    transactions = [each.id for each in open_transactions if each is not None]
+    transactions = [lane.last_transaction for lane in view.lanes if lane.last_transaction]
     return {
         "Connected": bool(view.lanes) and all(lane.stream.is_open for lane in view.lanes),
-        "LastEvent": None if last is None else str(last),
-        "MilliSecondsSinceLastEvent": (
-            _NEVER_MS if last is None else max(0, int((wall_s - last.second) * 1000))
-        ),
+        **_last((lane.last_streamed for lane in view.lanes), wall_s),
         "MilliSecondsBehindSource": int(view.lag_s * 1000),
         "TotalNumberOfEventsSeen": sum(counts[kind] for kind in _KINDS_OF_CHANGES),
         "TotalNumberOfCreateEventsSeen": counts["insert"],

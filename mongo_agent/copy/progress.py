@@ -37,8 +37,9 @@ _VERSION_NAME = "version"
 @dataclass(frozen=True, slots=True)
 class CopyProgress:
     """`scope` is what the stream captured when this was stored. `initial_documents` are those that
-    the initial copy delivered, `finished_count` all collections that ended. `seen` are signals that
-    may come a second time, and `kafka_offset` is that of the last one from a topic.
+    the initial copy delivered, `finished_count` all collections that ended. `is_aborted`: a part of
+    it was stopped by a signal. `seen` are signals that may come a second time, and `kafka_offset`
+    is that of the last one from a topic.
     """
 
     requests: tuple[Request, ...] = ()
@@ -47,6 +48,7 @@ class CopyProgress:
     finished_count: int = 0
     initial: Initial = Initial.NONE
     initial_documents: int = 0
+    is_aborted: bool = False
     is_paused: bool = False
     next_number: int = 1
     scope: Namespaces | None = None
@@ -64,14 +66,10 @@ class CopyProgress:
 
     def requested(self, request: Request) -> "CopyProgress":
         """A wish is taken down."""
-        initial = Initial.RUNNING if request.reason is Reason.INITIAL else self.initial
-        documents = 0 if request.reason is Reason.INITIAL else self.initial_documents
-        return replace(
-            self,
-            requests=(*self.requests, request),
-            initial=initial,
-            initial_documents=documents,
-        )
+        progress = replace(self, requests=(*self.requests, request))
+        if request.reason is not Reason.INITIAL:
+            return progress
+        return replace(progress, initial=Initial.RUNNING, initial_documents=0, is_aborted=False)
 
     def resolved(self, request: Request, selected: Sequence[Selected]) -> "CopyProgress":
         """The collections of a request are known, in the order in which they are copied. Nothing
@@ -156,7 +154,9 @@ class CopyProgress:
             note,
         )
         left = tuple(each for each in self.collections if each.number != number)
-        return replace(self, collections=left)._with_finished([end])
+        is_aborted = entry.reason is Reason.INITIAL and outcome is Outcome.STOPPED
+        progress = replace(self, collections=left, is_aborted=self.is_aborted or is_aborted)
+        return progress._with_finished([end])
 
     def plain(self, number: int) -> "CopyProgress":
         """A collection cannot be read at a cluster time."""
@@ -165,7 +165,9 @@ class CopyProgress:
 
     def without_requests(self) -> "CopyProgress":
         """Wishes that are not yet looked up are taken back."""
-        return replace(self, requests=())._with_finished([])
+        is_aborted = any(each.reason is Reason.INITIAL for each in self.requests)
+        progress = replace(self, requests=(), is_aborted=self.is_aborted or is_aborted)
+        return progress._with_finished([])
 
     def paused(self, is_paused: bool) -> "CopyProgress":
         return replace(self, is_paused=is_paused)

@@ -25,11 +25,13 @@ class CollectionView:
 
 @dataclass(frozen=True, slots=True)
 class CopyView:
-    """`remaining_documents` and `remaining_s` are estimates; None where nothing tells."""
+    """`remaining_documents` and `remaining_s` are estimates; None where nothing tells.
+    `is_aborted`: a part of the initial copy was stopped."""
 
     is_running: bool
     is_paused: bool
     initial: str
+    is_aborted: bool
     collections: tuple[CollectionView, ...]
     requests: int
     remaining_collections: int
@@ -58,6 +60,7 @@ def view_of(progress: CopyProgress, delivered: int = 0, elapsed_s: float = 0.0) 
         is_running=not progress.is_idle,
         is_paused=progress.is_paused,
         initial=progress.initial.value,
+        is_aborted=progress.is_aborted,
         collections=(
             *map(_ended_view, progress.finished),
             *map(_open_view, progress.collections),

@@ -18,10 +18,10 @@ from bson.errors import InvalidBSON
 from mongo_agent.change_stream.events import token_of
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reading import StreamRead, StreamReader
-from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.copy import CopiedChunk, Copying
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.pipeline.batches import PlacedBatch, of_read
+from mongo_agent.pipeline.last_message import LastMessage, Seen, last_transaction
 from mongo_agent.pipeline.point import Placed, exact_point
 from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.position import LanePosition
@@ -66,7 +66,9 @@ class Lane:
         self._metrics = metrics
         self._is_streamed = is_streamed
         self._is_streams_turn = True
-        self._has_events = False
+        self._streamed = LastMessage()
+        self._copied = LastMessage()
+        self._last_transaction = None if position.transaction is None else position.transaction.id
         self._chunks: deque[CopiedChunk] = deque()
         self._kept = 0
 
@@ -80,9 +82,19 @@ class Lane:
         return self._placed
 
     @property
-    def last_event(self) -> ClusterTime | None:
-        """The time of the last event that was placed since the start."""
-        return self._placed.last_event if self._has_events else None
+    def last_streamed(self) -> Seen | None:
+        """The last message of the stream that was placed since the start."""
+        return self._streamed.seen
+
+    @property
+    def last_copied(self) -> Seen | None:
+        """The last one of a copy."""
+        return self._copied.seen
+
+    @property
+    def last_transaction(self) -> str | None:
+        """The last transaction of the stream, open or ended."""
+        return self._last_transaction
 
     @property
     def is_copied(self) -> bool:
@@ -130,6 +142,7 @@ class Lane:
             self._chunks.popleft()
             before = self._position
             self._position = replace(before, copies=chunk.progress)
+            self._copied.note(chunk.batch)
             self._count(chunk.batch.counts)
             add(self.name, PlacedBatch(chunk.batch, before, self._position), before)
             worked = True
@@ -153,7 +166,8 @@ class Lane:
         batch = of_read(read, before, self.copying.progress, moves=self._is_streamed)
         self._position = batch.position_after(len(batch))
         self._placed = self._placed.behind(read)
-        self._has_events |= read.last_time is not None
+        self._streamed.note(read.batch)
+        self._last_transaction = last_transaction(read.batch) or self._last_transaction
         self._count(read.batch.counts)
         for reason, count in read.batch.skipped.items():
             self._metrics.skipped_events.labels(reason).inc(count)

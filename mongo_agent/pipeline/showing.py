@@ -108,7 +108,9 @@ def _lane_view(lane: Lane) -> LaneView:
         position=lane.position,
         copies=lane.copying.view(),
         read_time=lane.placed.token,
-        last_event=lane.last_event,
+        last_streamed=lane.last_streamed,
+        last_copied=lane.last_copied,
+        last_transaction=lane.last_transaction,
     )
 
 

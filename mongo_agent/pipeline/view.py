@@ -7,6 +7,7 @@ from mongo_agent.change_stream.reading import StreamState
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.copy.view import CopyView
 from mongo_agent.pipeline.copy_clock import CopyClock
+from mongo_agent.pipeline.last_message import Seen
 from mongo_agent.position import AgentPosition, LanePosition
 from sidecar.sinks.base import SinkState
 
@@ -20,8 +21,10 @@ class LaneView:
     position: LanePosition
     copies: CopyView
     read_time: ClusterTime
-    last_event: ClusterTime | None = None
+    last_streamed: Seen | None = None
+    last_copied: Seen | None = None
     """None before the first one since the start."""
+    last_transaction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

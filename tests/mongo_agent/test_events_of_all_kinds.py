@@ -257,18 +257,55 @@ def test_a_copy_by_a_signal_in_a_file(writer: Client, run_agent: RunAgent, tmp_p
 
 def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None:
     writer.shop.a.insert_many([{"_id": number} for number in range(5)])
-    with run_agent(snapshot_mode="initial") as agent:
+    with run_agent(snapshot_mode="initial", provide_transaction_metadata="true") as agent:
         agent.wait_for(5)
+        agent.wait_until(lambda: ask(agent, "/metrics.json")["snapshot"]["LastEvent"], "a view")
+        before = ask(agent, "/metrics.json")
         writer.shop.a.insert_one({"_id": 7})
         writer.shop.a.delete_one({"_id": 7})
         agent.wait_for(8)
+        with writer.start_session() as session, session.start_transaction():
+            writer.shop.a.insert_one({"_id": 8}, session=session)
+        agent.wait_for(10)
+        # An event of none ends the transaction.
+        writer.shop.a.insert_one({"_id": 9})
+        agent.wait_for(12)
+        agent.wait_until(
+            lambda: ask(agent, "/metrics.json")["streaming"]["LastEvent"] == 'p.shop.a {"id":"9"}',
+            "the last event",
+        )
         found = ask(agent, "/metrics.json")
+    assert before["streaming"]["LastEvent"] is None
+    assert before["streaming"]["MilliSecondsSinceLastEvent"] == -1
     assert found["snapshot"]["SnapshotCompleted"] is True
+    assert found["snapshot"]["SnapshotAborted"] is False
     assert found["snapshot"]["RowsScanned"] == {"shop.a": 5}
+    assert found["snapshot"]["LastEvent"] == 'p.shop.a {"id":"4"}'
+    assert found["snapshot"]["MilliSecondsSinceLastEvent"] >= 0
     assert found["streaming"]["Connected"] is True
-    assert found["streaming"]["TotalNumberOfCreateEventsSeen"] == 1
+    assert found["streaming"]["MilliSecondsSinceLastEvent"] >= 0
+    assert found["streaming"]["TotalNumberOfCreateEventsSeen"] == 3
     assert found["streaming"]["TotalNumberOfDeleteEventsSeen"] == 1
     assert found["streaming"]["CapturedTables"] == ["shop.a"]
+    assert found["streaming"]["NumberOfCommittedTransactions"] == 1
+    begin = next(each for each in agent.published if each.kind == "transaction")
+    assert found["streaming"]["LastTransactionId"] == begin.value["id"]
+
+
+def test_a_copy_that_was_stopped_is_aborted_by_debeziums_names(
+    writer: Client, run_agent: RunAgent
+) -> None:
+    writer.shop.a.insert_many([{"_id": number} for number in range(5)])
+    with run_agent(snapshot_mode="initial", snapshot_delay_ms=3_600_000) as agent:
+        agent.wait_until_streaming()
+        signal = {"type": "stop-snapshot", "data": {"type": "incremental"}}
+        assert ask(agent, "/signals", signal)["accepted"]
+        agent.wait_until(
+            lambda: not ask(agent, "/metrics.json")["snapshot"]["SnapshotRunning"], "the end"
+        )
+        found = ask(agent, "/metrics.json")["snapshot"]
+    assert (found["SnapshotAborted"], found["SnapshotCompleted"]) == (True, False)
+    assert (found["LastEvent"], found["TotalNumberOfEventsSeen"]) == (None, 0)
 
 
 def test_a_copy_alone(writer: Client, run_agent: RunAgent) -> None:

@@ -203,3 +203,13 @@ def test_plans_of_a_copy_that_was_stopped_change_nothing() -> None:
     assert stopped.planned(1, [b"x"], is_whole=True) == stopped
     assert stopped.delivered(1, Chunk(None, None), 5) == stopped
     assert stopped.resolved(SHOP, [Selected("shop", "a")]) == stopped
+
+
+def test_an_initial_copy_that_was_stopped_is_aborted_until_the_next_one() -> None:
+    asked = CopyProgress().requested(SHOP)
+    begun = asked.resolved(SHOP, [Selected("shop", "a")])
+    for stopped in (asked.without_requests(), begun.ended(1, Outcome.STOPPED)):
+        assert stopped.is_aborted
+        assert CopyProgress.from_json(stopped.to_json()) == stopped
+        assert not stopped.requested(SHOP).is_aborted
+    assert not begun.ended(1, Outcome.DROPPED).is_aborted

@@ -1,0 +1,54 @@
+"""The last message of a stream or of its copies, as text for people."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from commitlog.mongo import MongoBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """`text` is topic and key, `at_s` when it was placed, in seconds since 1970."""
+
+    text: str
+    at_s: float
+
+
+class LastMessage:
+    """Notes batches, and looks into the last one only when somebody asks. For one thread."""
+
+    def __init__(self, *, wall_clock: Callable[[], float] = time.time) -> None:
+        """`wall_clock` gives seconds since 1970."""
+        self._wall_clock = wall_clock
+        self._batch: MongoBatch | None = None
+        self._at_s = 0.0
+        self._seen: Seen | None = None
+
+    def note(self, batch: MongoBatch) -> None:
+        """A batch is placed; one without messages changes nothing."""
+        if len(batch):
+            self._batch, self._at_s = batch, self._wall_clock()
+
+    @property
+    def seen(self) -> Seen | None:
+        """None before the first message."""
+        if self._batch is not None:
+            count = len(self._batch)
+            ((topic, key, *_),) = self._batch.messages(count - 1, count)
+            self._seen = Seen(f"{topic} {key.decode(errors='replace')}", self._at_s)
+            # Not kept longer than its messages are on their way.
+            self._batch = None
+        return self._seen
+
+
+def last_transaction(batch: MongoBatch) -> str | None:
+    """The last transaction that messages of a batch are of; None without one, and where events
+    are told nothing of their transactions."""
+    if not any(kind == "transaction" for _, kind in batch.counts):
+        return None
+    for events in range(batch.position_after(len(batch)), -1, -1):
+        transaction = batch.transaction_after(events)
+        if transaction is not None:
+            return transaction.id
+    return None

@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster check lint fmt types cargo-test \
+.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-page check lint fmt types cargo-test \
 	bench fuzz soak soak-parser peer fixtures docs lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -48,6 +48,9 @@ test-spark: prerequisites-test setup ## The tests of the Spark jobs
 
 test-cluster: prerequisites-test setup ## The golden test, large: a cluster with faults, agents, Kafka, Spark
 	@$(PY) -m tests.spark.golden $(ARGS)
+
+test-page: setup ## The page of a running agent in Chromium, which has to be installed
+	@$(PY) -m tests.page $(ARGS)
 
 cargo-test: $(DEPENDENCIES) ## The Rust tests
 	cargo test --quiet --locked --workspace
@@ -93,11 +96,13 @@ fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and D
 build: setup ## Build the wheel into dist/
 	$(PY) -m maturin build --release --locked --out dist
 
-docs: setup ## Write docs/configuration.md and docs/mongo-configuration.md from the models
+docs: setup ## Write docs/configuration.md, docs/mongo-configuration.md and docs/metrics.md
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md
 	mv $(VENV)/configuration.md docs/configuration.md
 	$(VENV)/bin/mongo-agent config docs > $(VENV)/configuration.md
 	mv $(VENV)/configuration.md docs/mongo-configuration.md
+	$(PY) -m tests.k8s.metric_table > $(VENV)/metrics.md
+	mv $(VENV)/metrics.md docs/metrics.md
 
 lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

@@ -19,6 +19,7 @@ LAG_SECONDS = "cdc_lag_seconds"
 SEGMENTS = "cdc_segments"
 RAW_BYTES = "cdc_raw_bytes"
 RAW_LIMIT_BYTES = "cdc_raw_limit_bytes"
+RAW_FULL_SECONDS = "cdc_raw_full_seconds"
 HELD = "cdc_held"
 HELD_SECONDS = "cdc_held_seconds"
 QUARANTINE_BYTES = "cdc_quarantine_bytes"
@@ -91,6 +92,12 @@ class AgentMetrics:
         self.raw_limit_bytes = Gauge(
             RAW_LIMIT_BYTES,
             "Size at which the node rejects writes or drops segments; NaN: not known.",
+            registry=registry,
+        )
+        self.raw_full_seconds = Gauge(
+            RAW_FULL_SECONDS,
+            "Time until cdc_raw is full at the growth of the last ten minutes; +Inf: it does not "
+            "grow, NaN: not known.",
             registry=registry,
         )
         self.held = Gauge(

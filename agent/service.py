@@ -3,8 +3,11 @@
 import logging
 import math
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from agent.config import OFFSET_FILE, AgentConfig
+from agent.debezium_metrics import CONNECTOR, streaming_attributes
 from agent.keystore import KeySource
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
@@ -13,14 +16,17 @@ from agent.raw_limit import configured_limit_bytes, limit_of_node_bytes
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
 from agent.segments import ledger_from_entries
 from agent.status import SERVICE_NAME, AgentStatus
+from agent.summary import AgentSummary
 from agent.transfer import create_transfer
 from commitlog import CounterHistory, EventFormat, __version__
 from sidecar.http import HttpServer
+from sidecar.jmx_pages import jmx_pages
 from sidecar.lifecycle import Stop
 from sidecar.locks import DirectoryLock
-from sidecar.logs import fields
+from sidecar.logs import RecentTrouble, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
+from sidecar.page import look_pages
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
 
@@ -53,12 +59,18 @@ class AgentService:
         )
         self._note_raw_limit(configured_limit_bytes(config))
         properties = config.properties
-        self._server = HttpServer(self._status, properties.http_host, properties.http_port)
+        self._trouble = RecentTrouble()
+        summary = AgentSummary(self._status, self._metrics, properties.quarantine_max_bytes)
+        pages = [
+            look_pages(self._status, summary, self._trouble),
+            jmx_pages(CONNECTOR, properties.topic_prefix, __version__, self._attributes),
+        ]
+        self._server = HttpServer(self._status, properties.http_host, properties.http_port, pages)
 
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""
         directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
-        with DirectoryLock(*directories), self._server:
+        with self._trouble, DirectoryLock(*directories), self._server:
             self._holder.when_changed(self._status.wake)
             self._holder.start()
             try:
@@ -67,6 +79,9 @@ class AgentService:
                     self._deliver(identity, stop)
             finally:
                 self._holder.close()
+
+    def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
+        return {"streaming": streaming_attributes(self._status.view, self._metrics)}
 
     def _identity(self, stop: Stop) -> NodeIdentity | None:
         """Who the node is; None when the stop came first. A node that is away is waited for."""

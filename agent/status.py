@@ -1,5 +1,6 @@
 """What the agent tells of itself over HTTP: verdicts and sentences made of the pipeline's view."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, View
 from agent.quarantine import Usage
+from agent.raw_growth import full_in_s
 from agent.schema import SchemaHolder
 from agent.segments import Phase
 from sidecar.http import Build, Component, Verdict
@@ -59,6 +61,19 @@ class AgentStatus:
         if self._pipeline is not None:
             self._pipeline.wake()
 
+    @property
+    def view(self) -> View | None:
+        """The pipeline's, once there is one."""
+        return None if self._pipeline is None else self._pipeline.view
+
+    @property
+    def raw_full_in_s(self) -> float:
+        """Seconds until `cdc_raw` is full; infinite: it does not grow, not a number: not known."""
+        view = self.view
+        if view is None:
+            return math.nan
+        return full_in_s(view.raw_bytes, self.raw_limit_bytes, view.raw_growth_bytes_per_s)
+
     def build(self) -> Build:
         return Build(SERVICE_NAME, self._version)
 
@@ -107,6 +122,7 @@ class AgentStatus:
 
     def metrics(self) -> bytes:
         self._metrics.schema_tables.set(self._holder.table_count)
+        self._metrics.raw_full_seconds.set(self.raw_full_in_s)
         return self._metrics.delivery.render()
 
     def _start_sentence(self) -> str:

@@ -1,47 +1,23 @@
-"""The metrics of Debezium's connector under their own names, for what was made to read them.
+"""The attributes of the two beans of Debezium's connector, from what this agent counts."""
 
-GET /metrics.json   {"snapshot": {…}, "streaming": {…}}, as the attributes of its two MBeans
-"""
-
-import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
-
-from flask import Blueprint, Response
+from typing import Any
 
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline import View
 from mongo_agent.pipeline.last_message import Seen
 
+CONNECTOR = "mongodb"
+
 _KINDS_OF_CHANGES = ("insert", "update", "replace", "delete")
 _NEVER_MS = -1
 
 
-class Source(Protocol):
-    """Where the figures come from. Called on the server's threads."""
-
-    @property
-    def view(self) -> View | None:
-        """None before there is a pipeline."""
-
-    @property
-    def metrics_source(self) -> MongoMetrics: ...
-
-
-def debezium_pages(source: Source) -> Blueprint:
-    """The page."""
-    pages = Blueprint("debezium", __name__)
-
-    @pages.get("/metrics.json")
-    def metrics() -> Response:
-        view = source.view
-        found = {} if view is None else attributes(view, source.metrics_source, time.time())
-        text = json.dumps(found, indent=2, ensure_ascii=False) + "\n"
-        return Response(text, mimetype="application/json")
-
-    return pages
+def attributes_of(view: View | None, metrics: MongoMetrics) -> dict[str, dict[str, Any]]:
+    """By the context of the bean; nothing before there is a pipeline."""
+    return {} if view is None else attributes(view, metrics, time.time())
 
 
 def attributes(view: View, metrics: MongoMetrics, wall_s: float) -> dict[str, dict[str, Any]]:

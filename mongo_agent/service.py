@@ -15,7 +15,7 @@ from commitlog import __version__
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import MongoConfig
 from mongo_agent.copy.view import CopyView
-from mongo_agent.debezium_metrics import debezium_pages
+from mongo_agent.debezium_metrics import CONNECTOR, attributes_of
 from mongo_agent.deployment import Deployment, look, oldest_entry, refused_deployment
 from mongo_agent.elections import Elections
 from mongo_agent.guardrail import guard
@@ -34,13 +34,16 @@ from mongo_agent.signals.file import SignalFile
 from mongo_agent.signals.http import signal_pages
 from mongo_agent.signals.kafka import SignalTopic
 from mongo_agent.status import SERVICE_NAME, MongoStatus
+from mongo_agent.summary import MongoSummary
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.http import HttpServer
+from sidecar.jmx_pages import jmx_pages
 from sidecar.lifecycle import Stop
 from sidecar.locks import DirectoryLock
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RecentTrouble, Repeated, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
+from sidecar.page import look_pages
 from sidecar.positions import PositionStore, SinkPositions
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store
@@ -78,7 +81,13 @@ class MongoService:
         self._metrics.quarantine_limit_bytes.set(properties.quarantine_max_bytes)
         self.status = MongoStatus(__version__, self._metrics, properties.quarantine_max_bytes)
         self._pipeline: Pipeline | None = None
-        pages = [signal_pages(self._send, self._copies), debezium_pages(self.status)]
+        self._trouble = RecentTrouble()
+        summary = MongoSummary(self.status, self._metrics, properties.quarantine_max_bytes)
+        pages = [
+            look_pages(self.status, summary, self._trouble),
+            signal_pages(self._send, self._copies),
+            jmx_pages(CONNECTOR, properties.topic_prefix, __version__, self._attributes),
+        ]
         self._server = HttpServer(self.status, properties.http_host, properties.http_port, pages)
         self._elections = Elections()
 
@@ -90,10 +99,13 @@ class MongoService:
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""
         directory = self._config.properties.offset_directory
-        with DirectoryLock(directory), self._server, self._client() as client:
+        with self._trouble, DirectoryLock(directory), self._server, self._client() as client:
             deployment = self._deployment(client, stop)
             if deployment is not None:
                 self._deliver(client, deployment, stop)
+
+    def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
+        return attributes_of(self.status.view, self._metrics)
 
     @contextmanager
     def _client(self) -> Iterator[Client]:

@@ -53,10 +53,6 @@ class MongoStatus:
         """The pipeline's, once there is one."""
         return None if self._pipeline is None else self._pipeline.view
 
-    @property
-    def metrics_source(self) -> MongoMetrics:
-        return self._metrics
-
     def build(self) -> Build:
         return Build(SERVICE_NAME, self._version)
 

@@ -8,8 +8,9 @@
 /offsets    stored and reached positions
 /metrics    Prometheus text
 
-An agent may add pages of its own as blueprints. Whoever reaches the address may look at everything,
-and do what such pages offer: bind it to loopback (`http.host`) where others are on the network.
+An agent adds pages as blueprints: `sidecar.page`, `sidecar.jmx_pages`, and its own. Whoever
+reaches the address may look at everything, and do what such pages offer: bind it to loopback
+(`http.host`) where others are on the network.
 """
 
 import json

@@ -8,9 +8,11 @@ import json
 import logging
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Self
 
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -34,6 +36,16 @@ def configure(log_format: LogFormat, level: LogLevel, stream: IO[str] | None = N
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
+
+
+@dataclass(frozen=True, slots=True)
+class TroubleLine:
+    """A warning or an error: when (UTC), how bad, the sentence and its fields as text."""
+
+    time: str
+    level: str
+    sentence: str
+    fields: str
 
 
 class TextFormatter(logging.Formatter):
@@ -60,6 +72,31 @@ class JsonFormatter(logging.Formatter):
         if trace:
             line["traceback"] = trace
         return json.dumps(_fields(record) | line, default=str, ensure_ascii=False)
+
+
+class RecentTrouble(logging.Handler):
+    """Keeps the last warnings and errors of the process for people, from `with` to its end."""
+
+    def __init__(self, limit: int = 30) -> None:
+        super().__init__(logging.WARNING)
+        self._lines: deque[TroubleLine] = deque(maxlen=limit)
+
+    @property
+    def lines(self) -> tuple[TroubleLine, ...]:
+        """The newest first."""
+        return tuple(reversed(self._lines))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        told = " ".join(f"{name}={_plain(value)}" for name, value in _fields(record).items())
+        level = record.levelname.lower()
+        self._lines.append(TroubleLine(_time(record), level, record.getMessage(), told))
+
+    def __enter__(self) -> Self:
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        logging.getLogger().removeHandler(self)
 
 
 class Repeated:

@@ -12,6 +12,7 @@ from agent.pipeline.looking import Looking
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import HoldView, View
 from agent.quarantine import Usage
+from agent.raw_growth import RawGrowth
 from agent.segments import Segments
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.shown import Shown
@@ -33,6 +34,7 @@ class Showing(Shown[View]):
         self._metrics = metrics
         self._lag_since_s: float | None = None
         self._has_caught_up = False
+        self._raw_growth = RawGrowth()
         self._quarantine = Usage()
         self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
 
@@ -52,6 +54,7 @@ class Showing(Shown[View]):
         if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine_at_s = now_s
             self._quarantine = leaving.usage()
+        self._raw_growth.saw(looking.last.size_bytes, now_s)
         window = delivery.window
         lag_bytes = segments.readable_bytes
         view = View(
@@ -69,6 +72,7 @@ class Showing(Shown[View]):
             lag_bytes=lag_bytes,
             lag_s=self._lag_s(lag_bytes, delivery),
             raw_bytes=looking.last.size_bytes,
+            raw_growth_bytes_per_s=self._raw_growth.bytes_per_s,
             look_trouble=looking.trouble,
             watch_trouble=looking.watch_trouble,
             refused_files=looking.last.refused,

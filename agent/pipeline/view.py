@@ -35,6 +35,8 @@ class View:
     lag_bytes: int = 0
     lag_s: float = 0.0
     raw_bytes: int = 0
+    raw_growth_bytes_per_s: float | None = None
+    """None while nobody can say."""
     look_trouble: str = ""
     """Why cdc_raw cannot be looked at; empty where it can."""
     watch_trouble: str = ""

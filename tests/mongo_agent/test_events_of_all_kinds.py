@@ -275,6 +275,9 @@ def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None
             "the last event",
         )
         found = ask(agent, "/metrics.json")
+        bean = "debezium.mongodb:type=connector-metrics,context=streaming,server=p,task=0"
+        read = ask(agent, f"/jolokia/read/{bean}/CapturedTables")
+        shown = ask(agent, "/page.json")
     assert before["streaming"]["LastEvent"] is None
     assert before["streaming"]["MilliSecondsSinceLastEvent"] == -1
     assert found["snapshot"]["SnapshotCompleted"] is True
@@ -287,6 +290,8 @@ def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None
     assert found["streaming"]["TotalNumberOfCreateEventsSeen"] == 3
     assert found["streaming"]["TotalNumberOfDeleteEventsSeen"] == 1
     assert found["streaming"]["CapturedTables"] == ["shop.a"]
+    assert (read["status"], read["value"]) == (200, ["shop.a"])
+    assert [each["name"] for each in shown["counts"]] == ["shop.a", "(of no collection)"]
     assert found["streaming"]["NumberOfCommittedTransactions"] == 1
     begin = next(each for each in agent.published if each.kind == "transaction")
     assert found["streaming"]["LastTransactionId"] == begin.value["id"]

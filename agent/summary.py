@@ -1,0 +1,108 @@
+"""The agent as the page shows it: made of the pipeline's view and the counters."""
+
+import math
+from collections.abc import Iterator
+
+from agent.metrics import AgentMetrics
+from agent.pipeline import View
+from agent.segments import Segment
+from agent.status import AgentStatus
+from sidecar.page import Bar, Figure, Kept, Summary, state_of
+from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of, size_text
+
+_MOST_BARS = 64
+
+
+class AgentSummary:
+    """Called on the server's threads; never waits."""
+
+    def __init__(self, status: AgentStatus, metrics: AgentMetrics, quarantine_max_bytes: int):
+        self._status = status
+        self._metrics = metrics
+        self._quarantine_max_bytes = quarantine_max_bytes
+
+    def __call__(self) -> Summary:
+        view = self._status.view
+        components = self._status.components()
+        state, sentence = state_of(
+            self._status.live(),
+            self._status.ready(),
+            components,
+            has_begun=view is not None,
+            is_late=view is not None and view.lag_s > LATE_S,
+            sentence="" if view is None else _sentence(view),
+        )
+        if view is None:
+            return Summary(state, sentence)
+        kept = next(part.sentence for part in components if part.name == "quarantine")
+        return Summary(
+            state,
+            sentence,
+            figures=tuple(self._figures(view)),
+            bars_title="Segments in cdc_raw, the oldest first",
+            bars=tuple(map(_bar, view.segments[-_MOST_BARS:])),
+            counts_title="Events by table, since the start",
+            counts=counts_of(self._metrics.events, "table", "op"),
+            kept=Kept(
+                kept,
+                view.quarantine.size_bytes,
+                self._quarantine_max_bytes,
+                {labels["reason"]: n for labels, n in samples_of(self._metrics.quarantined) if n},
+            ),
+            notes=tuple(_notes(view)),
+        )
+
+    def _figures(self, view: View) -> Iterator[Figure]:
+        yield Figure("Lag", view.lag_s, "seconds")
+        yield Figure("Not delivered", view.lag_bytes, "bytes")
+        age = f"the oldest for {duration_text(view.unacknowledged_age_s)}"
+        yield Figure(
+            "Copies unacknowledged",
+            view.unacknowledged_events,
+            "events",
+            note=age if view.unacknowledged_events else "",
+        )
+        limit = self._status.raw_limit_bytes
+        yield Figure("cdc_raw", view.raw_bytes, "bytes", limit, _full_note(self._full_in_s()))
+
+    def _full_in_s(self) -> float:
+        return self._status.raw_full_in_s
+
+
+def _sentence(view: View) -> str:
+    if not view.lag_bytes and not view.unacknowledged_events:
+        return "All changes that the node has synced are delivered."
+    return (
+        f"Events go through; {size_text(view.lag_bytes)} wait, and the last change that is "
+        f"delivered is {duration_text(view.lag_s)} old."
+    )
+
+
+def _full_note(full_in_s: float) -> str:
+    if math.isnan(full_in_s):
+        return ""
+    if math.isinf(full_in_s):
+        return "does not grow"
+    return "full" if not full_in_s else f"full in {duration_text(full_in_s)} at this growth"
+
+
+def _bar(segment: Segment) -> Bar:
+    there = segment.acknowledged_position + segment.readable_bytes
+    size = max(segment.log.size_bytes if segment.log else 0, there, segment.read_position)
+    done = size if segment.is_drained else segment.acknowledged_position
+    return Bar(
+        segment.name.log,
+        segment.phase.value,
+        size=size,
+        done=done,
+        read=max(done, segment.read_position),
+        there=max(done, segment.read_position, there),
+        note="complete" if segment.idx.completed else "",
+    )
+
+
+def _notes(view: View) -> Iterator[str]:
+    if len(view.segments) > _MOST_BARS:
+        yield f"{len(view.segments) - _MOST_BARS} older segments are not shown."
+    if view.refused_files:
+        yield f"In cdc_raw lie files that are no segments: {', '.join(view.refused_files[:5])}."

@@ -1,0 +1,126 @@
+"""The agent as the page shows it: made of the pipeline's view and the counters."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from mongo_agent.copy.view import CollectionView
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline import LaneView, View
+from mongo_agent.status import MongoStatus
+from sidecar.page import Bar, Figure, Kept, Summary, state_of
+from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of
+
+_MOST_BARS = 64
+_NO_COLLECTION = "(of no collection)"
+"""Begin and end of transactions, for one."""
+
+
+class MongoSummary:
+    """Called on the server's threads; never waits."""
+
+    def __init__(
+        self,
+        status: MongoStatus,
+        metrics: MongoMetrics,
+        quarantine_max_bytes: int,
+        *,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`wall_clock` gives seconds since 1970."""
+        self._status = status
+        self._metrics = metrics
+        self._quarantine_max_bytes = quarantine_max_bytes
+        self._wall_clock = wall_clock
+
+    def __call__(self) -> Summary:
+        view = self._status.view
+        components = self._status.components()
+        state, sentence = state_of(
+            self._status.live(),
+            self._status.ready(),
+            components,
+            has_begun=view is not None,
+            is_late=view is not None and view.lag_s > LATE_S,
+            sentence="" if view is None else _sentence(view),
+        )
+        if view is None:
+            return Summary(state, sentence)
+        kept = next(part.sentence for part in components if part.name == "quarantine")
+        return Summary(
+            state,
+            sentence,
+            figures=tuple(_figures(view)),
+            bars_title="Streams and copies",
+            bars=tuple(self._bars(view)),
+            counts_title="Messages by collection, since the start",
+            counts=tuple(
+                replace(each, name=each.name or _NO_COLLECTION)
+                for each in counts_of(self._metrics.events, "collection", "kind")
+            ),
+            kept=Kept(
+                kept,
+                view.quarantine_bytes,
+                self._quarantine_max_bytes,
+                {labels["reason"]: n for labels, n in samples_of(self._metrics.quarantined) if n},
+            ),
+            notes=tuple(_notes(view)),
+        )
+
+    def _bars(self, view: View) -> Iterator[Bar]:
+        now_s = self._wall_clock()
+        for lane in view.lanes:
+            yield _stream_bar(lane, now_s)
+            collections = lane.copies.collections
+            yield from map(_copy_bar, collections[-_MOST_BARS:])
+
+
+def _figures(view: View) -> Iterator[Figure]:
+    yield Figure("Lag", view.lag_s, "seconds")
+    age = f"the oldest for {duration_text(view.unacknowledged_age_s)}"
+    yield Figure(
+        "Copies unacknowledged",
+        view.unacknowledged_events,
+        "events",
+        view.window_limit_events or None,
+        age if view.unacknowledged_events else "",
+    )
+    yield Figure("Window", view.window_bytes, "bytes", view.window_limit_bytes or None)
+    remaining = sum(lane.copies.remaining_collections for lane in view.lanes)
+    yield Figure("Collections to copy", remaining, "count")
+
+
+def _sentence(view: View) -> str:
+    copying = sum(lane.copies.remaining_collections for lane in view.lanes)
+    also = f" {copying} collections are being copied." if copying else ""
+    if not view.unacknowledged_events:
+        return "All changes that the server has told are delivered." + also
+    return (
+        f"Events go through; {view.unacknowledged_events} wait for the sink, and the last change "
+        f"that is delivered is {duration_text(view.lag_s)} old.{also}"
+    )
+
+
+def _stream_bar(lane: LaneView, now_s: float) -> Bar:
+    age_s = max(0.0, now_s - lane.read_time.second)
+    name = f"stream {lane.name}" if lane.name else "stream"
+    state = "reading" if lane.stream.is_open else "waiting"
+    read = 1.0 if lane.stream.is_open else 0.0
+    note = f"read up to {duration_text(age_s)} ago; {lane.stream.sentence}"
+    return Bar(name, state, size=1.0, done=read, read=read, there=1.0, note=note)
+
+
+def _copy_bar(copied: CollectionView) -> Bar:
+    is_open = copied.state in ("waiting", "copying")
+    size = float(copied.estimated or 0) if is_open else float(copied.documents)
+    done = min(float(copied.documents), size) if size else 0.0
+    note = f"{copied.documents} documents, {copied.reason}"
+    return Bar(copied.collection, copied.state, max(size, 1.0), done, done, max(size, 1.0), note)
+
+
+def _notes(view: View) -> Iterator[str]:
+    for lane in view.lanes:
+        if lane.copies.is_paused:
+            yield "Copies are paused."
+        if len(lane.copies.collections) > _MOST_BARS:
+            yield f"{len(lane.copies.collections) - _MOST_BARS} older copies are not shown."

@@ -1,0 +1,91 @@
+"""GET /  the page, and GET /page.json, which it asks for what it shows. Both only read.
+
+The page brings all that it needs with it. Its Content-Security-Policy names its script and its
+style by their hashes and lets it ask this address alone, so nothing else runs in it.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+
+import orjson
+from flask import Blueprint, Response
+
+from sidecar.http import Status
+from sidecar.logs import RecentTrouble
+from sidecar.page.summary import Summary
+
+_PAGE = "page.html"
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+def look_pages(status: Status, summary: Callable[[], Summary], trouble: RecentTrouble) -> Blueprint:
+    """`summary` is called on the server's threads and must not wait."""
+    pages = Blueprint("look", __name__)
+
+    @pages.get("/")
+    def page() -> Response:
+        text = page_text()
+        headers = {**_HEADERS, "Content-Security-Policy": security_policy(text)}
+        return Response(text, mimetype="text/html", headers=headers)
+
+    @pages.get("/page.json")
+    def shown() -> Response:
+        values = page_values(status, summary(), trouble)
+        return Response(orjson.dumps(values), mimetype="application/json", headers=_HEADERS)
+
+    return pages
+
+
+def page_values(status: Status, summary: Summary, trouble: RecentTrouble) -> Mapping[str, object]:
+    """Everything that the page shows; what JSON has no word for, such as infinity, is null."""
+    build = status.build()
+    return {
+        "service_name": build.service_name,
+        "version": build.version,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        **asdict(summary),
+        "components": [
+            {"name": part.name, "ok": part.ok, "sentence": part.sentence}
+            for part in status.components()
+        ],
+        "trouble": [asdict(line) for line in trouble.lines],
+    }
+
+
+@cache
+def page_text() -> str:
+    """The page's HTML."""
+    return resources.files(__package__).joinpath(_PAGE).read_text(encoding="utf-8")
+
+
+@cache
+def security_policy(text: str) -> str:
+    """The Content-Security-Policy of a page with these scripts and styles."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {_hashes('script', text)}",
+            f"style-src {_hashes('style', text)}",
+            "connect-src 'self'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+def _hashes(element: str, text: str) -> str:
+    found = re.findall(rf"<{element}>(.*?)</{element}>", text, re.DOTALL)
+    digests = (hashlib.sha256(content.encode()).digest() for content in found)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

@@ -1,0 +1,144 @@
+"""What a person should see of a sidecar at a glance, as values; looks are the page's matter."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from prometheus_client import Counter
+
+from sidecar.http import Component, Verdict
+
+State = Literal["well", "late", "attention", "failing", "starting"]
+LATE_S = 60.0
+"""A lag that a person should see."""
+
+_MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86400.0
+_KIB = 1024.0
+
+Unit = Literal["bytes", "seconds", "events", "per_second", "count"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number. `value` None: not known. With a `limit` it is shown as part of it."""
+
+    name: str
+    value: float | None
+    unit: Unit
+    limit: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line of the timeline: a segment, a stream, a copy.
+
+    Of `size` (any unit), `done` is acknowledged, `read` is read and `there` could be read.
+    """
+
+    name: str
+    state: str
+    size: float
+    done: float
+    read: float
+    there: float
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many events of each kind one table or collection gave since the start."""
+
+    name: str
+    by_kind: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was set aside because it could not be delivered."""
+
+    sentence: str
+    size_bytes: int
+    limit_bytes: int
+    by_reason: Mapping[str, int]
+    """Since the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All that the page shows but the components and the last lines of the log."""
+
+    state: State
+    sentence: str
+    figures: Sequence[Figure] = ()
+    bars_title: str = ""
+    bars: Sequence[Bar] = ()
+    counts_title: str = ""
+    counts: Sequence[Counts] = ()
+    kept: Kept | None = None
+    notes: Sequence[str] = field(default=())
+
+
+def state_of(
+    live: Verdict,
+    ready: Verdict,
+    components: Sequence[Component],
+    *,
+    has_begun: bool,
+    is_late: bool,
+    sentence: str,
+) -> tuple[State, str]:
+    """The state and the one sentence about it; `sentence` is what is said when nothing is wrong."""
+    if not live.ok:
+        return "failing", f"It stands still: {_inner(live.sentence)}."
+    if not has_begun:
+        return "starting", f"It does not deliver yet: {_inner(ready.sentence)}."
+    if not ready.ok:
+        return "failing", f"Events do not go through: {_inner(ready.sentence)}."
+    for component in components:
+        if not component.ok:
+            told = f"{component.name}: {_inner(component.sentence)}"
+            return "attention", f"Events go through, but look at {told}."
+    return ("late" if is_late else "well"), sentence
+
+
+def _inner(sentence: str) -> str:
+    return sentence.rstrip(". ")
+
+
+def duration_text(seconds: float) -> str:
+    """`3.2 s`, `4 min`, `2.5 h`, `3 days`."""
+    if seconds < _MINUTE_S:
+        return f"{seconds:.1f} s"
+    if seconds < _HOUR_S:
+        return f"{seconds / _MINUTE_S:.0f} min"
+    if seconds < 2 * _DAY_S:
+        return f"{seconds / _HOUR_S:.1f} h"
+    return f"{seconds / _DAY_S:.0f} days"
+
+
+def size_text(size_bytes: float) -> str:
+    """`512 B`, `1.5 MiB`."""
+    size, units = float(size_bytes), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while size >= _KIB and len(units) > 1:
+        size /= _KIB
+        units.pop(0)
+    return f"{size:.0f} {units[0]}" if units[0] == "B" else f"{size:.1f} {units[0]}"
+
+
+def counts_of(counter: Counter, name_label: str, kind_label: str) -> tuple[Counts, ...]:
+    """The values of a counter with two labels, the largest first."""
+    found: dict[str, dict[str, int]] = {}
+    for labels, value in samples_of(counter):
+        kinds = found.setdefault(labels[name_label], {})
+        kinds[labels[kind_label]] = kinds.get(labels[kind_label], 0) + value
+    counts = (Counts(name, kinds) for name, kinds in found.items())
+    return tuple(sorted(counts, key=lambda each: (-sum(each.by_kind.values()), each.name)))
+
+
+def samples_of(counter: Counter) -> Iterator[tuple[Mapping[str, str], int]]:
+    """Labels and values, without the times at which they began."""
+    for family in counter.collect():
+        for sample in family.samples:
+            if sample.name.endswith("_total"):
+                yield sample.labels, int(sample.value)

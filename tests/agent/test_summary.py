@@ -1,0 +1,105 @@
+"""What the page tells of the agent, and what Debezium's names tell."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.debezium_metrics import streaming_attributes
+from agent.summary import AgentSummary
+from sidecar.page import Summary
+from tests.agent.test_status import Site
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    (tmp_path / "site").mkdir()
+    site = Site(tmp_path / "site")
+    yield site
+    site.holder.close()
+    site.rig.pipeline._parts.looking.close()
+    site.rig.pipeline._wakeup.close()
+
+
+def summary(site: Site) -> Summary:
+    return AgentSummary(site.status, site.rig.metrics, 500)()
+
+
+def test_before_it_delivers_it_says_what_it_waits_for(site: Site) -> None:
+    assert summary(site).state == "starting"
+    assert streaming_attributes(None, site.rig.metrics) == {
+        "CommitLogFilename": None,
+        "CommitLogPosition": -1,
+        "NumberOfProcessedMutations": 0,
+        "NumberOfUnrecoverableErrors": 0,
+        "CdcDirectoryTotalBytes": 0,
+    }
+
+
+def test_a_segment_on_its_way(site: Site) -> None:
+    site.begin()
+    log = site.rig.raw.segment(1, 2, 1)
+    site.rig.raw.index(log, log.end)
+    site.rig.settle()
+    shown = summary(site)
+    assert shown.state == "well"
+    assert "wait" in shown.sentence
+    (bar,) = shown.bars
+    assert (bar.name, bar.done, bar.read) == (log.name.log, 0, log.end)
+    assert bar.done <= bar.read <= bar.there <= bar.size
+    assert {each.name: each.value for each in shown.figures}["Copies unacknowledged"] == 3
+    site.rig.sink.acknowledge()
+    site.rig.settle()
+    shown = summary(site)
+    assert shown.sentence == "All changes that the node has synced are delivered."
+    assert shown.bars[0].done == log.end
+    assert sum(n for each in shown.counts for n in each.by_kind.values()) == 3
+    told = streaming_attributes(site.status.view, site.rig.metrics)
+    assert told["CommitLogFilename"] == log.name.log
+    assert told["CommitLogPosition"] == log.end
+    assert told["NumberOfProcessedMutations"] == 2
+    assert told["CdcDirectoryTotalBytes"] == site.rig.view.raw_bytes > 0
+
+
+def test_a_segment_that_has_left_is_still_named(site: Site) -> None:
+    site.begin()
+    log = site.rig.raw.completed(1, 2)
+    site.rig.settle()
+    site.rig.sink.acknowledge()
+    site.rig.settle()
+    assert summary(site).bars == ()
+    told = streaming_attributes(site.status.view, site.rig.metrics)
+    assert told["CommitLogFilename"] == log.name.log
+
+
+def test_a_broker_that_is_away_is_the_sentence(site: Site) -> None:
+    site.begin()
+    site.rig.sink.go_away("no broker answers")
+    site.rig.pass_time(1)
+    assert summary(site).state == "failing"
+    assert summary(site).sentence == "Events do not go through: no broker answers."
+
+
+def test_a_held_segment_asks_for_attention(site: Site) -> None:
+    site.begin()
+    site.rig.raw.completed(1).add(1, table="ks.new")
+    site.rig.settle()
+    shown = summary(site)
+    assert shown.state == "attention"
+    assert "ks.new is not known" in shown.sentence
+    assert [bar.state for bar in shown.bars] == ["held"]
+
+
+def test_it_says_when_cdc_raw_will_be_full(site: Site) -> None:
+    site.begin()
+    site.rig.sink.go_away("no broker answers")
+    for number in range(1, 6):
+        site.rig.raw.completed(number, 1)
+        for _ in range(2):
+            site.rig.look()
+            site.rig.pass_time(10)
+    raw = next(each for each in summary(site).figures if each.name == "cdc_raw")
+    assert raw.limit == 1000
+    assert raw.note.startswith("full in ")
+    assert b"cdc_raw_full_seconds" in site.status.metrics()
+    assert 0 < site.status.raw_full_in_s < 1000

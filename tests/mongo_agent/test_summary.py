@@ -1,0 +1,113 @@
+"""What the page tells of the MongoDB agent, and what Debezium's names tell, without a server."""
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import pytest
+
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.reading import StreamState
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.copy.progress import CopyProgress
+from mongo_agent.copy.view import CollectionView, CopyView, view_of
+from mongo_agent.debezium_metrics import attributes_of
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.oplog_watch import OplogWatch
+from mongo_agent.pipeline import LaneView, Pipeline, View
+from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.status import MongoStatus
+from mongo_agent.summary import MongoSummary
+from sidecar.metrics import DeliveryMetrics
+from sidecar.page import Summary
+from sidecar.sinks.base import SinkState
+
+NOW_S = 1_000.0
+POSITION = LanePosition(StreamPosition({}, ClusterTime(990, 1), "", "rs"), None, CopyProgress())
+QUIET = view_of(CopyProgress())
+COPYING = replace(
+    QUIET,
+    is_running=True,
+    remaining_collections=1,
+    collections=(
+        CollectionView("shop.old", "done", "initial", 7, 1),
+        CollectionView("shop.a", "copying", "initial", 25, 2, estimated=100),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Of a pipeline what the status looks at."""
+
+    view: View
+    moved_at_s: float = NOW_S
+
+
+class NoWatch:
+    """An oplog that was not looked at yet."""
+
+    def details(self, lane: str) -> dict[str, object]:
+        return {}
+
+    def trouble(self, lane: str) -> str:
+        return ""
+
+
+def view(copies: CopyView = QUIET, *, is_open: bool = True, waiting: int = 0) -> View:
+    stream = StreamState(is_open, "the stream is read" if is_open else "no primary answers")
+    lane = LaneView("", stream, POSITION, copies, ClusterTime(995, 1))
+    position = AgentPosition({"": POSITION})
+    sink = SinkState(True, "events go through")
+    return View(
+        NOW_S, position, position, sink, (lane,), unacknowledged_events=waiting, lag_s=waiting * 2.0
+    )
+
+
+def metrics() -> MongoMetrics:
+    made = MongoMetrics(DeliveryMetrics("mongo", "1.2.3"))
+    made.events.labels("shop.a", "insert").inc(3)
+    made.events.labels("shop.a", "read").inc(25)
+    return made
+
+
+def summary(shown: View | None) -> Summary:
+    counted = metrics()
+    status = MongoStatus("1.2.3", counted, 500, clock=lambda: NOW_S)
+    if shown is not None:
+        status.attach(cast(Pipeline, Looked(shown)), cast(OplogWatch, NoWatch()))
+    return MongoSummary(status, counted, 500, wall_clock=lambda: NOW_S)()
+
+
+@pytest.mark.parametrize(
+    ("shown", "state", "words"),
+    [
+        (None, "starting", "does not deliver yet: starting."),
+        (view(), "well", "All changes that the server has told are delivered."),
+        (view(COPYING), "well", "1 collections are being copied."),
+        (view(waiting=3), "well", "3 wait for the sink"),
+        (view(waiting=90), "late", "3 min old"),
+        (view(is_open=False), "failing", "no primary answers"),
+    ],
+)
+def test_the_sentence(shown: View | None, state: str, words: str) -> None:
+    told = summary(shown)
+    assert told.state == state
+    assert words in told.sentence
+
+
+def test_streams_copies_and_counts() -> None:
+    told = summary(view(COPYING))
+    assert [(bar.name, bar.state, bar.done / bar.size) for bar in told.bars] == [
+        ("stream", "reading", 1.0),
+        ("shop.old", "done", 1.0),
+        ("shop.a", "copying", 0.25),
+    ]
+    assert all(bar.done <= bar.read <= bar.there <= bar.size for bar in told.bars)
+    assert told.counts[0].by_kind == {"insert": 3, "read": 25}
+
+
+def test_debeziums_attributes_have_nothing_to_say_before_the_start() -> None:
+    assert attributes_of(None, metrics()) == {}
+    told = attributes_of(view(), metrics())
+    assert told["streaming"]["TotalNumberOfCreateEventsSeen"] == 3
+    assert told["streaming"]["Connected"] is True

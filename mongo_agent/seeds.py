@@ -4,43 +4,76 @@ A driver that was given the name of a replica set passes over servers that are n
 and only says that nobody answered. So each configured address is asked by itself what it is.
 """
 
-from collections.abc import Mapping, Sequence
+import socket
+import ssl
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
-from pymongo.uri_parser import parse_uri
+from pymongo.uri_parser import parse_uri, split_hosts
 
-from mongo_agent.change_stream.recovery import STANDALONE
 from mongo_agent.config import ClientSettings
-from sidecar.errors import ConfigError, SidecarError, UnavailableError
+from mongo_agent.deployment import not_initiated, without_streams
+from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
 
 _MONGOS = "isdbgrid"
 _LONGEST_MS = 3000
+_DEFAULT_PORT = 27017
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """`hello` is the server's answer; None where there was none."""
+    """`hello` is the server's answer; None where there was none. `speaks_tls` is known only of a
+    server that answers in the other way than the configured one."""
 
     address: str
     hello: Mapping[str, Any] | None
+    speaks_tls: bool | None = None
 
 
-def explained(error: UnavailableError, settings: ClientSettings) -> SidecarError:
-    """The same error, or the ConfigError that stands behind it. Asks every address, which takes
-    some seconds where nobody answers."""
-    sentence = wrong_server(*_look_at_seeds(settings))
-    return error if sentence is None else ConfigError(sentence)
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the configuration says of the servers: the name of the replica set, if any, whether one
+    address alone is used, and whether by TLS."""
+
+    name: str | None = None
+    is_direct: bool = False
+    has_tls: bool = False
 
 
-def _look_at_seeds(settings: ClientSettings) -> tuple[str | None, list[Seed]]:
-    """The name of the replica set that is configured, if any, and each address."""
+def explained(error: SidecarError, settings: ClientSettings) -> SidecarError:
+    """The same error, or what stands behind it: a ConfigError, or an UnavailableError with a better
+    sentence. Asks every address, which takes some seconds where nobody answers."""
+    wanted, seeds = _look_at_seeds(settings)
+    sentence = wrong_server(wanted, seeds)
+    if sentence is not None:
+        return ConfigError(sentence)
+    waiting = [seed.address for seed in seeds if seed.hello and seed.hello.get("isreplicaset")]
+    if waiting and not isinstance(error, RefusedError):
+        return UnavailableError(not_initiated(f"The member at {', '.join(waiting)}"))
+    return error
+
+
+def _look_at_seeds(settings: ClientSettings) -> tuple[Wanted, list[Seed]]:
     addresses, options = _seeds(settings.options)
-    name = options.pop("replicaset", None)
     tls = {option: value for option, value in options.items() if option.startswith(("tls", "ssl"))}
-    return name, [Seed(address, _hello(address, tls)) for address in addresses]
+    wanted = Wanted(
+        options.get("replicaset"),
+        bool(options.get("directconnection")),
+        bool(tls.get("tls", tls.get("ssl", False))),
+    )
+    return wanted, [_asked(address, tls, has_tls=wanted.has_tls) for address in addresses]
+
+
+def _asked(address: str, tls: Mapping[str, Any], *, has_tls: bool) -> Seed:
+    hello = _hello(address, tls)
+    if hello is not None:
+        return Seed(address, hello)
+    if has_tls:
+        return Seed(address, None, False if _answers_plainly(address) else None)
+    return Seed(address, None, True if _answers_by_tls(address) else None)
 
 
 def _seeds(given: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
@@ -74,25 +107,71 @@ def _hello(address: str, tls: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
 
 
-def wrong_server(name: str | None, seeds: Sequence[Seed]) -> str | None:
-    """A sentence when a server answers and is not what is configured; `name` is that of the replica
-    set, where one is named. None where nobody answers, or all is as it should be."""
+def _answers_plainly(address: str) -> bool:
+    try:
+        _connection(address).close()
+    except OSError:
+        return False
+    return _hello(address, {}) is not None
+
+
+def _answers_by_tls(address: str) -> bool:
+    """By the beginning of a connection, in which nobody is believed and nothing is said."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        with _connection(address) as raw, context.wrap_socket(raw):
+            return True
+    except ssl.SSLError as error:
+        # An alert is a word of TLS.
+        return "ALERT" in (error.reason or "")
+    except OSError:
+        return False
+
+
+def _connection(address: str) -> socket.socket:
+    ((host, port),) = split_hosts(address)
+    return socket.create_connection((host, port or _DEFAULT_PORT), timeout=_LONGEST_MS / 1000)
+
+
+def wrong_server(wanted: Wanted, seeds: Sequence[Seed]) -> str | None:
+    """A sentence when a server answers and is not what is configured. None where nobody answers,
+    or all is as it should be."""
+    return next(_wrong(wanted, seeds), None)
+
+
+def _wrong(wanted: Wanted, seeds: Sequence[Seed]) -> Iterator[str]:
     for seed in seeds:
-        if seed.hello is None or seed.hello.get("isreplicaset"):
-            # The latter waits for `rs.initiate()`.
+        if seed.hello is None:
+            yield from _wrong_tls(wanted, seed)
             continue
-        found = seed.hello.get("setName")
-        if seed.hello.get("msg") == _MONGOS:
-            if name is not None:
-                return (
+        sentence = without_streams(seed.hello, seed.address)
+        if sentence is not None and (wanted.is_direct or not seed.hello.get("arbiterOnly")):
+            yield sentence
+        elif seed.hello.get("msg") == _MONGOS:
+            if wanted.name is not None:
+                yield (
                     f"A mongos answers at {seed.address}, and the configuration names the replica "
-                    f"set {name}: leave the name out of `mongodb.hosts` or the connection string."
+                    f"set {wanted.name}: leave the name out of `mongodb.hosts` or the connection "
+                    "string."
                 )
-        elif found is None:
-            return STANDALONE
-        elif name is not None and found != name:
-            return (
+        elif (found := seed.hello.get("setName")) is not None and wanted.name not in (None, found):
+            yield (
                 f"The replica set at {seed.address} is named {found}, and the configuration says "
-                f"{name}: correct `mongodb.hosts` or `replicaSet` in the connection string."
+                f"{wanted.name}: correct `mongodb.hosts` or `replicaSet` in the connection string."
             )
-    return None
+
+
+def _wrong_tls(wanted: Wanted, seed: Seed) -> Iterator[str]:
+    if seed.speaks_tls:
+        yield (
+            f"The server at {seed.address} takes no connection without TLS: set "
+            "`mongodb.ssl.enabled=true`, or `tls=true` in the connection string, and say whom it "
+            "trusts (`mongodb.ssl.truststore` or `mongodb.ssl.ca.path`)."
+        )
+    if seed.speaks_tls is False:
+        yield (
+            f"The server at {seed.address} does not speak TLS: set `mongodb.ssl.enabled=false`, or "
+            "leave `tls=true` out of the connection string, or name the port that does."
+        )

@@ -13,6 +13,7 @@ from pymongo import MongoClient
 
 from commitlog import __version__
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.check.abilities import check_abilities
 from mongo_agent.config import MongoConfig
 from mongo_agent.copy.view import CopyView
 from mongo_agent.debezium_metrics import CONNECTOR, attributes_of
@@ -35,7 +36,8 @@ from mongo_agent.signals.http import signal_pages
 from mongo_agent.signals.kafka import SignalTopic
 from mongo_agent.status import SERVICE_NAME, MongoStatus
 from mongo_agent.summary import MongoSummary
-from sidecar.errors import ConfigError, UnavailableError
+from sidecar.check.finding import Level
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.http import HttpServer
 from sidecar.jmx_pages import jmx_pages
 from sidecar.lifecycle import Stop
@@ -129,25 +131,37 @@ class MongoService:
                 # A stop is seen between two looks, and has to be seen within its deadline.
                 with pymongo.timeout(_LOOK_S):
                     deployment = look(client)
+                    self._refuse(deployment)
                     guard(client, self._config)
-            except UnavailableError as error:
+            except (RefusedError, UnavailableError) as error:
                 behind = explained(error, self._config.client)
-                if behind is not error:
+                if not isinstance(behind, UnavailableError):
                     raise behind from error
-                self.status.wait_for(str(error))
-                repeated.say("connect", str(error))
+                self.status.wait_for(str(behind))
+                repeated.say("connect", str(behind))
                 pause_ms = next(pauses_ms, None)
                 if pause_ms is None:
-                    raise
+                    raise behind from error
                 stop.wait(pause_ms / 1000)
                 continue
-            config = self._config
-            wanted, address = config.properties.deployment, config.client.address
-            refused = refused_deployment(deployment, wanted, address)
-            if refused is not None:
-                raise ConfigError(refused)
+            repeated.over("connect", "MongoDB answers.")
             return deployment
         return None
+
+    def _refuse(self, deployment: Deployment) -> None:
+        """Raises ConfigError for what this deployment is not, or has not."""
+        config = self._config
+        wanted, address = config.properties.deployment, config.client.address
+        sentence = refused_deployment(deployment, wanted, address)
+        if sentence is not None:
+            raise ConfigError(sentence)
+        lacking = [
+            f"{each.sentence} {each.remedy}"
+            for each in check_abilities(config, deployment.version)
+            if each.level is Level.FAULT
+        ]
+        if lacking:
+            raise ConfigError(*lacking)
 
     def _deliver(self, client: Client, deployment: Deployment, stop: Stop) -> None:
         config, properties = self._config, self._config.properties

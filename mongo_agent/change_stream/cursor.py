@@ -14,10 +14,13 @@ from typing import Any, Self
 from bson import CodecOptions, Timestamp
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
+from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
 from mongo_agent.change_stream.failures import RESUMABLE_LABEL, Failure, failure_of
+from mongo_agent.change_stream.pinning import Pin
 from mongo_agent.change_stream.position import Opening, Token
+from mongo_agent.change_stream.sessions import new_session
 from mongo_agent.change_stream.tokens import ClusterTime
 
 Client = MongoClient[Any]
@@ -69,9 +72,16 @@ class StreamCursor:
     """`with StreamCursor.open(…) as cursor: cursor.read()`."""
 
     def __init__(
-        self, client: Client, session: Any, database: str, options: StreamOptions, reply: Any
+        self,
+        client: Client,
+        session: Any,
+        pin: Pin,
+        database: str,
+        options: StreamOptions,
+        reply: Any,
     ) -> None:
         self._client = client
+        self._pin = pin
         self._session = session
         self._database = database
         self._options = options
@@ -94,13 +104,14 @@ class StreamCursor:
         cursor = {"batchSize": options.batch_size} if options.batch_size else {}
         command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
         database = scope.database or "admin"
-        session = _session(client)
+        session, pin = _session(client), Pin()
         try:
-            reply = _run(client, session, database, command)
+            with pin.held():
+                reply = _run(client, session, database, command)
         except BaseException:
-            session.end_session()
+            _end(session)
             raise
-        return cls(client, session, database, options, reply)
+        return cls(client, session, pin, database, options, reply)
 
     def __enter__(self) -> Self:
         return self
@@ -131,7 +142,8 @@ class StreamCursor:
             command["batchSize"] = self._options.batch_size
         command["maxTimeMS"] = self._options.await_ms
         try:
-            reply = _run(self._client, self._session, self._database, command)
+            with self._pin.held():
+                reply = _run(self._client, self._session, self._database, command)
         except StreamFailedError:
             self._id = 0
             raise
@@ -143,16 +155,17 @@ class StreamCursor:
         if self._id:
             command = {"killCursors": self._namespace, "cursors": [self._id]}
             self._id = 0
-            with suppress(PyMongoError):
-                self._client[self._database].command(command, session=self._session)
+            with suppress(StreamFailedError), self._pin.held():
+                _run(self._client, self._session, self._database, command)
         self._opened = None
-        self._session.end_session()
+        _end(self._session)
 
 
 def server_time(client: Client) -> ClusterTime:
     """The cluster time now. Raises `StreamFailedError`, also for a server that has none."""
     try:
-        time = client.admin.command("ping").get("operationTime")
+        told = client.admin.command("ping", read_preference=client.read_preference)
+        time = told.get("operationTime")
     except PyMongoError as error:
         raise _failed(error) from error
     if time is None:
@@ -181,16 +194,26 @@ def _timestamp(time: ClusterTime) -> Timestamp:
     return Timestamp(time.second, time.increment)
 
 
-def _session(client: Client) -> Any:
+def _session(client: Client) -> ClientSession | None:
     try:
-        return client.start_session(causal_consistency=False)
+        return new_session(client)
     except PyMongoError as error:
         raise _failed(error) from error
 
 
+def _end(session: ClientSession | None) -> None:
+    if session is not None:
+        session.end_session()
+
+
 def _run(client: Client, session: Any, database: str, command: Mapping[str, Any]) -> Any:
     try:
-        return client[database].command(dict(command), codec_options=_RAW, session=session)
+        return client[database].command(
+            dict(command),
+            read_preference=client.read_preference,
+            codec_options=_RAW,
+            session=session,
+        )
     except PyMongoError as error:
         raise _failed(error) from error
 

@@ -5,13 +5,18 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.cursor import StreamFailedError, server_time
+from mongo_agent.capture import fingerprint
+from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, server_time
+from mongo_agent.change_stream.failures import Failure
+from mongo_agent.change_stream.position import opening
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import MongoConfig
 from mongo_agent.deployment import Deployment, oldest_entry
+from mongo_agent.lanes import lane_name
 from mongo_agent.position import AgentPosition
 from mongo_agent.position.looking import look_at_position
 from mongo_agent.position.position import read_position
+from mongo_agent.stages import stages
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import SidecarError, UnavailableError
 
@@ -40,6 +45,7 @@ def check_progress(
             remedy = "Look for a full or failing disk."
             yield warning("position", stored.recovered_from_previous, remedy)
         yield _stored(position)
+        yield from _lost(client, config, position)
     try:
         newest = server_time(client)
     except StreamFailedError:
@@ -56,6 +62,25 @@ def _stored(position: AgentPosition) -> Finding:
         f"{name or 'the deployment'} {lane.stream.time}" for name, lane in position.lanes.items()
     )
     return ok("position", f"Stored are the cluster times {times}.")
+
+
+def _lost(client: Client, config: MongoConfig, position: AgentPosition) -> Iterator[Finding]:
+    """Streams that cannot be opened where they were left, though they can at present."""
+    pipeline = stages(config)
+    for scope in config.scopes:
+        lane = position.lanes.get(lane_name(scope))
+        if lane is None:
+            continue
+        begin = opening(lane.stream, fingerprint(pipeline))
+        try:
+            StreamCursor.open(client, scope, pipeline, begin, config.stream).close()
+        except StreamFailedError as error:
+            if error.failure in (Failure.HISTORY_LOST, Failure.INVALID_TOKEN):
+                yield fault(
+                    "position",
+                    f"The stream cannot go on at {lane.stream.time}: {error}.",
+                    f"`history.lost.policy={config.history_lost_policy}` says what the agent does.",
+                )
 
 
 def check_headroom(

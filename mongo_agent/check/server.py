@@ -14,7 +14,7 @@ from mongo_agent.deployment import Deployment, look, refused_deployment
 from mongo_agent.seeds import explained
 from mongo_agent.stages import stages
 from sidecar.check.finding import Finding, fault, ok, warning
-from sidecar.errors import SidecarError, UnavailableError
+from sidecar.errors import RefusedError, SidecarError, UnavailableError
 
 Client = MongoClient[Any]
 
@@ -23,16 +23,18 @@ def check_answer(client: Client, config: MongoConfig) -> tuple[Deployment | None
     """What the server is, when it answers."""
     try:
         deployment = look(client)
-    except UnavailableError as error:
+    except (RefusedError, UnavailableError) as error:
         behind = explained(error, config.client)
-        remedy = "The agent tries `connect.max.attempts` times."
-        if behind is not error:
-            remedy = f"The agent ends with exit code {behind.exit_code}."
+        remedy = f"The agent ends with exit code {behind.exit_code}."
+        if isinstance(behind, UnavailableError):
+            remedy = "The agent tries `connect.max.attempts` times."
         return None, [fault("MongoDB", str(behind), remedy)]
     except SidecarError as error:
         remedy = f"The agent ends with exit code {error.exit_code}."
         return None, [fault("MongoDB", str(error), remedy)]
     kind = "mongos" if deployment.is_sharded else f"replica set {deployment.name}"
+    if deployment.state != "primary":
+        kind += f", of which this is a {deployment.state}"
     release = ".".join(map(str, deployment.version))
     found = f"MongoDB {release} answers at {config.client.address}: {kind}."
     return deployment, [ok("MongoDB", found)]

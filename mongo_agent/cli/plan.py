@@ -13,7 +13,7 @@ from mongo_agent.plan import Verdict, verdict
 from mongo_agent.seeds import explained
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
-from sidecar.errors import UnavailableError
+from sidecar.errors import RefusedError, UnavailableError
 
 _ANSWER_MS = 10_000
 _HEADINGS = ("collection", "kind", "captured", "copied", "why")
@@ -33,7 +33,7 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
         with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
             look(client)
             listed = list(list_collections(client, config.scopes))
-    except UnavailableError as error:
+    except (RefusedError, UnavailableError) as error:
         raise explained(error, config.client) from error
     except PyMongoError as error:
         raise failed(error) from error

@@ -10,6 +10,7 @@ from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, InvalidURI
 from pymongo.uri_parser import parse_uri, split_hosts
 
+from mongo_agent.change_stream.pinning import choose_server
 from mongo_agent.config.connection import ConnectionProperties
 from sidecar.properties.text import MASK
 
@@ -18,6 +19,10 @@ _PEM = b"-----BEGIN "
 _APPLICATION = "mongo-agent"
 _SELECTION = "serverSelectionTimeoutMS"
 _SECRETS = ("password", "tlsCertificateKeyFilePassword")
+LOAD_BALANCED = (
+    "`loadBalanced=true`, which sends each command to any mongos, while a change stream lives in "
+    "one: leave it out and name the mongos themselves."
+)
 _HOSTS, _STRING = "`mongodb.hosts`", "`mongodb.connection.string`"
 
 
@@ -39,7 +44,7 @@ class ClientSettings:
 
 def client_settings(properties: ConnectionProperties) -> ClientSettings:
     """Of properties without `connection_problems`."""
-    options: dict[str, Any] = {"appname": _APPLICATION}
+    options: dict[str, Any] = {"appname": _APPLICATION, "server_selector": choose_server}
     if properties.connection_string is not None:
         uri = properties.connection_string.get_secret_value().strip()
         options["host"] = uri
@@ -141,10 +146,13 @@ def _string_problems(properties: ConnectionProperties) -> Iterator[str]:
         # Only a look-up in DNS tells the rest, which is not made to check a file.
         return
     try:
-        parse_uri(uri, warn=False)
+        parsed = parse_uri(uri, warn=False)
     except (ConfigurationError, InvalidURI, ValueError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         yield f"{_STRING} cannot be used: {_without_secret(reason, uri)}."
+        return
+    if parsed["options"].get("loadBalanced"):
+        yield f"{_STRING} says {LOAD_BALANCED}"
 
 
 def _without_credentials(uri: str) -> str:

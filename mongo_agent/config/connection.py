@@ -23,8 +23,8 @@ class ConnectionProperties(Properties):
         default=None,
         secret=True,
         doc="The same as a connection string, `mongodb://…` or `mongodb+srv://…`, with any option "
-        "of MongoDB's drivers; the properties here that are set count more than it. Streams are "
-        "read from the primary, copies as the read preference says.",
+        "of MongoDB's drivers; the properties here that are set count more than it. Streams and "
+        "copies are read as its `readPreference` says, from the primary without one.",
     )
     user: str | None = prop("mongodb.user", default=None, min_length=1, doc="User.")
     password: SecretStr | None = prop(

@@ -8,7 +8,7 @@ The server compares bounds by the collation that the collection has.
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from bson.raw_bson import RawBSONDocument
 from pymongo.client_session import ClientSession
 from pymongo.command_cursor import CommandCursor
 
+from mongo_agent.change_stream.sessions import new_session
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.copy.catalogue import Client, exists
 from mongo_agent.copy.filters import read_filter
@@ -108,7 +109,7 @@ class CollectionReader:
             if self._settings.fetch_size:
                 cursor.batch_size(self._settings.fetch_size)
             documents, rest_from = self._taken((bytes(each.raw) for each in cursor), limit)
-            read_to = _cluster_time(session)
+            read_to = self._cluster_time(session)
         is_gone = not documents and not exists(self._client, copy.database, copy.collection)
         return Rows(documents, rest_from, read_at_ms, read_to, is_gone)
 
@@ -125,12 +126,12 @@ class CollectionReader:
         return tuple(documents), None
 
     @contextmanager
-    def _session(self) -> Iterator[ClientSession]:
-        with self._client.start_session(causal_consistency=False) as session:
+    def _session(self) -> Iterator[ClientSession | None]:
+        with new_session(self._client) or nullcontext() as session:
             yield session
 
     def _run(
-        self, copy: CollectionCopy, command: dict[str, Any], session: ClientSession
+        self, copy: CollectionCopy, command: dict[str, Any], session: ClientSession | None
     ) -> CommandCursor[RawBSONDocument]:
         """A cursor goes on where it began, also when any member may be read from."""
         database = self._client.get_database(copy.database, codec_options=_RAW)
@@ -140,6 +141,16 @@ class CollectionReader:
             codec_options=_RAW,
             session=session,
         )
+
+    def _cluster_time(self, session: ClientSession | None) -> ClusterTime:
+        """That of the last reply in a session; without one that of a reply behind it."""
+        if session is None:
+            preference = self._client.read_preference
+            told = self._client.admin.command("ping", read_preference=preference)
+            reached = told.get("operationTime")
+        else:
+            reached = session.operation_time
+        return ClusterTime(0, 0) if reached is None else ClusterTime(reached.time, reached.inc)
 
 
 def _find(copy: CollectionCopy, lower: bytes | None) -> dict[str, Any]:
@@ -151,9 +162,3 @@ def _find(copy: CollectionCopy, lower: bytes | None) -> dict[str, Any]:
 
 def _timestamp(point: ClusterTime) -> Timestamp:
     return Timestamp(point.second, point.increment)
-
-
-def _cluster_time(session: ClientSession) -> ClusterTime:
-    """That of the last reply in a session."""
-    reached = session.operation_time
-    return ClusterTime(0, 0) if reached is None else ClusterTime(reached.time, reached.inc)

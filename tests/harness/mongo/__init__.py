@@ -19,7 +19,8 @@ Like a real server:
     change streams at three levels with awaiting `getMore`, post-batch resume tokens, tokens in the
     server's bytes, the rules of resuming and their errors (260, 280, 286), look-ups, images,
     expanded events, `invalidate`, split fragments; `$match` behind the stream; transactions as one
-    entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; fail points.
+    entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; TLS; arbiters,
+    hidden members, members that wait for `replSetInitiate`; fail points.
 
 `MongoShardedCluster` puts a router in front of several: one stream in the order of their times,
 document keys with the shard key, reads at a time over all shards, transactions over several;
@@ -31,8 +32,8 @@ snapshot reads.
 
 Unlike one:
     members share their data, so there is no roll-back; documents do not move between shards, a
-    shard key does not change, elections in a shard do not show at the router; no compression, no
-    TLS; one index (`_id`), others are only listed; views and time series are only listed; a
+    shard key does not change, elections in a shard do not show at the router; no compression;
+    one index (`_id`), others are only listed; views and time series are only listed; a
     collation only orders by `_id`; aggregation is what drivers and Debezium send; no prepared
     transactions; history is kept in memory until it is expired by hand; an implicit `create` in a
     transaction comes at once.

@@ -55,6 +55,10 @@ def _run(context: Context) -> Document:
 
 
 def _check_role(context: Context, command: Command) -> None:
+    needs_data = command.is_read or command.is_write
+    has_data = context.deployment.topology.is_initiated and not context.member.is_arbiter
+    if needs_data and not has_data:
+        raise CommandError(13436, "node is not in primary or recovering state")
     if context.member is context.deployment.topology.primary:
         return
     if command.is_write:

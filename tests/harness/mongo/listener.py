@@ -2,6 +2,7 @@
 
 import itertools
 import socket
+import ssl
 import threading
 
 from bson.errors import BSONError
@@ -25,12 +26,20 @@ def bound_socket(port: int = 0) -> socket.socket:
 
 
 class Listener:
-    """Serves one member from `start` to `stop`; all threads have ended when `stop` returns."""
+    """Serves one member from `start` to `stop`; all threads have ended when `stop` returns. With
+    `tls` it speaks only that."""
 
-    def __init__(self, deployment: Deployment, member: Member, bound: socket.socket) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        member: Member,
+        bound: socket.socket,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._deployment = deployment
         self._member = member
         self._socket = bound
+        self._tls = tls
         self._threads: list[threading.Thread] = []
         self._acceptor = threading.Thread(target=self._accept, name=f"accept {member.name}")
         self.failures: list[BaseException] = []
@@ -68,7 +77,13 @@ class Listener:
 
     def _serve(self, connection: Connection) -> None:
         try:
+            if self._tls is not None:
+                connection.socket = self._tls.wrap_socket(
+                    connection.socket, server_side=True, do_handshake_on_connect=False
+                )
             with connection.socket:
+                if isinstance(connection.socket, ssl.SSLSocket):
+                    connection.socket.do_handshake()
                 self._answer_all(connection)
         except OSError:
             # The client or the member closed.

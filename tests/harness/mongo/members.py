@@ -45,7 +45,8 @@ class Connection:
         """Wake whoever reads from it; its thread closes the socket."""
         self.is_closed = True
         try:
-            self.socket.shutdown(socket.SHUT_RDWR)
+            # Under TLS too it is the socket below that ends; its own end would wait for the client.
+            socket.socket.shutdown(self.socket, socket.SHUT_RDWR)
         except OSError:
             # The client was faster.
             return
@@ -56,6 +57,8 @@ class Member:
     """One server. `epoch` grows when operations in progress are interrupted."""
 
     name: str
+    is_arbiter: bool = False
+    is_hidden: bool = False
     process_id: ObjectId = field(default_factory=ObjectId)
     version: int = 0
     is_up: bool = False
@@ -65,6 +68,11 @@ class Member:
     fail_point: FailCommand | None = None
     cursors: dict[int, Cursor] = field(default_factory=dict)
     connections: set[Connection] = field(default_factory=set)
+
+    @property
+    def is_shown(self) -> bool:
+        """Among the `hosts` that clients are told of."""
+        return not (self.is_arbiter or self.is_hidden)
 
     def topology_version(self) -> Document:
         return {"processId": self.process_id, "counter": Int64(self.version)}
@@ -82,11 +90,14 @@ class Member:
 
 @dataclass
 class Topology:
-    """Who is primary. Without a primary the set takes no writes."""
+    """Who is primary. Without a primary the set takes no writes. One that is not initiated has no
+    primary and waits for `replSetInitiate`."""
 
     set_name: str
     members: list[Member]
     is_standalone: bool = False
+    is_initiated: bool = True
+    is_config_server: bool = False
     release: Release = DEFAULT
     primary: Member | None = None
     term: int = 0
@@ -106,9 +117,9 @@ class Topology:
             "helloOk": True,
             "isWritablePrimary": is_primary,
             "ismaster": is_primary,
-            "secondary": not is_primary,
+            "secondary": not (is_primary or member.is_arbiter),
             "topologyVersion": member.topology_version(),
-            "hosts": [each.name for each in self.members],
+            "hosts": [each.name for each in self.members if each.is_shown],
             "setName": self.set_name,
             "setVersion": self.set_version,
             "me": member.name,
@@ -123,9 +134,21 @@ class Topology:
             "maxWireVersion": self.release.wire_version,
             "readOnly": False,
         }
+        of_a_set = ("secondary", "hosts", "setName", "setVersion", "me", "lastWrite")
         if self.is_standalone:
-            of_a_set = ("secondary", "hosts", "setName", "setVersion", "me", "lastWrite")
             return {name: value for name, value in body.items() if name not in of_a_set}
+        if not self.is_initiated:
+            waiting = {name: value for name, value in body.items() if name not in of_a_set}
+            info = "Does not have a valid replica set config"
+            return {**waiting, "secondary": False, "isreplicaset": True, "info": info}
+        if arbiters := [each.name for each in self.members if each.is_arbiter]:
+            body["arbiters"] = arbiters
+        if member.is_arbiter:
+            body["arbiterOnly"] = True
+        if member.is_hidden:
+            body["hidden"] = True
+        if self.is_config_server:
+            body["configsvr"] = 2
         if self.primary is not None:
             body["primary"] = self.primary.name
         if is_primary:

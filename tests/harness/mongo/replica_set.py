@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from types import TracebackType
@@ -24,9 +25,10 @@ class MongoReplicaSet:
     With `users`, clients have to authenticate (SCRAM-SHA-256). `version` is the release that it
     behaves as (`releases`). `max_event_bytes` is what one event may weigh. Every `noop_interval_s`
     seconds without a write a no-op moves the cluster time, as on a real primary. `ports` are those
-    of the members, else free ones. `shard_of` is the router of the cluster that it is part of
-    (`MongoShardedCluster`). Leaving the block stops all members and raises what went wrong inside
-    of them.
+    of the members, else free ones. Behind `members` come `arbiters` and `hidden` secondaries. One
+    that is not initiated waits for `initiate`. With `tls` members speak only that. `shard_of` is
+    the router of the cluster that it is part of (`MongoShardedCluster`). Leaving the block stops
+    all members and raises what went wrong inside of them.
     """
 
     def __init__(
@@ -39,16 +41,32 @@ class MongoReplicaSet:
         max_event_bytes: int = MAX_DOCUMENT_BYTES,
         noop_interval_s: float = 10,
         is_standalone: bool = False,
+        is_initiated: bool = True,
+        is_config_server: bool = False,
+        arbiters: int = 0,
+        hidden: int = 0,
         ports: Sequence[int] = (),
         shard_of: Deployment | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         release = Release(version)
         self._sockets: dict[str, socket.socket] = {}
-        for port in ports or [0] * members:
+        for port in ports or [0] * (members + arbiters + hidden):
             bound = bound_socket(port)
             self._sockets[f"127.0.0.1:{bound.getsockname()[1]}"] = bound
         addressed = [Member(address) for address in self._sockets]
-        topology = Topology(name, addressed, is_standalone, release)
+        for number, member in enumerate(addressed[len(addressed) - arbiters - hidden :]):
+            member.is_arbiter = number < arbiters
+            member.is_hidden = not member.is_arbiter
+        topology = Topology(
+            name,
+            addressed,
+            is_standalone,
+            is_initiated,
+            is_config_server,
+            release=release,
+        )
+        self._tls = tls
         self.name = name
         if shard_of is None:
             self._deployment = Deployment(topology, tuple(users), max_event_bytes)
@@ -87,10 +105,17 @@ class MongoReplicaSet:
         with self._deployment.changed:
             return sum(len(member.cursors) for member in self._deployment.topology.members)
 
+    def streams_of(self, address: str) -> int:
+        """Change streams that clients have open on a member."""
+        with self._deployment.changed:
+            cursors = self._member(address).cursors.values()
+            return sum(cursor.stream is not None for cursor in cursors)
+
     def __enter__(self) -> Self:
         for address in self.members:
             self.start_member(address)
-        self.elect(self.members[0])
+        if self._deployment.topology.is_initiated:
+            self.elect(self.members[0])
         self._noop_writer.start()
         return self
 
@@ -127,12 +152,17 @@ class MongoReplicaSet:
                 old.epoch += 1
             self._deployment.commit(())
 
+    def initiate(self) -> None:
+        """As by `rs.initiate()`."""
+        self._deployment.topology.is_initiated = True
+        self.elect(self.members[0])
+
     def step_down(self, *, drops_connections: bool = True) -> None:
         """The primary gives up; the next running member in order is elected."""
         topology = self._deployment.topology
         with self._deployment.changed:
             old = topology.primary
-            running = [each for each in topology.members if each.is_up and each is not old]
+            running = [each for each in self._electable() if each is not old]
             if old is None or not running:
                 raise ValueError("a step-down needs a primary and another member that runs")
             self.elect(running[0].name)
@@ -154,7 +184,7 @@ class MongoReplicaSet:
         with self._deployment.changed:
             member = self._member(address)
             member.is_up = False
-            running = [each for each in topology.members if each.is_up]
+            running = self._electable()
             if topology.primary is member:
                 topology.elect(running[0] if running else None)
                 self._deployment.commit(())
@@ -171,7 +201,7 @@ class MongoReplicaSet:
             member = self._member(address)
             member.is_up = True
             member.version += 1
-            self._listeners[address] = Listener(self._deployment, member, bound)
+            self._listeners[address] = Listener(self._deployment, member, bound, self._tls)
         self._listeners[address].start()
 
     def drop_connections(self) -> None:
@@ -227,6 +257,10 @@ class MongoReplicaSet:
 
     def _member(self, address: str) -> Member:
         return next(each for each in self._deployment.topology.members if each.name == address)
+
+    def _electable(self) -> list[Member]:
+        members = self._deployment.topology.members
+        return [each for each in members if each.is_up and each.is_shown]
 
     def _stop_listener(self, address: str) -> None:
         listener = self._listeners.pop(address)

@@ -20,7 +20,9 @@ def _start(context: Context, body: Document) -> Document:
         raise CommandError(2, f"Received authentication for mechanism {body.get('mechanism')}")
     message = bytes(body["payload"]).decode()
     name = user_name(message)
-    known = {user.name: user for user in context.deployment.users}
+    # An arbiter has no data, and so no users.
+    users = () if context.member.is_arbiter else context.deployment.users
+    known = {user.name: user for user in users}
     conversation = Conversation(known.get(name))
     context.connection.conversation = conversation
     return {"conversationId": 1, "done": False, "payload": conversation.first(message)}

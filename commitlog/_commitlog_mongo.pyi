@@ -116,6 +116,8 @@ class MongoEncoder:
         renamed_fields: Sequence[str] = ...,
         schema_topic: str | None = None,
         topic_delimiter: str = ".",
+        topics: Callable[[str, str], str] | None = None,
+        source_version: Literal["v1", "v2"] = "v2",
     ) -> MongoEncoder:
         """`captures` is asked once by database and collection, until 10,000 answers are remembered
         and all are forgotten; without it all collections are captured. Copied documents are those
@@ -126,7 +128,10 @@ class MongoEncoder:
         is any text. A document that has a field of the new name already is refused. Keys and event
         ids stay as they are. `schema_topic`, a whole name, is where events of no document go (drop,
         rename, create, …); without it they give no message, but in the layout `mongodb`, where each
-        goes to the topic of its collection or database. Raises ValueError for a layout, JSON or
+        goes to the topic of its collection or database. `topics` gives the topic of a database and
+        collection, asked and remembered as `captures`, and instead of the name by prefix and
+        delimiter. `source_version` is `v1` for the `source` of releases before 0.10, in the layout
+        `debezium-1.x` alone. Raises ValueError for a layout, JSON or
         operation that is not known, and for a field that is none."""
     def encode(
         self,

@@ -140,4 +140,6 @@ def _encoder(config: MongoConfig, deployment: Deployment) -> MongoEncoder:
         renamed_fields=properties.field_renames,
         schema_topic=properties.schema_changes_topic,
         topic_delimiter=properties.topic_delimiter,
+        topics=config.topic_of,
+        source_version=properties.source_struct_version,
     )

@@ -1,6 +1,5 @@
 """All checks in turn, before the agent runs or beside it. Nothing is changed."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,15 +18,13 @@ from mongo_agent.check.server import (
     check_streams,
 )
 from mongo_agent.config import MongoConfig, directory_problems
-from mongo_agent.config.events import EventProperties
 from mongo_agent.deployment import failed
 from mongo_agent.plan import verdict
-from sidecar.check.broker import check_broker, topic_name
+from sidecar.check.broker import check_broker
 from sidecar.check.finding import Finding, fault, ok, warning
 
 Client = MongoClient[Any]
 _ANSWER_MS = 10_000
-_TWO_UNITS = re.compile("[\U00010000-\U0010ffff]")
 
 
 def run_checks(config: MongoConfig) -> Iterator[Finding]:
@@ -60,15 +57,10 @@ def _check_server(client: Client, config: MongoConfig, topics: list[str]) -> Ite
         return
     yield from check_collections(config, listed)
     captured = [each for each in listed if verdict(each, config).is_captured]
-    topics += [topic_of(config.properties, each.database, each.name) for each in captured]
+    topics += dict.fromkeys(config.topic_of(each.database, each.name) for each in captured)
     for first in captured[:1]:
         yield from check_reading(client, first.database, first.name)
     yield from check_progress(client, config, deployment)
-
-
-def topic_of(properties: EventProperties, database: str, collection: str) -> str:
-    """Where events of a collection go. Java sees two characters where one has two code units."""
-    return topic_name(_TWO_UNITS.sub("__", properties.topic_of(database, collection)))
 
 
 def own_topics(config: MongoConfig) -> Iterator[str]:

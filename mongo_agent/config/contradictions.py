@@ -8,6 +8,7 @@ from mongo_agent.capture.namespaces import BUILT_IN
 from mongo_agent.config.client import connection_problems
 from mongo_agent.config.copying import filter_problems
 from mongo_agent.config.model import MongoProperties
+from mongo_agent.config.naming import naming_doubts, naming_problems
 
 # `inventory[.]*` in the examples of Debezium's manuals takes `inventory..` and no collection.
 _ENDLESS_DOTS = re.compile(r"(?:\[\.\]|\\\.)\*$")
@@ -21,6 +22,12 @@ def contradictions(properties: MongoProperties) -> Iterator[str]:
     yield from _scope(properties)
     yield from filter_problems(properties)
     yield from _stream(properties)
+    yield from naming_problems(properties)
+    if properties.source_struct_version == "v1" and properties.event_layout != "debezium-1.x":
+        yield (
+            "`source.struct.version=v1` goes with `event.layout=debezium-1.x`: Debezium has no "
+            "other `source` than `v2` since its release 2."
+        )
     yield from _position(properties)
     yield from properties.converter_problems()
 
@@ -46,6 +53,7 @@ def doubts(properties: MongoProperties) -> Iterator[str]:
         )
     if properties.cursor_pipeline is None and properties.cursor_pipeline_order != "internal_first":
         yield "`cursor.pipeline.order` has no effect without `cursor.pipeline`."
+    yield from naming_doubts(properties)
     captured = _namespaces(properties)
     for name in properties.snapshot_filter_list:
         if captured is not None and not captured.captures(*_parts(name)):

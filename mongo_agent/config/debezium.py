@@ -12,19 +12,10 @@ from pydantic import AfterValidator
 
 from sidecar import connect
 from sidecar.connect import ConverterProperties
-from sidecar.properties import ByteSize, LowerCase, PassThrough, kept, pass_through, prop
+from sidecar.properties import ByteSize, PassThrough, kept, pass_through, prop
 
 _AVRO = "is for Avro, and this release writes JSON alone"
-_OLD_SOURCE = "is the `source` of Debezium before 0.10"
-_STRATEGY = "DefaultTopicNamingStrategy"
-_STRATEGIES = (_STRATEGY, "SchemaTopicNamingStrategy")
 _PROVIDER = "DefaultMongoDbAuthProvider"
-
-
-def _naming(value: str) -> str:
-    if not value.strip().endswith(_STRATEGIES):
-        raise ValueError(f"names topics otherwise: it must be {_STRATEGY}")
-    return value
 
 
 def _provider(value: str) -> str:
@@ -50,11 +41,6 @@ class DebeziumProperties(ConverterProperties):
         default=0,
         doc="Another name of `inflight.max.bytes`; 0: what that says.",
     )
-    topic_naming_strategy: Annotated[str, AfterValidator(_naming)] = prop(
-        "topic.naming.strategy",
-        default=f"io.debezium.schema.{_STRATEGY}",
-        doc="How topics are named; only the default.",
-    )
     authentication_class: Annotated[str, AfterValidator(_provider)] = prop(
         "mongodb.authentication.class",
         default=f"io.debezium.connector.mongodb.connection.{_PROVIDER}",
@@ -64,11 +50,6 @@ class DebeziumProperties(ConverterProperties):
         "sanitize.field.names",
         default=False,
         doc="Names that Avro takes; only `false`.",
-    )
-    source_struct_version: Annotated[str, LowerCase, kept("v2", _OLD_SOURCE)] = prop(
-        "source.struct.version",
-        default="v2",
-        doc="The form of `source`; only `v2`. `event.layout` says more.",
     )
     notification: PassThrough = pass_through(
         "notification.",
@@ -83,6 +64,7 @@ _BACKOFF = "`connect.backoff.*` and `connect.max.attempts` say how often and how
 _OFFSETS = "`position.store` and `offset.backing.store.dir` say where the position is kept."
 _AT_ONCE = "events are sent as soon as they come."
 _NO_WRITES = "the agent never writes to MongoDB; a chunk has its exact place without it."
+_KEYS = "keys of MongoDB's documents are not extended in Debezium either."
 
 INERT: Mapping[str, str] = {
     **connect.INERT,
@@ -108,6 +90,10 @@ INERT: Mapping[str, str] = {
     "skip.messages.without.change": "it has no effect on MongoDB in Debezium either.",
     "sourceinfo.struct.maker": "`event.layout` says how `source` looks.",
     "cursor.oversize.skip.threshold": "`skip` leaves out what the server cannot send, no more.",
+    "topic.key.enforce.uniqueness": _KEYS,
+    "topic.key.field.name": _KEYS,
+    "topic.key.field.regex": _KEYS,
+    "topic.key.field.replacement": _KEYS,
     "statistics.metrics.enabled": "lag is a metric anyway.",
     "event.converting.failure.handling.mode": "nothing is converted.",
 }

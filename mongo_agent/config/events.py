@@ -11,6 +11,9 @@ from sidecar.properties import LowerCase, Milliseconds, Properties, prop
 _TOPIC = re.compile(r"[A-Za-z0-9._-]*")
 _LONGEST_TOPIC = 249
 _NAME_REFERENCE = "${database.server.name}"
+_PACKAGE = "io.debezium.schema."
+_REPLACING = "DefaultRegexTopicNamingStrategy"
+_STRATEGIES = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy", _REPLACING)
 
 
 def _topic_part(value: str) -> str:
@@ -18,6 +21,19 @@ def _topic_part(value: str) -> str:
     if not _TOPIC.fullmatch(value.replace(_NAME_REFERENCE, "")) or len(value) > _LONGEST_TOPIC:
         raise ValueError("must have only letters, digits, `.`, `_` and `-`, as topics of Kafka do")
     return value
+
+
+def _strategy(value: str) -> str:
+    """The name of Debezium's class without its package."""
+    name = value.strip().removeprefix(_PACKAGE)
+    if name in _STRATEGIES:
+        return name
+    if name.startswith("Schema"):
+        raise ValueError(
+            "puts all collections into one topic, where documents of the same `_id` take each "
+            "other's place; `DefaultRegexTopicNamingStrategy` chooses which share one"
+        )
+    raise ValueError(f"loads a class; it must be one of {', '.join(_STRATEGIES)}")
 
 
 TopicPart = Annotated[str, AfterValidator(_topic_part)]
@@ -38,6 +54,28 @@ class EventProperties(Properties):
         min_length=1,
         doc="Between the parts of a topic name.",
     )
+    topic_naming_strategy: Annotated[str, AfterValidator(_strategy)] = prop(
+        "topic.naming.strategy",
+        default=_STRATEGIES[0],
+        doc="How topics of collections are named, with or without the package of Debezium's class. "
+        "`DefaultTopicNamingStrategy`: as `topic.prefix` says, with `_` for letters that Kafka "
+        "does not take. `DefaultUnicodeTopicNamingStrategy`: `_u` and their number for those and "
+        "for `_`, so that names which differ by such letters alone are not one topic. "
+        "`DefaultRegexTopicNamingStrategy`: `topic.regex` and `topic.replacement` over the first.",
+    )
+    topic_regex: str | None = prop(
+        "topic.regex",
+        default=None,
+        min_length=1,
+        doc="For the last of them: a regular expression, matched with the whole of the name; "
+        "others stay as they are.",
+    )
+    topic_replacement: str | None = prop(
+        "topic.replacement",
+        default=None,
+        min_length=1,
+        doc="What takes its place, with `$1` or `${name}` for its groups.",
+    )
     event_layout: Annotated[
         Literal["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"], LowerCase
     ] = prop(
@@ -45,6 +83,12 @@ class EventProperties(Properties):
         default="debezium-3",
         doc="How values are laid out: as Debezium's releases of that line do it, or the server's "
         "own change event. Keys are the same in all.",
+    )
+    source_struct_version: Annotated[Literal["v1", "v2"], LowerCase] = prop(
+        "source.struct.version",
+        default="v2",
+        doc="`v1`: the form of `source` before Debezium 0.10, which its releases 1.x still wrote; "
+        "with `event.layout=debezium-1.x`.",
     )
     json_serialization_mode: Annotated[
         Literal["legacy", "strict", "extended", "relaxed"], LowerCase
@@ -123,6 +167,11 @@ class EventProperties(Properties):
         min_length=1,
         doc="Who says it, in the `cdc.source` header. Not set: the name of this machine.",
     )
+
+    @property
+    def is_topic_replaced(self) -> bool:
+        """Whether topics are named by an expression."""
+        return self.topic_naming_strategy == _REPLACING
 
     @property
     def transaction_topic_name(self) -> str:

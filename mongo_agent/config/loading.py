@@ -13,8 +13,10 @@ from mongo_agent.config.client import ClientSettings, client_problem, client_set
 from mongo_agent.config.contradictions import contradictions, doubts, namespaces
 from mongo_agent.config.copying import copy_settings
 from mongo_agent.config.model import MongoProperties
+from mongo_agent.config.naming import naming
 from mongo_agent.config.position import HistoryLostPolicy
 from mongo_agent.copy.settings import CopySettings
+from mongo_agent.topic_naming import Naming
 from sidecar import connect, directories
 from sidecar.errors import ConfigError
 from sidecar.properties import Loaded, command_line_settings, load
@@ -35,6 +37,7 @@ class MongoConfig:
     scopes: tuple[Scope, ...]
     stream: StreamOptions
     copying: CopySettings
+    topic_of: Naming
     backoff: Backoff
     warnings: tuple[str, ...]
 
@@ -126,6 +129,7 @@ def load_config(
         scopes=_scopes(properties),
         stream=_stream_options(properties),
         copying=copy_settings(properties, captured),
+        topic_of=naming(properties),
         backoff=Backoff(
             properties.backoff_initial_delay_ms,
             properties.backoff_max_delay_ms,

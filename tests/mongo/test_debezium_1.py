@@ -4,6 +4,7 @@ import json
 import uuid
 from typing import Any
 
+import bson
 import pytest
 from bson import Binary, Int64
 
@@ -144,3 +145,33 @@ def test_fields_that_are_left_out() -> None:
     value = value_of(raw, excluded_fields=rules)
     assert json.loads(value["patch"]) == {"$v": 1, "$set": {"x": 2}}
     assert json.loads(value["filter"]) == {"_id": 7}
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "is_initial"), [("true", True), ("last", True), ("incremental", False)]
+)
+def test_the_first_form_of_the_source(snapshot: Any, is_initial: bool) -> None:
+    """As `LegacyV1MongoDbSourceInfoStructMaker` of Debezium 1.7 has it."""
+    changed = value_of(event("insert", Int64(7), fullDocument=_DOCUMENT), source_version="v1")
+    expected = {
+        "version": "0.1.0",
+        "connector": "mongodb",
+        "name": "L",
+        "rs": "rs0",
+        "ns": "shop.cust",
+        "sec": 1674749174,
+        "ord": 2,
+        "h": None,
+        "initsync": False,
+    }
+    assert list(changed["source"].items()) == list(expected.items())
+    batch = encoder(source_version="v1").encode_copied(
+        [bson.encode(_DOCUMENT)],
+        database="shop",
+        collection="cust",
+        cluster_time=(1674749174, 2),
+        read_at_ms=0,
+        snapshot=snapshot,
+    )
+    ((_, _, value, _, _),) = batch.messages(0, 1)
+    assert json.loads(value or b"")["source"] == {**expected, "initsync": is_initial}

@@ -59,11 +59,23 @@ impl Encoder {
         copy: &Copy<'b>,
         at_ns: i64,
     ) -> EventBatch {
+        let Ok(batch) = self.encode_copied_captured(documents, copy, at_ns, &mut Everything);
+        batch
+    }
+
+    /// The same where a collection may have a topic of its own.
+    pub fn encode_copied_captured<'b, C: Captures>(
+        &self,
+        documents: impl IntoIterator<Item = &'b [u8]>,
+        copy: &Copy<'b>,
+        at_ns: i64,
+        captures: &mut C,
+    ) -> Result<EventBatch, C::Error> {
         let mut filling = Filling::new(&self.format, at_ns);
         for bytes in documents {
             let event = Change::of_copy(bytes, copy).map(Event::Change);
-            let Ok(()) = filling.add(event, &mut Everything);
+            filling.add(event, captures)?;
         }
-        filling.into_batch()
+        Ok(filling.into_batch())
     }
 }

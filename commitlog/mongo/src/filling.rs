@@ -162,7 +162,7 @@ impl<'f> Filling<'f> {
         let subject = names.join(".");
         let name = match &self.format.schema_topic {
             Some(topic) => topic.clone(),
-            None => self.format.topic(&names),
+            None => self.topic_of(event, &names),
         };
         let setting = Setting {
             format: self.format,
@@ -185,6 +185,14 @@ impl<'f> Filling<'f> {
         let topic = self.topic(&subject, &name);
         self.push(topic, &message);
         Ok(())
+    }
+
+    /// That of the collection which an event of no document is of, or of its database.
+    fn topic_of(&self, event: &OtherEvent<'_>, names: &[&str]) -> String {
+        let named = event.database.zip(event.collection);
+        let own = named
+            .and_then(|(database, collection)| self.namespaces.topic_name(database, collection));
+        own.map_or_else(|| self.format.topic(names), str::to_owned)
     }
 
     /// A topic that is not that of a collection's documents, made when it is not there.

@@ -104,6 +104,8 @@ pub struct EventFormat {
     pub node_id: String,
     pub layout: Layout,
     pub document_json: DocumentJson,
+    /// Whether `source` is that of the releases before 0.10, in the layout of Debezium 1.
+    pub is_first_source: bool,
     /// Whether a delete is followed by a message without a value.
     pub tombstones: bool,
     /// Letters of `op` that give no message.
@@ -119,15 +121,16 @@ pub struct EventFormat {
 
 impl EventFormat {
     /// `prefix.database.collection` or less of it, with `_` for what Kafka does not allow: for each UTF-16
-    /// code unit, as Debezium counts.
+    /// code unit, as Debezium counts, and as much of it as a topic's name may have.
     pub(crate) fn topic(&self, parts: &[&str]) -> String {
+        const LONGEST: usize = 249;
         let allowed = |unit: u16| match u8::try_from(unit).map(char::from) {
             Ok(c) if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => c,
             _ => '_',
         };
         let parts = [&[self.topic_prefix.as_str()], parts].concat();
         let name = parts.join(&self.topic_delimiter.0);
-        name.encode_utf16().map(allowed).collect()
+        name.encode_utf16().take(LONGEST).map(allowed).collect()
     }
 
     /// Whether events of no document give messages.

@@ -7,12 +7,21 @@ use crate::batch::Topic;
 use crate::fields::CollectionRules;
 use crate::format::EventFormat;
 
-/// Which collections are captured.
+/// Which collections are captured, and where their events go.
 pub trait Captures {
     type Error;
 
     /// Asked at most once a batch for each collection. An error is that of the whole call.
     fn captures(&mut self, database: &[u8], collection: &[u8]) -> Result<bool, Self::Error>;
+
+    /// The topic, asked as often; None: that of the format.
+    fn topic(
+        &mut self,
+        _database: &[u8],
+        _collection: &[u8],
+    ) -> Result<Option<String>, Self::Error> {
+        Ok(None)
+    }
 }
 
 impl<E, F: FnMut(&[u8], &[u8]) -> Result<bool, E>> Captures for F {
@@ -40,6 +49,8 @@ impl Captures for Everything {
 pub(crate) struct Namespace {
     pub is_captured: bool,
     pub rules: CollectionRules,
+    /// The topic where it is not that of the format.
+    name: Option<String>,
     /// Among the batch's topics; there from the first message on.
     topic: Option<usize>,
 }
@@ -75,10 +86,12 @@ impl Namespaces {
             *number
         } else {
             let is_captured = captures.captures(database, collection)?;
+            let name = captures.topic(database, collection)?;
             let number = self.all.len();
             self.all.push(Namespace {
                 is_captured,
                 rules: format.fields.of(database, collection),
+                name,
                 topic: None,
             });
             self.numbers.insert(self.name.clone().into(), number);
@@ -91,6 +104,13 @@ impl Namespaces {
 
     pub(crate) fn get(&self, number: usize) -> Option<&Namespace> {
         self.all.get(number)
+    }
+
+    /// The topic of a collection that was found, where it is not that of the format.
+    pub(crate) fn topic_name(&self, database: &[u8], collection: &[u8]) -> Option<&str> {
+        let name = [database, b".", collection].concat();
+        let number = self.numbers.get(&*name)?;
+        self.all.get(*number)?.name.as_deref()
     }
 
     /// The topic of a collection's documents, made when it is not there.
@@ -108,9 +128,12 @@ impl Namespaces {
         let topic = topics.len();
         let database = String::from_utf8_lossy(database);
         let collection = String::from_utf8_lossy(collection);
+        let name = namespace
+            .as_ref()
+            .and_then(|namespace| namespace.name.clone());
         topics.push(Topic {
             subject: format!("{database}.{collection}"),
-            name: format.topic(&[&database, &collection]),
+            name: name.unwrap_or_else(|| format.topic(&[&database, &collection])),
         });
         if let Some(namespace) = namespace {
             namespace.topic = Some(topic);

@@ -99,6 +99,8 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"cursor.pipeline.order": "last"}, "must be 'internal_first'"),
         ({"guardrail.collections.max": "-1"}, "must be at least 0"),
         ({"guardrail.collections.limit.action": "stop"}, "must be 'warn' or 'fail'"),
+        ({"source.struct.version": "v1"}, "goes with `event.layout=debezium-1.x`"),
+        ({"source.struct.version": "v3"}, "must be 'v1' or 'v2'"),
         ({"snapshot.mode": "custom"}, "must be 'initial', 'no_data'"),
         ({"snapshot.mode.custom.name": "x"}, "the five values of `snapshot.mode`"),
         ({"database.hostname": "h"}, "it belongs to relational databases"),

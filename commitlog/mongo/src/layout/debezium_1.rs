@@ -5,7 +5,9 @@ use super::Setting;
 use super::envelope::{write_document, write_integer};
 use super::source::{Source, write_place, write_start};
 use crate::bson::{Document, Value};
-use crate::change::{Change, Operation, Transaction, UpdateDescription, integer, text};
+use crate::change::{
+    Change, Operation, SnapshotMark, Transaction, UpdateDescription, integer, text,
+};
 use crate::error::BsonError;
 use crate::format::EventFormat;
 use crate::json;
@@ -50,12 +52,43 @@ pub(super) fn write_value(
     Ok(())
 }
 
+/// What `source` was before Debezium 0.10, and is with `source.struct.version=v1`.
+fn write_first_source(out: &mut Vec<u8>, source: &Source<'_>, format: &EventFormat) {
+    out.extend_from_slice(br#""source":{"version":"#);
+    json::write_text(out, format.connector_version.as_bytes());
+    out.extend_from_slice(br#","connector":"mongodb","name":"#);
+    json::write_text(out, format.topic_prefix.as_bytes());
+    out.extend_from_slice(br#","rs":"#);
+    json::write_text(out, format.replica_set.as_bytes());
+    out.extend_from_slice(br#","ns":"#);
+    let names: Vec<&[u8]> = source
+        .database
+        .into_iter()
+        .chain(source.collection)
+        .collect();
+    json::write_text(out, &names.join(&b'.'));
+    out.extend_from_slice(br#","sec":"#);
+    write_integer(out, source.cluster_time.seconds);
+    out.extend_from_slice(br#","ord":"#);
+    write_integer(out, source.cluster_time.increment);
+    let is_copied = source
+        .snapshot
+        .is_some_and(|mark| mark != SnapshotMark::Incremental);
+    out.extend_from_slice(br#","h":null,"initsync":"#);
+    out.extend_from_slice(if is_copied { b"true" } else { b"false" });
+    out.push(b'}');
+}
+
 /// `h`, the oplog's hash, is not in change streams, and has been no number of its own since MongoDB 4.0.
 pub(super) fn write_source(
     out: &mut Vec<u8>,
     source: &Source<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
+    if format.is_first_source {
+        write_first_source(out, source, format);
+        return Ok(());
+    }
     write_start(out, source, format);
     out.extend_from_slice(br#","rs":"#);
     json::write_text(out, format.replica_set.as_bytes());

@@ -14,7 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::batch::MongoBatch;
-use super::captures::Captures;
+use super::captures::{Captures, OfCopy, OfStream};
 use super::input::{Input, inputs};
 use super::transaction::MongoTransaction;
 use crate::format::unknown;
@@ -24,7 +24,7 @@ use crate::format::unknown;
 pub struct MongoEncoder {
     encoder: Encoder,
     format: Arc<EventFormat>,
-    captures: Option<Captures>,
+    captures: Captures,
 }
 
 #[pymethods]
@@ -34,7 +34,8 @@ impl MongoEncoder {
         connector_version = env!("CARGO_PKG_VERSION").to_owned(), layout = "debezium-3",
         document_json = "legacy", tombstones = true, captures = None,
         skipped_operations = HashSet::new(), transaction_topic = None, excluded_fields = Vec::new(),
-        renamed_fields = Vec::new(), schema_topic = None, topic_delimiter = "."))]
+        renamed_fields = Vec::new(), schema_topic = None, topic_delimiter = ".", topics = None,
+        source_version = "v2"))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         topic_prefix: String,
@@ -51,6 +52,8 @@ impl MongoEncoder {
         renamed_fields: Vec<String>,
         schema_topic: Option<String>,
         topic_delimiter: &str,
+        topics: Option<Py<PyAny>>,
+        source_version: &str,
     ) -> PyResult<Self> {
         let excluded = excluded_fields.iter().map(String::as_str);
         let renamed = renamed_fields.iter().map(String::as_str);
@@ -64,6 +67,11 @@ impl MongoEncoder {
             layout: Layout::named(layout).ok_or_else(|| unknown("layout", layout))?,
             document_json: DocumentJson::named(document_json)
                 .ok_or_else(|| unknown("document_json", document_json))?,
+            is_first_source: match source_version {
+                "v1" => true,
+                "v2" => false,
+                other => return Err(unknown("source_version", other)),
+            },
             tombstones,
             skipped_operations: letters(&skipped_operations)?,
             transaction_topic,
@@ -72,7 +80,7 @@ impl MongoEncoder {
             fields,
         };
         Ok(Self {
-            captures: captures.map(Captures::new),
+            captures: Captures::new(captures, topics),
             format: Arc::new(format.clone()),
             encoder: Encoder::new(format),
         })
@@ -92,15 +100,9 @@ impl MongoEncoder {
         let at_ns = at_ns.unwrap_or_else(now_ns);
         let batch = py.detach(|| {
             let events = events.iter().map(Input::bytes);
-            self.encoder.encode_captured(
-                events,
-                transaction,
-                at_ns,
-                &mut |database: &[u8], collection: &[u8]| {
-                    let captures = self.captures.as_ref();
-                    captures.map_or(Ok(true), |of| of.admits(database, collection))
-                },
-            )
+            let mut captures = OfStream(&self.captures);
+            let encoder = &self.encoder;
+            encoder.encode_captured(events, transaction, at_ns, &mut captures)
         });
         Ok(self.batch(batch?))
     }
@@ -139,9 +141,11 @@ impl MongoEncoder {
         let at_ns = at_ns.unwrap_or_else(now_ns);
         let batch = py.detach(|| {
             let documents = documents.iter().map(Input::bytes);
-            self.encoder.encode_copied(documents, &copy, at_ns)
+            let mut captures = OfCopy(&self.captures);
+            let encoder = &self.encoder;
+            encoder.encode_copied_captured(documents, &copy, at_ns, &mut captures)
         });
-        Ok(self.batch(batch))
+        Ok(self.batch(batch?))
     }
 }
 

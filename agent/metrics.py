@@ -1,5 +1,7 @@
 """Prometheus metrics of the agent, beside those of its delivery. Names carry their unit."""
 
+import math
+
 from prometheus_client import Counter, Gauge
 
 from agent.segments import Phase
@@ -25,6 +27,13 @@ HELD_SECONDS = "cdc_held_seconds"
 QUARANTINE_BYTES = "cdc_quarantine_bytes"
 QUARANTINE_SEGMENTS = "cdc_quarantine_segments"
 QUARANTINE_LIMIT_BYTES = "cdc_quarantine_limit_bytes"
+TRANSFER_UP = "cdc_transfer_up"
+TRANSFER_SEGMENTS = "cdc_transfer_backlog_segments"
+TRANSFER_BYTES = "cdc_transfer_backlog_bytes"
+TRANSFER_LIMIT_BYTES = "cdc_transfer_backlog_limit_bytes"
+TRANSFERRED_SEGMENTS = "cdc_transferred_segments_total"
+TRANSFERRED_BYTES = "cdc_transferred_bytes_total"
+TRANSFER_FAILURES = "cdc_transfer_failures_total"
 SCHEMA_TABLES = "cdc_schema_tables"
 WATCHING = "cdc_watching"
 
@@ -114,6 +123,37 @@ class AgentMetrics:
         )
         self.quarantine_limit_bytes = Gauge(
             QUARANTINE_LIMIT_BYTES, "Size that it may have.", registry=registry
+        )
+        self.transfer_up = Gauge(
+            TRANSFER_UP, "0 while segments cannot be sent to the remote store.", registry=registry
+        )
+        self.transfer_up.set(1)
+        self.transfer_segments = Gauge(
+            TRANSFER_SEGMENTS,
+            "Segments that left cdc_raw and are not in the remote store.",
+            registry=registry,
+        )
+        self.transfer_bytes = Gauge(
+            TRANSFER_BYTES,
+            "Size of the segments that left cdc_raw and are not in the remote store.",
+            registry=registry,
+        )
+        self.transfer_limit_bytes = Gauge(
+            TRANSFER_LIMIT_BYTES,
+            "Size of them at which further ones stay in cdc_raw; NaN: there is no remote store.",
+            registry=registry,
+        )
+        self.transfer_limit_bytes.set(math.nan)
+        self.transferred_segments = Counter(
+            TRANSFERRED_SEGMENTS, "Segments that the remote store has whole.", registry=registry
+        )
+        self.transferred_bytes = Counter(
+            TRANSFERRED_BYTES, "Bytes sent to the remote store.", registry=registry
+        )
+        self.transfer_failures = Counter(
+            TRANSFER_FAILURES,
+            "Times that a segment could not be sent to the remote store.",
+            registry=registry,
         )
         self.schema_tables = Gauge(SCHEMA_TABLES, "Tables that are known.", registry=registry)
         self.watching = Gauge(

@@ -4,6 +4,7 @@
     CommitLog-7-1699_cdc.idx
     CommitLog-7-1699.log.reason.json   its ranges and causes; written when a range is met
     CommitLog-7-1699.log.events.ndjson events that the sink refuses alone
+    CommitLog-7-1699.log.retry         somebody asks to have it read again
 
 The reason comes first: a segment that has one is quarantined when it is done, also after a restart
 that begins behind the range. The directory is bounded and nothing in it is deleted. When it is full
@@ -18,7 +19,7 @@ from pathlib import Path
 
 import orjson
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw import SegmentName, parse_log_name
 from agent.transfer.move import move
 from sidecar.durable import append_lines, sync_directory, write_synced
 from sidecar.quarantine import RefusedEvent, event_line
@@ -26,8 +27,9 @@ from sidecar.quarantine import RefusedEvent, event_line
 ERROR = "error"
 
 _MAX_RANGES = 1000
-_REASON = ".reason.json"
-_EVENTS = ".events.ndjson"
+REASON = ".reason.json"
+EVENTS = ".events.ndjson"
+RETRY = ".retry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,8 @@ class Quarantine:
             with os.scandir(self.directory) as entries:
                 for entry in entries:
                     size_bytes += _size_bytes(Path(entry.path))
-                    if entry.name.endswith((_REASON, _EVENTS)) and not entry.name.startswith("."):
-                        segments.add(entry.name.removesuffix(_REASON).removesuffix(_EVENTS))
+                    if entry.name.endswith((REASON, EVENTS)) and not entry.name.startswith("."):
+                        segments.add(entry.name.removesuffix(REASON).removesuffix(EVENTS))
         except FileNotFoundError:
             return Usage()
         return Usage(size_bytes, len(segments))
@@ -137,7 +139,7 @@ class Quarantine:
         lines = b"".join(event_line(event, self._agent_version) for event in events)
         if self.usage().size_bytes + len(lines) > self.max_bytes:
             return False
-        append_lines(self.directory / f"{name.log}{_EVENTS}", lines)
+        append_lines(self.directory / f"{name.log}{EVENTS}", lines)
         return True
 
     def take(self, name: SegmentName, log: Path, idx: Path) -> bool:
@@ -151,8 +153,36 @@ class Quarantine:
             move(source, self.directory / source.name)
         return True
 
+    def asked_for(self) -> list[SegmentName]:
+        """Segments to be read again, oldest first. Raises OSError."""
+        try:
+            found = [file.name for file in self.directory.iterdir() if file.suffix == RETRY]
+        except FileNotFoundError:
+            return []
+        names = (parse_log_name(name.removesuffix(RETRY)) for name in found)
+        return sorted(name for name in names if name is not None)
+
+    def ask_for_all(self) -> None:
+        """Asks for all that are here, durably. Raises OSError."""
+        if not self.directory.exists():
+            return
+        for file in list(self.directory.iterdir()):
+            if parse_log_name(file.name) is not None:
+                write_synced(file.with_name(f"{file.name}{RETRY}"), b"")
+        sync_directory(self.directory)
+
+    def put_back(self, name: SegmentName, cdc_raw: Path) -> bool:
+        """Moves a segment that was asked for into `cdc_raw`, and forgets why it was here; False
+        when it is not here. Raises OSError, and can be done again then."""
+        self._reason_path(name).unlink(missing_ok=True)
+        # The index first: a segment that is seen without one could be taken for a live one.
+        move(self.directory / name.idx, cdc_raw / name.idx)
+        is_here = move(self.directory / name.log, cdc_raw / name.log)
+        (self.directory / f"{name.log}{RETRY}").unlink(missing_ok=True)
+        return is_here
+
     def _reason_path(self, name: SegmentName) -> Path:
-        return self.directory / f"{name.log}{_REASON}"
+        return self.directory / f"{name.log}{REASON}"
 
 
 def _parsed(document: Mapping[str, object]) -> Reason:

@@ -17,7 +17,7 @@ from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
 from agent.segments import ledger_from_entries
 from agent.status import SERVICE_NAME, AgentStatus
 from agent.summary import AgentSummary
-from agent.transfer import create_transfer
+from agent.transfer import Transfer, TransferSettings, create_transfer
 from commitlog import CounterHistory, EventFormat, __version__
 from sidecar.http import HttpServer
 from sidecar.jmx_pages import jmx_pages
@@ -99,7 +99,8 @@ class AgentService:
     def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
         if self._status.raw_limit_bytes is None:
             self._note_raw_limit(limit_of_node_bytes(self._config))
-        pipeline = self._pipeline(identity)
+        transfer = self._transfer(identity)
+        pipeline = self._pipeline(identity, transfer)
         self._status.attach(pipeline)
         logger.info(
             "delivering",
@@ -110,9 +111,27 @@ class AgentService:
                 http_port=self._server.port,
             ),
         )
-        pipeline.run(stop)
+        transfer.open()
+        try:
+            pipeline.run(stop)
+        finally:
+            transfer.close(stop.remaining_s if stop.requested else 0.0)
 
-    def _pipeline(self, identity: NodeIdentity) -> Pipeline:
+    def _transfer(self, identity: NodeIdentity) -> Transfer:
+        properties = self._config.properties
+        settings = TransferSettings(
+            properties.relocation_directory,
+            identity.node_id,
+            properties.remote_directory,
+            properties.credential_key_file,
+            properties.transfer_backlog_max_bytes,
+            properties.transfer_chunk_bytes,
+            properties.transfer_timeout_ms / 1000,
+            properties.transfer_retry_longest_ms / 1000,
+        )
+        return create_transfer(self._config.transfer_name, settings, self._metrics)
+
+    def _pipeline(self, identity: NodeIdentity, transfer: Transfer) -> Pipeline:
         config, properties = self._config, self._config.properties
         store = PropertiesStore(properties.offset_directory, OFFSET_FILE)
         stored = store.load()
@@ -131,6 +150,9 @@ class AgentService:
             exclude=properties.table_exclude_list,
         )
         relocation = properties.relocation_directory
+        quarantine = Quarantine(relocation / ERROR, properties.quarantine_max_bytes, __version__)
+        if properties.error_reprocessing_enabled:
+            quarantine.ask_for_all()
         return Pipeline(
             PipelineSettings(
                 cdc_raw_directory=config.cdc_raw_directory,
@@ -149,8 +171,8 @@ class AgentService:
             sink=self._sink,
             store=store,
             ledger=ledger_from_entries(stored.values, identity.node_id),
-            transfer=create_transfer(config.transfer_name, relocation),
-            quarantine=Quarantine(relocation / ERROR, properties.quarantine_max_bytes, __version__),
+            transfer=transfer,
+            quarantine=quarantine,
             metrics=self._metrics,
             clock=time.monotonic,
         )

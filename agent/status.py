@@ -11,6 +11,7 @@ from agent.quarantine import Usage
 from agent.raw_growth import full_in_s
 from agent.schema import SchemaHolder
 from agent.segments import Phase
+from agent.transfer import Backlog
 from sidecar.http import Build, Component, Verdict
 
 SERVICE_NAME = "cdc-sidecar-cassandra"
@@ -166,6 +167,9 @@ class AgentStatus:
             },
         )
 
+        if view.backlog is not None:
+            yield _transfer(view.backlog)
+
     def _raw(self, view: View) -> Component:
         details: dict[str, object] = {
             "bytes": view.raw_bytes,
@@ -192,6 +196,22 @@ class AgentStatus:
             )
             return Component("cdc_raw", False, sentence, details)
         return Component("cdc_raw", True, f"{self._directory} is followed", details)
+
+
+def _transfer(backlog: Backlog) -> Component:
+    waiting = (
+        f"{backlog.segments} finished segments ({backlog.size_bytes} of {backlog.max_bytes} bytes) "
+        f"wait for {backlog.where}"
+    )
+    sentence = f"finished segments are in {backlog.where}" if not backlog.segments else waiting
+    if backlog.trouble:
+        sentence = f"{backlog.trouble} {waiting}; those that have no room stay in cdc_raw."
+    details = {
+        "segments": backlog.segments,
+        "bytes": backlog.size_bytes,
+        "max_bytes": backlog.max_bytes,
+    }
+    return Component("transfer", not backlog.trouble, sentence, details)
 
 
 def _quarantine_sentence(usage: Usage) -> str:

@@ -8,6 +8,7 @@ import click
 from agent.cli.check import check
 from agent.cli.dump import dump
 from agent.cli.offsets import offsets
+from agent.cli.quarantine import segments
 from agent.cli.run import run
 from agent.cli.verify import verify
 from agent.config import directory_problems, load_config
@@ -35,7 +36,7 @@ def agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, config, check, offsets, dump, verify):
+for command in (run, config, check, offsets, segments, dump, verify):
     agent.add_command(command)
 
 

@@ -18,7 +18,6 @@ _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
 _NUMBERS = "sends numbers in another form, which this release does not"
 _TOMBSTONES = "sends a null value after each delete, which this release does not"
 _AVRO = "is for Avro, and this release writes JSON alone"
-_AGAIN = "reads quarantined segments again, which this release does not"
 _LOSS = "loses the changes in older segments"
 _TRACES = "sends traces, which this release does not"
 _TOPICS = "changes the names of topics, which this release does not"
@@ -80,11 +79,6 @@ class DebeziumProperties(ConverterProperties):
         default=False,
         doc="Names that Avro takes; only `false`.",
     )
-    error_reprocessing_enabled: Annotated[bool, kept(False, _AGAIN)] = prop(
-        "commit.log.error.reprocessing.enabled",
-        default=False,
-        doc="Whether quarantined segments are read again at start; only `false`.",
-    )
     latest_commit_log_only: Annotated[bool, kept(False, _LOSS)] = prop(
         "latest.commit.log.only",
         default=False,
@@ -99,7 +93,8 @@ class DebeziumProperties(ConverterProperties):
         "kafka.consumer.", doc="Accepted and not used: the agent consumes nothing."
     )
     transfer_settings: PassThrough = pass_through(
-        "commit.log.transfer.", doc="Accepted and not used: no transfer here has settings."
+        "commit.log.transfer.",
+        doc="Settings of transfer classes other than those here: accepted and not used.",
     )
     heartbeat: PassThrough = pass_through(
         "heartbeat.", doc="Accepted and not used: there are no heartbeats."
@@ -123,7 +118,6 @@ UNUSED_PREFIXES: Mapping[str, str] = {
 _WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound what is under way"
 _WOKEN = "the agent is woken by changes and looks every `cdc.dir.poll.interval.ms`"
 _SNAPSHOTS = "this release takes no snapshots"
-_GCS = "only a transfer to a remote store would use it, and this release has none"
 _FOLLOWED = "segments are always followed while the node writes them"
 
 INERT: Mapping[str, str] = {
@@ -137,8 +131,6 @@ INERT: Mapping[str, str] = {
     "commit.log.real.time.processing.enabled": f"{_FOLLOWED}.",
     "commit.log.marked.complete.poll.interval.ms": f"{_WOKEN}.",
     "commit.log.processor.shutdown.timeout.seconds": "use `shutdown.timeout.ms`.",
-    "remote.commit.log.relocation.dir": f"{_GCS}.",
-    "storage.credential.key.file": f"{_GCS}.",
     "max.offset.flush.size": "`offset.flush.interval.ms` alone says when progress is written.",
     "max.queue.size": f"{_WINDOW}.",
     "max.queue.size.in.bytes": f"{_WINDOW}.",

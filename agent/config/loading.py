@@ -115,10 +115,25 @@ def _contradictions(properties: AgentProperties) -> Iterator[str]:
         yield "`cassandra.username` and `cassandra.password` must be set together."
     if properties.keystore_path is not None and not properties.keystore_path.is_absolute():
         yield "`commit.log.keystore.path` must be an absolute path."
+    if properties.transfer == "gcs" and properties.remote_directory is None:
+        yield (
+            "`remote.commit.log.relocation.dir` must be set (gs://bucket/prefix) for "
+            "`commit.log.transfer.class=GCS`."
+        )
     yield from properties.converter_problems()
 
 
 def _warnings(properties: AgentProperties) -> Iterator[str]:
+    if properties.transfer != "gcs" and properties.remote_directory is not None:
+        yield (
+            "`remote.commit.log.relocation.dir` has no effect without "
+            "`commit.log.transfer.class=GCS`."
+        )
+    if properties.transfer == "gcs" and not properties.post_processing_enabled:
+        yield (
+            "`commit.log.post.processing.enabled=false`: finished segments stay in "
+            "`commit.log.relocation.dir`, and nothing is sent."
+        )
     if properties.snapshot_mode != "never":
         yield (
             f"`snapshot.mode={properties.snapshot_mode}`: THIS RELEASE TAKES NO SNAPSHOT. What was "

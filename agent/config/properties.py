@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from agent.config.patterns import compiled_alone
+from agent.transfer import RemoteDirectory, parse_remote_directory
 from sidecar.properties import (
     ByteSize,
     CommaList,
@@ -29,9 +30,11 @@ def _transfer_name(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     short = value.strip().removeprefix(f"{_DEBEZIUM}.").removesuffix("CommitLogTransfer").lower()
-    if short == "gcs":
-        raise ValueError("must be `delete` or `archive`, since this release has no remote store")
     return {"blackhole": "delete", "local": "archive"}.get(short, short)
+
+
+def _remote_directory(value: Any) -> Any:
+    return parse_remote_directory(value) if isinstance(value, str) else value
 
 
 TableList = Annotated[CommaList, AfterValidator(compiled_alone)]
@@ -193,14 +196,66 @@ class SegmentProperties(Properties):
 
     relocation_directory: Path = prop(
         "commit.log.relocation.dir",
-        doc="Holds `archive` and `error`, the quarantine. Best on the file system of `cdc_raw`, "
-        "where a move is a rename.",
+        doc="Holds `archive`, `upload` (what waits for the remote store) and `error`, the "
+        "quarantine. Best on the file system of `cdc_raw`, where a move is a rename.",
     )
-    transfer: Annotated[Literal["delete", "archive"], BeforeValidator(_transfer_name)] = prop(
-        "commit.log.transfer.class",
-        default="delete",
-        doc="What becomes of a segment whose events are all acknowledged. "
-        "`io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` means `delete`.",
+    transfer: Annotated[Literal["delete", "archive", "gcs"], BeforeValidator(_transfer_name)] = (
+        prop(
+            "commit.log.transfer.class",
+            default="delete",
+            doc="What becomes of a segment whose events are all acknowledged: `delete`, `archive` "
+            "(kept in `commit.log.relocation.dir`) or `gcs` (sent to Google Cloud Storage). "
+            "`BlackHole`, `Local` and `GCS` mean these, and so do the names of Debezium's classes, "
+            "`io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` and "
+            "`…GCSCommitLogTransfer`.",
+        )
+    )
+    remote_directory: Annotated[RemoteDirectory | None, BeforeValidator(_remote_directory)] = prop(
+        "remote.commit.log.relocation.dir",
+        default=None,
+        doc="With `gcs`: `gs://bucket/prefix` (or `gcs://…`). Objects in it are named "
+        "`<node id>/archive/<segment>`.",
+    )
+    credential_key_file: Path | None = prop(
+        "storage.credential.key.file",
+        default=None,
+        doc="With `gcs`: the JSON key of a service account. Not set: Application Default "
+        "Credentials. With the environment variable `STORAGE_EMULATOR_HOST` and no key nobody is "
+        "asked.",
+    )
+    transfer_backlog_max_bytes: ByteSize = prop(
+        "commit.log.transfer.backlog.max.bytes",
+        default=1024 * _MIB,
+        ge=1,
+        doc="With `gcs`: how much may wait in `commit.log.relocation.dir` under `upload`; a "
+        "segment that does not fit stays in `cdc_raw`.",
+    )
+    transfer_chunk_bytes: ByteSize = prop(
+        "commit.log.transfer.chunk.bytes",
+        default=8 * _MIB,
+        ge=256 << 10,
+        doc="With `gcs`: bytes of one request, which is what a lost connection costs and what the "
+        "upload needs of memory; whole units of 256 KiB.",
+    )
+    transfer_timeout_ms: Milliseconds = prop(
+        "commit.log.transfer.timeout.ms",
+        default=60_000,
+        gt=0,
+        doc="With `gcs`: how long an answer may take, and how long one request is repeated, before "
+        "the segment is begun again after a pause.",
+    )
+    transfer_retry_longest_ms: Milliseconds = prop(
+        "commit.log.transfer.retry.max.ms",
+        default=60_000,
+        gt=0,
+        doc="With `gcs`: the longest of those pauses; the first is one second, and each is twice "
+        "the one before.",
+    )
+    error_reprocessing_enabled: bool = prop(
+        "commit.log.error.reprocessing.enabled",
+        default=False,
+        doc="Whether all quarantined segments are read again at every start, from their "
+        "beginning; their events come again. `agent segments retry` does it for some, once.",
     )
     post_processing_enabled: bool = prop(
         "commit.log.post.processing.enabled",

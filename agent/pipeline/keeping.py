@@ -35,6 +35,10 @@ class Keeping(Saving[Ledger]):
     def advance(self, name: SegmentName, position: int) -> None:
         self.reached = self.reached.advanced(name, position)
 
+    def forget(self, name: SegmentName) -> None:
+        """The segment is to be read from its beginning."""
+        self.reached = self.reached.forgotten(name)
+
     def finish(self, names: Iterable[SegmentName], *, present: Collection[SegmentName]) -> None:
         """Notes segments as COMPLETED; `present` ones are never forgotten."""
         ledger = self.reached

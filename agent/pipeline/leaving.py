@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
 from agent.quarantine import LostRange, Quarantine, Usage
-from agent.transfer import Transfer
+from agent.transfer import Backlog, StaysError, Transfer
 from sidecar.logs import Repeated, fields
 from sidecar.pipeline.delivering import Refused
 from sidecar.quarantine import RefusedEvent
@@ -44,6 +44,11 @@ class Leaving:
     def trouble(self) -> str:
         """What does not work at the moment, in sentences; empty where all works."""
         return " ".join((*self._troubles.values(), *self._stuck_sentences()))
+
+    @property
+    def backlog(self) -> Backlog | None:
+        """What has left `cdc_raw` and is still under way; None where nothing ever is."""
+        return self._transfer.backlog
 
     def usage(self) -> Usage:
         """How full the quarantine is; nothing when it cannot be looked at."""
@@ -105,6 +110,29 @@ class Leaving:
         self._metrics.quarantined.labels(REFUSED_EVENT).inc()
         return True
 
+    def asked_for(self) -> list[SegmentName]:
+        """Quarantined segments that are to be read again."""
+        try:
+            return self._quarantine.asked_for()
+        except OSError:
+            return []
+
+    def put_back(self, name: SegmentName) -> bool:
+        """Moves a quarantined segment back into `cdc_raw`; False when it is not there, or that is
+        not possible for now."""
+        try:
+            is_back = self._quarantine.put_back(name, self._directory)
+        except OSError as error:
+            self._fail(
+                "put back",
+                f"{name} cannot be put back into cdc_raw to be read again: {_cause(error)}.",
+            )
+            return False
+        self._mend("put back")
+        if is_back:
+            logger.info("a quarantined segment is read again", extra=fields(segment=name))
+        return is_back
+
     def leave(self, name: SegmentName) -> bool:
         """Takes a finished segment out; False when it stays for now."""
         log, idx = self._directory / name.log, self._directory / name.idx
@@ -123,6 +151,9 @@ class Leaving:
                     "remove what is settled, or raise quarantine.max.bytes.",
                 )
                 return False
+        except StaysError as error:
+            self._stick(name, f"{name} stays in cdc_raw: {error}.")
+            return False
         except OSError as error:
             self._stick(name, f"{name} cannot leave cdc_raw and is tried again: {_cause(error)}.")
             return False

@@ -25,6 +25,7 @@ from agent.pipeline.steps.deliver import DeliverStep
 from agent.pipeline.steps.hold import HoldStep
 from agent.pipeline.steps.leave import LeaveStep
 from agent.pipeline.steps.look import LookStep
+from agent.pipeline.steps.put_back import PutBackStep
 from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.view import View
 from agent.quarantine import Quarantine
@@ -94,6 +95,7 @@ class Pipeline:
             leaving=Leaving(directory, transfer, quarantine, metrics),
             segments=begin(ledger),
         )
+        self._put_back = PutBackStep(parts)
         self._look = LookStep(parts)
         self._hold = HoldStep(parts)
         self._read = ReadStep(parts, self._hold)
@@ -138,6 +140,7 @@ class Pipeline:
             raise parts.schema.fatal
         worked = False
         try:
+            worked |= self._put_back.turn()
             worked |= self._look.turn()
             worked |= self._read.take()
             worked |= self._hold.turn()

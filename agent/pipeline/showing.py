@@ -79,6 +79,7 @@ class Showing(Shown[View]):
             save_trouble=keeping.trouble,
             leave_trouble=leaving.trouble,
             quarantine=self._quarantine,
+            backlog=leaving.backlog,
         )
         self._keep(view, now_s)
         self._set_delivery_gauges(window, view.sink)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from agent.quarantine import Usage
 from agent.segments import Ledger, Phase, Segment
+from agent.transfer import Backlog
 from sidecar.sinks.base import SinkState
 
 
@@ -46,3 +47,5 @@ class View:
     save_trouble: str = ""
     leave_trouble: str = ""
     quarantine: Usage = field(default_factory=Usage)
+    backlog: Backlog | None = None
+    """Of the transfer; None where segments are dealt with at once."""

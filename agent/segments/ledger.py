@@ -49,6 +49,16 @@ class Ledger:
             completed=self.completed | {name},
         )
 
+    def forgotten(self, name: SegmentName) -> "Ledger":
+        """As if the segment had never been seen."""
+        if name not in self.completed and name not in self.positions:
+            return self
+        return replace(
+            self,
+            positions=MappingProxyType({n: p for n, p in self.positions.items() if n != name}),
+            completed=self.completed - {name},
+        )
+
     def trimmed(
         self, present: Collection[SegmentName], limit: int = REMEMBERED_SEGMENTS
     ) -> "Ledger":

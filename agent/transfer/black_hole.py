@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from agent.transfer.base import Transfer
 
-class BlackHole:
+
+class BlackHole(Transfer):
     """Deletes both files, the segment first: it is the one that fills `cdc_raw`."""
 
     def transfer(self, log: Path, idx: Path) -> None:

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from agent.transfer.base import Transfer
 from agent.transfer.move import move
 
 ARCHIVE = "archive"
 
 
-class Local:
+class Local(Transfer):
     """Moves both files to `<relocation directory>/archive`, also to another file system. A file of
     the same name is replaced: it is an earlier link of the same segment."""
 

@@ -94,6 +94,9 @@ def test_lists_of_tables_are_regular_expressions(tmp_path: Path) -> None:
         ("io.debezium.connector.cassandra.BlackHoleCommitLogTransfer", "true", "delete"),
         ("io.debezium.connector.cassandra.BlackHoleCommitLogTransfer", "false", "archive"),
         ("Local", "true", "archive"),
+        ("io.debezium.connector.cassandra.GCSCommitLogTransfer", "true", "gcs"),
+        ("GCS", "true", "gcs"),
+        ("GCS", "false", "archive"),
         ("delete", "true", "delete"),
     ],
 )
@@ -103,9 +106,19 @@ def test_finished_segments_are_kept_when_either_property_says_so(
     config = load(
         tmp_path,
         commit__log__transfer__class=transfer,
+        remote__commit__log__relocation__dir="gcs://bucket/prefix",
         commit__log__post__processing__enabled=enabled,
     )
     assert config.transfer_name == name
+
+
+def test_a_remote_store_has_a_place(tmp_path: Path) -> None:
+    (problem,) = problems(tmp_path, commit__log__transfer__class="GCS")
+    assert "`remote.commit.log.relocation.dir` must be set" in problem
+    (problem,) = problems(tmp_path, remote__commit__log__relocation__dir="s3://bucket")
+    assert "gs://bucket/prefix" in problem
+    (warning,) = load(tmp_path, remote__commit__log__relocation__dir="gs://bucket").warnings
+    assert "has no effect" in warning
 
 
 def test_overrides_stand_over_the_files(tmp_path: Path) -> None:

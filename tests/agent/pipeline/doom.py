@@ -44,7 +44,7 @@ class DoomedStore(FakeStore):
         self._doom.step()
 
 
-class DoomedTransfer:
+class DoomedTransfer(Transfer):
     """Dies before it, after the segment and before the index, and after both."""
 
     def __init__(self, doom: Doom, transfer: Transfer) -> None:
@@ -83,6 +83,12 @@ class DoomedQuarantine(Quarantine):
         is_taken = super().take(name, log, idx)
         self._doom.step()
         return is_taken
+
+    def put_back(self, name: SegmentName, cdc_raw: Path) -> bool:
+        self._doom.step()
+        is_back = super().put_back(name, cdc_raw)
+        self._doom.step()
+        return is_back
 
 
 class DoomedSink(MemorySink):

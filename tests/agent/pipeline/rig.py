@@ -8,7 +8,8 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import OpenReader, Pipeline, PipelineSettings, View
 from agent.quarantine import Quarantine
 from agent.segments import ledger_from_entries
-from agent.transfer import Transfer, create_transfer
+from agent.transfer import Transfer
+from agent.transfer.local import Local
 from commitlog import Schema
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.memory import MemorySink
@@ -54,7 +55,7 @@ class Rig:
         self.store = FakeStore()
         self.sink = sink or MemorySink()
         self.quarantine = Quarantine(self.relocation / "error", quarantine_max_bytes, "1.2.3")
-        self.transfer: Transfer = create_transfer("archive", self.relocation)
+        self.transfer: Transfer = Local(self.relocation)
         self.delivered: list[str] = []
         """Everything that sinks took, over all lives of the agent."""
         self.start()

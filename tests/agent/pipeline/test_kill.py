@@ -118,6 +118,16 @@ class Lives(RuleBasedStateMachine):
             for number, message in self.rig.sink.messages
         }
 
+    # The operator.
+
+    @rule()
+    def somebody_asks_for_what_is_quarantined(self) -> None:
+        kept = self.rig.quarantined()
+        for log in self.logs:
+            if log.name.log in kept:
+                self.repeats_allowed += sum(record.events for record in log.records)
+        self.rig.quarantine.ask_for_all()
+
     # The agent.
 
     def new_worker(self) -> LateExecutor:

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from agent.transfer import create_transfer
+from agent.metrics import AgentMetrics
+from agent.transfer import Transfer, TransferSettings, create_transfer
 from agent.transfer.black_hole import BlackHole
 from agent.transfer.local import Local
 from agent.transfer.move import move
 from agent.transfer.registry import TransferName
+from agent.transfer.remote import RemoteDirectory, parse_remote_directory
+from agent.transfer.uploads import Uploads
+from sidecar.metrics import DeliveryMetrics
 
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
 
@@ -21,6 +25,11 @@ def raw(tmp_path: Path) -> Path:
     (raw / LOG).write_bytes(b"segment")
     (raw / IDX).write_bytes(b"5\nCOMPLETED")
     return raw
+
+
+def created(name: TransferName, relocation: Path) -> Transfer:
+    settings = TransferSettings(relocation, "node-1", RemoteDirectory("b", "p"))
+    return create_transfer(name, settings, AgentMetrics(DeliveryMetrics("agent", "1.2.3")))
 
 
 def refuse_links(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
@@ -37,7 +46,7 @@ def test_both_files_leave_and_either_may_be_missing(
 ) -> None:
     for file_name in missing:
         (raw / file_name).unlink()
-    transfer = create_transfer(name, tmp_path / "relocation")
+    transfer = created(name, tmp_path / "relocation")
     transfer.transfer(raw / LOG, raw / IDX)
     transfer.transfer(raw / LOG, raw / IDX)
     assert list(raw.iterdir()) == []
@@ -116,5 +125,28 @@ def test_a_missing_target_directory_is_an_error_and_no_missing_source(
 
 
 def test_names_are_those_of_the_configuration(tmp_path: Path) -> None:
-    assert isinstance(create_transfer("delete", tmp_path), BlackHole)
-    assert isinstance(create_transfer("archive", tmp_path), Local)
+    assert isinstance(created("delete", tmp_path), BlackHole)
+    assert isinstance(created("archive", tmp_path), Local)
+    uploads = created("gcs", tmp_path)
+    assert isinstance(uploads, Uploads)
+    assert uploads.backlog.where == "gs://b/p/node-1/archive"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("gs://bucket/prefix", "gs://bucket/prefix"),
+        ("gcs://bucket-name/prefix-name", "gs://bucket-name/prefix-name"),
+        ("gs://bucket", "gs://bucket"),
+        ("gs://bucket/", "gs://bucket"),
+        ("gs://bucket/a/b/", "gs://bucket/a/b"),
+    ],
+)
+def test_a_remote_directory_is_written_in_several_ways(text: str, shown: str) -> None:
+    assert str(parse_remote_directory(text)) == shown
+
+
+@pytest.mark.parametrize("text", ["", "bucket/prefix", "s3://bucket", "gs://", "gs:///x", "gs://B"])
+def test_what_is_no_remote_directory_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="gs://bucket/prefix"):
+        parse_remote_directory(text)

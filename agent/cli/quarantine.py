@@ -1,0 +1,118 @@
+"""`agent segments`: what is quarantined, and what becomes of it."""
+
+import click
+import orjson
+
+from agent.cdc_raw import SegmentName, parse_log_name
+from agent.config import AgentConfig
+from agent.quarantine import ERROR
+from agent.quarantined import Quarantined, ask_for_retry, discard, quarantined
+from sidecar.check.finding import size_text
+from sidecar.cli.invocation import Invocation, configuration_options
+from sidecar.cli.tables import print_rows
+from sidecar.errors import ConfigError
+
+
+@click.group("segments", short_help="Settle quarantined segments.")
+@configuration_options
+def segments() -> None:
+    """Segments that were not wholly delivered and lie in the quarantine with their reason."""
+
+
+@segments.command("list", short_help="List them.")
+@configuration_options
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with every range.")
+@click.pass_obj
+def list_segments(invocation: Invocation[AgentConfig], as_json: bool) -> None:
+    """Each segment with its causes, oldest first."""
+    directory = invocation.config().properties.relocation_directory / ERROR
+    found = quarantined(directory)
+    if as_json:
+        documents = [_document(each) for each in found]
+        click.echo(orjson.dumps(documents, option=orjson.OPT_INDENT_2).decode())
+        return
+    if not found:
+        click.echo(f"Nothing is quarantined in {directory}.")
+        return
+    headings = ("segment", "size", "since", "ranges", "refused events", "causes")
+    print_rows(headings, [_row(each) for each in found], lambda *cells: "\t".join(cells))
+
+
+@segments.command("retry", short_help="Read them again.")
+@configuration_options
+@click.option("--all", "is_all", is_flag=True, help="All that are here.")
+@click.argument("names", nargs=-1, metavar="SEGMENT…")
+@click.pass_obj
+def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, ...]) -> None:
+    """Asks the agent to read segments again from their beginning.
+
+    A running agent does within seconds, another one when it starts. What was delivered of them is
+    delivered again, with the same event ids; what cannot be read is quarantined again.
+    """
+    directory = invocation.config().properties.relocation_directory / ERROR
+    chosen = _chosen(names, is_all, [e.name for e in quarantined(directory) if e.size_bytes])
+    ask_for_retry(directory, chosen)
+    click.echo(f"The agent is asked to read {len(chosen)} segments again.")
+
+
+@segments.command("discard", short_help="Delete them.")
+@configuration_options
+@click.option("--all", "is_all", is_flag=True, help="All that are here.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.argument("names", nargs=-1, metavar="SEGMENT…")
+@click.pass_obj
+def discard_segments(
+    invocation: Invocation[AgentConfig], is_all: bool, yes: bool, names: tuple[str, ...]
+) -> None:
+    """Deletes segments with their reasons and refused events: what was not delivered is lost."""
+    config = invocation.config()
+    directory = config.properties.relocation_directory / ERROR
+    chosen = _chosen(names, is_all, [each.name for each in quarantined(directory)])
+    if chosen and not yes:
+        click.confirm(f"Delete {len(chosen)} segments that were not wholly delivered?", abort=True)
+    for name in chosen:
+        discard(directory, config.cdc_raw_directory, name)
+    click.echo(f"{len(chosen)} segments are deleted.")
+
+
+def _chosen(names: tuple[str, ...], is_all: bool, present: list[SegmentName]) -> list[SegmentName]:
+    if is_all == bool(names):
+        raise ConfigError("Which segments? Name them (CommitLog-7-1699.log), or give --all.")
+    return present if is_all else [_segment(name) for name in names]
+
+
+def _segment(text: str) -> SegmentName:
+    name = parse_log_name(text)
+    if name is None:
+        raise ConfigError(f"{text} is no name of a segment (CommitLog-<version>-<id>.log).")
+    return name
+
+
+def _row(each: Quarantined) -> tuple[str, ...]:
+    ranges = each.reason.ranges if each.reason is not None else ()
+    left_out = each.reason.ranges_left_out if each.reason is not None else 0
+    causes = "; ".join(each.causes)
+    return (
+        each.name.log,
+        size_text(each.size_bytes) if each.size_bytes is not None else "–",
+        each.reason.noted_at[:19] if each.reason is not None else "–",
+        str(len(ranges) + left_out),
+        str(each.events),
+        f"{causes} (will be read again)" if each.is_asked_for else causes,
+    )
+
+
+def _document(each: Quarantined) -> dict[str, object]:
+    reason = each.reason
+    return {
+        "segment": each.name.log,
+        "size_bytes": each.size_bytes,
+        "noted_at": reason.noted_at if reason is not None else None,
+        "ranges": [
+            {"start": r.start, "end": r.end, "cause": r.cause, "table_id": r.table_id}
+            for r in (reason.ranges if reason is not None else ())
+        ],
+        "ranges_left_out": reason.ranges_left_out if reason is not None else 0,
+        "refused_events": each.events,
+        "is_asked_for": each.is_asked_for,
+    }

@@ -1,0 +1,85 @@
+"""`agent segments`: what an operator does with what could not be delivered."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.agent_cli.command import agent
+from tests.agent_cli.site import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+from tests.agent_cli.test_run import DEADLINE_S, is_drained, running, values
+
+NAME = "CommitLog-7-1.log"
+
+
+@pytest.fixture
+def quarantined(site: Site) -> Path:
+    """A segment with a change of a table that nobody knew; gives the properties file."""
+    write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
+    with running(site, {"segment.hold.max.ms": "0"}) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a"]
+    return site.configuration({"segment.hold.max.ms": "0"})
+
+
+def test_a_segment_is_listed_and_read_again_by_the_running_agent(
+    site: Site, quarantined: Path
+) -> None:
+    (listed,) = json.loads(agent("segments", "list", "--json", "--config", quarantined).output)
+    assert listed["segment"] == NAME
+    assert listed["ranges"][0]["table_id"] == str(OTHER_ID)
+    assert not listed["is_asked_for"]
+    assert NAME in agent("segments", "list", "--config", quarantined).output
+    site.schema.write_text(
+        SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
+    )
+    with running(site, {"segment.hold.max.ms": "0"}) as process:
+        process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
+        outcome = agent("segments", "retry", NAME, "--config", quarantined)
+        assert (outcome.exit_code, outcome.errors) == (0, "")
+        error = site.relocation / "error"
+        process.wait_until("the end of it", lambda: not list(error.iterdir()), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a", "a", "b"]
+    assert "Nothing is quarantined" in agent("segments", "list", "--config", quarantined).output
+
+
+def test_every_start_reads_them_again_when_that_is_asked_for(site: Site, quarantined: Path) -> None:
+    settings = {"segment.hold.max.ms": "0", "commit.log.error.reprocessing.enabled": "true"}
+    with running(site, settings) as process:
+        process.wait_until("the other events", lambda: len(values(site)) == 2, DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a", "a"]
+    assert (site.relocation / "error" / NAME).exists()
+
+
+def test_a_segment_is_discarded_with_all_that_is_kept_of_it(site: Site, quarantined: Path) -> None:
+    kept = site.cdc_raw / NAME
+    kept.touch()
+    outcome = agent("segments", "discard", NAME, "--yes", "--config", quarantined)
+    assert outcome.exit_code == 2
+    assert "not done with it" in outcome.errors
+    kept.unlink()
+    outcome = agent("segments", "discard", "--all", "--yes", "--config", quarantined)
+    assert (outcome.exit_code, outcome.errors) == (0, "")
+    assert list((site.relocation / "error").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["retry"], "Which segments"),
+        (["retry", "--all", NAME], "Which segments"),
+        (["retry", "x.log"], "no name of a segment"),
+        (["retry", "CommitLog-7-9.log"], "does not hold CommitLog-7-9.log"),
+        (["discard", "CommitLog-7-9.log", "--yes"], "holds nothing of CommitLog-7-9.log"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(site: Site, words: list[str], part: str) -> None:
+    outcome = agent("segments", *words, "--config", site.configuration())
+    assert outcome.exit_code == 2
+    assert part in outcome.errors
+    assert len(outcome.errors.strip().splitlines()) == 1

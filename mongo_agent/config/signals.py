@@ -56,8 +56,9 @@ class SignalProperties(Properties):
         "signal.kafka.groupId",
         default="kafka-signal",
         min_length=1,
-        doc="Name of a consumer group, by which a broker's rights know who reads; nothing is "
-        "committed to it.",
+        doc="Name of a consumer group, by which a broker's rights know who reads. The first start "
+        "begins behind what is committed to it, as by Debezium's connector, else with the first "
+        "signal of the topic; the agent commits nothing.",
     )
     signal_servers: str | None = prop(
         "signal.kafka.bootstrap.servers",

@@ -20,7 +20,7 @@ from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reading import StreamRead, StreamReader
 from mongo_agent.copy import CopiedChunk, Copying
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
-from mongo_agent.pipeline.batches import PlacedBatch, of_read
+from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
 from mongo_agent.pipeline.last_message import LastMessage, Seen, last_transaction
 from mongo_agent.pipeline.point import Placed, exact_point
 from mongo_agent.pipeline.setting_aside import SettingAside
@@ -118,6 +118,16 @@ class Lane:
                     raise self.reader.fatal
                 return False
         return self._place_read(following, add)
+
+    def place_progress(self, add: Add) -> None:
+        """Puts what a signal asked for into the position without waiting for the stream. Chunks
+        that wait for their place have a progress of their own, and the stream's next reply has
+        this one then."""
+        before, copies = self._position, self.copying.progress
+        if self._chunks or copies is before.copies:
+            return
+        self._position = replace(before, copies=copies)
+        add(self.name, OwnMessages((), self._position), before)
 
     def close(self) -> None:
         self.copying.close()

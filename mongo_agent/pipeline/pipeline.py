@@ -8,14 +8,15 @@ came, a request to stop, or the time at which something is due.
 
 import logging
 import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline.answering import Answering
 from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.pipeline.heartbeat import Heartbeat
-from mongo_agent.pipeline.lane import Lane
+from mongo_agent.pipeline.lane import Add, Lane
 from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.pipeline.settings import PipelineSettings
 from mongo_agent.pipeline.showing import Showing
@@ -87,7 +88,7 @@ class Pipeline:
         )
         self._heartbeat = Heartbeat(settings.heartbeat, clock=clock)
         self._lanes: dict[str, Lane] = {}
-        self._signals: deque[tuple[Signal, Future[Answer]]] = deque()
+        self._answering = Answering(metrics, self._wakeup.ring)
         self._is_stopping = False
         self._stored = stored
         self._is_unsure = False
@@ -106,11 +107,9 @@ class Pipeline:
         return self._showing.moved_at_s
 
     def signal(self, signal: Signal) -> Future[Answer]:
-        """Gives a signal to the next turn. Any thread may call it."""
-        answer: Future[Answer] = Future()
-        self._signals.append((signal, answer))
-        self._wakeup.ring()
-        return answer
+        """Gives a signal to the next turn; the answer comes when what it asks for is stored. Any
+        thread may call it."""
+        return self._answering.give(signal)
 
     def run(self, stop: Stop) -> None:
         """Takes turns until `stop` is requested, then drains within its deadline.
@@ -131,7 +130,7 @@ class Pipeline:
 
     def turn(self) -> bool:
         """Does what can be done; True when there was something."""
-        worked = self._answer_signals()
+        worked = self._take_signals()
         try:
             if self._delivery.is_open and self._is_sure():
                 self._open_lanes()
@@ -144,7 +143,7 @@ class Pipeline:
             worked = True
         worked |= self._advance()
         worked |= self._set_refused_aside()
-        self._saving.save()
+        self._save()
         self._showing.moved()
         if self._showing.is_due or not worked:
             self._show()
@@ -195,19 +194,13 @@ class Pipeline:
         self._metrics.heartbeats.inc()
         return True
 
-    def _answer_signals(self) -> bool:
-        worked = False
-        while self._signals:
-            if not self._lanes:
-                break
-            signal, answer = self._signals.popleft()
-            answers = [lane.copying.apply(signal) for lane in self._lanes.values()]
-            # Each lane has collections of its own, so one that knows what is meant is enough.
-            best = next((each for each in answers if each.is_accepted), answers[0])
-            self._metrics.answered(signal, best)
-            answer.set_result(best)
-            worked = True
-        return worked
+    def _take_signals(self) -> bool:
+        lanes = {name: _Signalled(lane, self._delivery.add) for name, lane in self._lanes.items()}
+        return self._answering.apply(lanes)
+
+    def _save(self) -> None:
+        self._saving.save(at_once=self._answering.is_waiting)
+        self._answering.stored(self._saving.stored)
 
     def _advance(self) -> bool:
         """Notes how far lanes are acknowledged."""
@@ -234,6 +227,7 @@ class Pipeline:
         self._advance()
         self._delivery.forget()
         self._close_lanes()
+        self._answering.again()
         self._is_unsure = True
 
     def _close_lanes(self) -> None:
@@ -257,7 +251,7 @@ class Pipeline:
                 break
             worked |= self._advance()
             worked |= self._set_refused_aside()
-            self._saving.save()
+            self._save()
             self._showing.moved()
             self._show()
             if not worked:
@@ -268,11 +262,11 @@ class Pipeline:
             self._sink.close(deadline_s)
             self._advance()
             self._saving.save_last()
+            self._answering.stored(self._saving.stored)
         finally:
             self._show()
             self._close_lanes()
-            for _, answer in self._signals:
-                answer.cancel()
+            self._answering.cancel()
             self._wakeup.close()
         left = self._delivery.window.unacknowledged
         logger.info(
@@ -296,3 +290,16 @@ class Pipeline:
             self._aside,
             is_stopping=self._is_stopping,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Signalled:
+    """A lane with the way to the sink."""
+
+    lane: Lane
+    add: Add
+
+    def apply(self, signal: Signal) -> Answer:
+        answer = self.lane.copying.apply(signal)
+        self.lane.place_progress(self.add)
+        return answer

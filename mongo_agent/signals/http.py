@@ -1,7 +1,9 @@
 """Signals and the state of copies over HTTP, beside the other pages of the agent.
 
-POST /signals    {"id", "type", "data"}   200 {"accepted", "sentence"}, or 4xx, 5xx with the same
+POST /signals    {"id", "type", "data"}   202 {"accepted", "sentence"}, or 4xx, 5xx with the same
 GET  /snapshot   how far copies are, by stream
+
+What is accepted is stored with the position by then, so no kill undoes it.
 
 A signal changes what the agent does, so whoever reaches `http.host` and `http.port` can make it
 copy: bind them to loopback where others are on the network. A body has to be `application/json`,
@@ -20,6 +22,10 @@ from mongo_agent.signals.signal import Answer, Signal, signal_from
 
 CHANNEL = "http"
 _WAIT_S = 20.0
+_NO_ANSWER = (
+    "The agent did not store the signal yet: it starts or stops, or the sink is away. "
+    "GET /snapshot tells whether it was taken."
+)
 
 Send = Callable[[Signal], Future[Answer]]
 Copies = Callable[[], Mapping[str, CopyView]]
@@ -39,8 +45,8 @@ def signal_pages(send: Send, copies: Copies, *, wait_s: float = _WAIT_S) -> Blue
         try:
             answer = send(signal_from(document, CHANNEL)).result(wait_s)
         except (FutureTimeoutError, CancelledError):
-            return _answer(Answer(False, "The agent did not answer: it starts or stops."), 503)
-        return _answer(answer, 200 if answer.is_accepted else 422)
+            return _answer(Answer(False, _NO_ANSWER), 503)
+        return _answer(answer, 202 if answer.is_accepted else 422)
 
     @pages.get("/snapshot")
     def snapshot() -> Response:

@@ -2,7 +2,9 @@
 the value {"id", "type", "data"}; the topic has one partition.
 
 How far it was read is part of the progress of copies (`kafka_offset`), so what a signal asked for
-and that it was taken are stored at once. Signals that came before the first start are not taken.
+and that it was taken are stored at once. The first start takes what is there already, as Debezium's
+connector does, and as that one behind what its group (`signal.kafka.groupId`) has committed: who
+comes from it takes no signal again.
 """
 
 import json

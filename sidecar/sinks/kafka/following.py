@@ -1,6 +1,7 @@
 """A topic that is followed record by record, such as one of signals: its partition 0, in order.
 
-Progress is the reader's own: no group is joined and nothing is committed. A broker that is away and
+Progress is the reader's own: no group is joined and nothing is committed; what a group committed
+says only where a first reader begins. A broker that is away and
 a topic that is not there yet are waited for.
 """
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from confluent_kafka import OFFSET_END, Consumer, KafkaError, TopicPartition
+from confluent_kafka import OFFSET_STORED, Consumer, KafkaError, TopicPartition
 
 from sidecar.errors import ConfigError
 from sidecar.logs import Repeated
@@ -47,13 +48,14 @@ class TopicFollower:
         group: str,
     ) -> None:
         """`settings` are those of a Java client. `behind` is the offset of the last record that was
-        taken; None begins with what comes from now on. `group` is the name by which a broker's
-        rights know who reads. Raises ConfigError."""
+        taken; None begins behind what the consumer `group` has committed, else with the first
+        record that is there. By the name of the group a broker's rights know who reads. Raises
+        ConfigError."""
         config: dict[str, Any] = {
             **connection(client_properties(settings).config),
             "group.id": group,
             "enable.auto.commit": False,
-            # Where what follows `behind` is deleted, or the topic is another one.
+            # Also where what follows `behind` is deleted, or the topic is another one.
             "auto.offset.reset": "earliest",
             "log_level": 0,
         }
@@ -88,7 +90,7 @@ class TopicFollower:
         self._consumer.close()
 
     def _follow(self) -> None:
-        start = OFFSET_END if self._behind is None else self._behind + 1
+        start = OFFSET_STORED if self._behind is None else self._behind + 1
         self._consumer.assign([TopicPartition(self._topic, _PARTITION, start)])
         while not self.is_closed:
             record = self._consumer.poll(_POLL_S)

@@ -74,7 +74,7 @@ def client(agent: Agent) -> Iterator[AgentClient]:
 
 def test_a_signal_is_answered(pages: FlaskClient, agent: Agent) -> None:
     reply = pages.post("/signals", json=EXECUTE)
-    assert reply.status_code == 200
+    assert reply.status_code == 202
     assert reply.get_json()["accepted"] is True
     assert not agent.progress.is_idle
     assert pages.get("/snapshot").get_json()["streams"][""]["requests"] == 1
@@ -110,7 +110,7 @@ def test_an_agent_that_does_not_answer_is_told(pages: FlaskClient, agent: Agent)
     agent.is_silent = True
     reply = pages.post("/signals", json=EXECUTE)
     assert reply.status_code == 503
-    assert "starts or stops" in reply.get_json()["sentence"]
+    assert "it starts or stops" in reply.get_json()["sentence"]
 
 
 def test_the_client_speaks_to_a_running_agent(client: AgentClient) -> None:

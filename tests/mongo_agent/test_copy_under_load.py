@@ -1,6 +1,10 @@
 """Documents change and go while they are copied: what arrives of each begins at some state of it,
-leaves out nothing that follows, and ends with the last one; and no document is missing."""
+leaves out nothing that follows, and ends with the last one; and no document is missing.
 
+There is a collection for each type of `_id`, and one with all of them side by side."""
+
+import json
+import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,19 +12,27 @@ from random import Random
 from typing import Any
 
 import pytest
+from bson import Timestamp
 from pymongo import MongoClient
 
+from mongo_agent.change_stream.position import CLUSTER
+from mongo_agent.position import OFFSET_FILE
+from mongo_agent.position.position import read_position
 from sidecar.errors import SinkRestartError
+from sidecar.offsets import PropertiesStore
 from sidecar.sinks.memory import MemorySink
+from tests.harness.agent_process import AgentProcess
 from tests.harness.kafka import KafkaRecord
 from tests.harness.mongo import MongoReplicaSet
 from tests.mongo_agent.kill.checks import Arrival, arrivals, broken_histories, repeats
-from tests.mongo_agent.kill.workload import DATABASE, Workload
+from tests.mongo_agent.kill.workload import DATABASE, TYPES, Workload
 from tests.mongo_agent.running import RunningAgent
 
 Client = MongoClient[dict[str, Any]]
-DOCUMENTS = 400
+DOCUMENTS = 600
 ROUNDS = 15
+KILLS = 3
+DEADLINE_S = 300
 SETTINGS: dict[str, object] = {
     "snapshot.mode": "initial",
     "snapshot.max.threads": 3,
@@ -42,7 +54,7 @@ def workload(replica_set: MongoReplicaSet) -> Iterator[Workload]:
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     with MongoClient[dict[str, Any]](replica_set.connection_string) as client:
-        found = Workload(client, Random(seed), ("customers", "orders"))
+        found = Workload(client, Random(seed), ("mixed", *TYPES), TYPES)
         found.create()
         found.fill(DOCUMENTS)
         yield found
@@ -78,6 +90,83 @@ def test_every_document_is_there_and_none_runs_back(
     assert repeats(found) == 0
     reads = [arrival.place for arrival in found if arrival.kind == "read"]
     assert len(reads) == len(set(reads)) > 0
+    assert {place.collection for place in reads} == {"mixed", *TYPES}
+
+
+def test_a_copy_goes_on_behind_kills_in_the_middle_of_it(
+    tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
+) -> None:
+    """The agent is a process of its own, and ends by SIGKILL while it copies. What it had written
+    and not stored is repeated, and only that."""
+    offsets, published = tmp_path / "offsets", tmp_path / "published.ndjson"
+    offsets.mkdir()
+    agent = AgentProcess(
+        "mongo-agent",
+        tmp_path / "agent",
+        {
+            **SETTINGS,
+            "topic.prefix": "p",
+            "mongodb.connection.string": replica_set.connection_string,
+            "mongodb.heartbeat.frequency.ms": 500,
+            "offset.backing.store.dir": offsets,
+            "offset.flush.interval.ms": 0,
+            "inflight.max.events": 40,
+            "incremental.snapshot.chunk.size": 5,
+            "sink": "file",
+            "file.path": published,
+        },
+    )
+    unfinished = []
+    try:
+        for _ in range(KILLS):
+            agent.launch()
+            agent.wait_until(lambda: acknowledged(agent) >= 40, "some of it", DEADLINE_S)
+            agent.kill()
+            unfinished.append(remaining(offsets))
+            workload.write(20)
+        agent.launch()
+        last = replica_set.write_noop()
+        replica_set.write_noop()
+        agent.wait_until(lambda: is_stored(agent, last), "the end of the copies", DEADLINE_S)
+        agent.stop()
+    finally:
+        agent.end()
+    print(f"collections that were left behind each kill: {unfinished}")
+    assert all(unfinished)
+    lines = [json.loads(line) for line in published.read_text().splitlines()]
+    found = list(arrivals(record(offset, line) for offset, line in enumerate(lines)))
+    assert list(broken_histories(found, workload.histories)) == []
+
+
+def acknowledged(agent: AgentProcess) -> int:
+    """Messages of this process."""
+    found = re.search(rb"^cdc_events_acknowledged_total (\S+)", agent.get("/metrics"), re.M)
+    return int(float(found[1])) if found else 0
+
+
+def remaining(offsets: Path) -> int:
+    """Collections whose copy the stored position does not have as done; asked for ones count."""
+    values = PropertiesStore(offsets, OFFSET_FILE).load().values
+    (lane,) = read_position(values, values[CLUSTER]).lanes.values()
+    return len(lane.copies.collections) + len(lane.copies.requests)
+
+
+def is_stored(agent: AgentProcess, time: Timestamp) -> bool:
+    """Whether all copies and everything up to a time are stored."""
+    stored = (agent.ask("/offsets") or {}).get("stored", {})
+    second, _, increment = stored.get("cluster.time", "0:0").partition(":")
+    copy = (agent.ask("/health") or {}).get("components", {}).get("copy", {})
+    return (int(second), int(increment)) > (time.time, time.inc) and not copy.get(
+        "is_running", True
+    )
+
+
+def record(offset: int, line: dict[str, Any]) -> KafkaRecord:
+    """A line of the file sink as a record."""
+    key, value = json.dumps(line["key"]).encode(), line["value"]
+    encoded = None if value is None else json.dumps(value).encode()
+    headers = tuple((name, text.encode()) for name, text in line["headers"].items())
+    return KafkaRecord(line["topic"], 0, offset, key, encoded, headers, 0)
 
 
 def test_a_copy_goes_on_behind_a_restart(

@@ -2,10 +2,11 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -43,32 +44,49 @@ class History:
         return self.states[-1] if self.states else None
 
 
-def ids() -> Iterator[Callable[[int], Any]]:
-    """Ways to make an `_id` of a number, of every type that a server takes."""
-    return itertools.cycle(
-        [
-            lambda number: number,
-            lambda number: Int64(number + 2**40),
-            lambda number: number + 0.5,
-            lambda number: f"id {number}é",
-            lambda number: ObjectId(f"{number:024x}"),
-            lambda number: {"part": number, "of": "two"},
-            lambda number: number.to_bytes(4, "big"),
-            lambda number: Binary.from_uuid(UUID(int=number)),
-            lambda number: datetime.fromtimestamp(number * 86_400, UTC).replace(tzinfo=None),
-            lambda number: Decimal128(f"{number}.25"),
-            lambda number: Timestamp(number + 1, 1),
-            lambda number: bool(number % 2) if number < 26 else f"late {number}",
-            lambda number: MinKey() if number < 26 else (MaxKey() if number < 39 else -number),
-        ]
-    )
+Maker = Callable[[int], Any]
+"""An `_id` of a number; another number gives another one."""
+
+TYPES: Mapping[str, Maker] = {
+    "int": lambda number: number,
+    "long": lambda number: Int64(number + 2**40),
+    "double": lambda number: number + 0.5,
+    "string": lambda number: f"id {number}é",
+    "objectid": lambda number: ObjectId(f"{number:024x}"),
+    "document": lambda number: {"part": number, "of": "two"},
+    "binary": lambda number: number.to_bytes(4, "big"),
+    "uuid": lambda number: Binary.from_uuid(UUID(int=number)),
+    "date": lambda number: datetime.fromtimestamp(number * 86_400, UTC).replace(tzinfo=None),
+    "decimal": lambda number: Decimal128(f"{number}.25"),
+    "timestamp": lambda number: Timestamp(number + 1, 1),
+}
+"""Of every type that a server takes and that has values enough."""
+
+# Of the others there are only a few values.
+_FEW: tuple[Maker, ...] = (
+    lambda number: bool(number % 2) if number < 26 else f"late {number}",
+    lambda number: MinKey() if number < 26 else (MaxKey() if number < 39 else -number),
+)
+
+
+def ids() -> Iterator[Maker]:
+    """Makers of every type in turn."""
+    return itertools.cycle([*TYPES.values(), *_FEW])
 
 
 class Workload:
     """Writes to the collections of one database. For one thread."""
 
-    def __init__(self, client: Client, random: Random, collections: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        random: Random,
+        collections: tuple[str, ...],
+        makers: Mapping[str, Maker] = MappingProxyType({}),
+    ) -> None:
+        """`makers` are those of collections with `_id`s of one type; others have all of them."""
         self._client = client
+        self._of_one_type = makers
         self._random = random
         self._collections = collections
         self._makers = ids()
@@ -106,7 +124,8 @@ class Workload:
 
     def _insert_new(self) -> None:
         collection = self._random.choice(self._collections)
-        identity = next(self._makers)(next(self._numbers))
+        make = self._of_one_type.get(collection) or next(self._makers)
+        identity = make(next(self._numbers))
         place = Place(collection, dumps(identity))
         if place not in self.histories:
             self.histories[place] = History(identity)

@@ -239,7 +239,7 @@ class MongoService:
         if "kafka" in properties.signal_channels:
             yield self._signal_topic(position)
         if "file" in properties.signal_channels and properties.signal_file is not None:
-            yield SignalFile(properties.signal_file, self._send, self._is_stored)
+            yield SignalFile(properties.signal_file, self._send)
 
     def _signal_topic(self, position: AgentPosition) -> SignalTopic:
         config = self._config
@@ -278,13 +278,6 @@ class MongoService:
     def _send(self, signal: Signal) -> Future[Answer]:
         """Before there is a pipeline nobody answers."""
         return Future() if self._pipeline is None else self._pipeline.signal(signal)
-
-    def _is_stored(self, occurrence: str) -> bool:
-        """Whether a signal, by its occurrence, is in the position that is stored."""
-        if self._pipeline is None:
-            return False
-        stored = self._pipeline.view.stored.lanes.values()
-        return any(occurrence in lane.copies.seen for lane in stored)
 
     def _copies(self) -> Mapping[str, CopyView]:
         if self._pipeline is None:

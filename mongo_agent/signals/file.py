@@ -2,10 +2,11 @@
 
 The file is given another name before it is read, so what is written meanwhile is a file of its own:
 
-    signals.txt ──rename──▶ signals.txt.<nanoseconds>.taken ──answered, stored──▶ removed
+    signals.txt ──rename──▶ signals.txt.<nanoseconds>.taken ──answered, line by line──▶ removed
 
-What an agent left behind when it ended is taken first; a signal that it had answered is known again
-by the name of the file and the number of the line. A file is taken when it ends in a line break, or
+An answer says that what the signal asks for is stored. What an agent left behind when it ended is
+taken first; a signal that was stored is known again by the name of the file and the number of the
+line. A file is taken when it ends in a line break, or
 when nothing was added to it between two looks.
 """
 
@@ -52,14 +53,11 @@ class SignalFile:
         self,
         path: Path,
         send: Callable[[Signal], Future[Answer]],
-        is_stored: Callable[[str], bool],
         *,
         interval_s: float = _LOOK_INTERVAL_S,
     ) -> None:
-        """`is_stored` says whether the stored position knows the signal of an occurrence."""
         self._path = path
         self._send = send
-        self._is_stored = is_stored
         self._interval_s = interval_s
         self._closed = threading.Event()
         self._repeated = Repeated(logger)
@@ -118,10 +116,6 @@ class SignalFile:
                 if not self._is_answered(signal):
                     return
             done = content
-        last = next(reversed([*signals_of(done, taken.name)]), None)
-        while last is not None and not self._is_stored(str(last.occurrence)):
-            if self._closed.wait(self._interval_s):
-                return
         taken.unlink()
 
     def _is_answered(self, signal: Signal) -> bool:

@@ -22,7 +22,7 @@ def line(name: str, end: str = "\n") -> str:
 
 
 class Agent:
-    """Applies signals as the pipeline does; `stores` says whether it stores what it did."""
+    """Applies signals as the pipeline does; without `stores` it ends before it answers."""
 
     def __init__(self, progress: CopyProgress | None = None, *, stores: bool = True) -> None:
         self.progress = progress or CopyProgress()
@@ -31,11 +31,9 @@ class Agent:
     def send(self, signal: Signal) -> Future[Answer]:
         future: Future[Answer] = Future()
         self.progress, answer = applied(self.progress, signal, Namespaces())
-        future.set_result(answer)
+        if self._stores:
+            future.set_result(answer)
         return future
-
-    def is_stored(self, occurrence: str) -> bool:
-        return self._stores and occurrence in self.progress.seen
 
     @property
     def asked(self) -> list[str | None]:
@@ -43,7 +41,7 @@ class Agent:
 
 
 def watched(path: Path, agent: Agent) -> SignalFile:
-    return SignalFile(path, agent.send, agent.is_stored, interval_s=0.01)
+    return SignalFile(path, agent.send, interval_s=0.01)
 
 
 def wait_until_empty(folder: Path) -> None:
@@ -74,11 +72,11 @@ def test_a_file_is_taken_and_removed_and_the_next_one_too(tmp_path: Path) -> Non
     assert agent.asked == ["a", "b", "a"]
 
 
-def test_what_is_not_stored_is_taken_once_by_the_next_agent(tmp_path: Path) -> None:
+def test_what_was_stored_and_not_answered_is_taken_no_second_time(tmp_path: Path) -> None:
     path, first = tmp_path / "signals.txt", Agent(stores=False)
     path.write_text(line("a") + line("b"))
     with watched(path, first):
-        wait_until(lambda: first.asked == ["a", "b"], "both signals", deadline_s=DEADLINE_S)
+        wait_until(lambda: first.asked == ["a"], "the first signal", deadline_s=DEADLINE_S)
     assert [each.suffix for each in tmp_path.iterdir()] == [".taken"]
     second = Agent(first.progress)
     with watched(path, second):

@@ -12,7 +12,7 @@ from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
 from spark_jobs.versions import TESTED
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-MANIFESTS = sorted((REPOSITORY / "k8s" / "spark").glob("*.yaml"))
+MANIFESTS = sorted((REPOSITORY / "k8s" / "spark").glob("[!k]*.yaml"))
 MODELS: dict[str, type[Properties]] = {
     "dedupe/__main__.py": DedupeJobOptions,
     "reconcile/__main__.py": ReconcileOptions,

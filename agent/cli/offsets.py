@@ -1,4 +1,4 @@
-"""`agent offsets show`: the stored progress."""
+"""`agent offsets`: the stored progress."""
 
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from agent.cli.offsets_import import import_
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.segments import Ledger, ledger_from_entries
 from agent.segments.ledger import NODE_ID_KEY
@@ -15,10 +16,13 @@ from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.offsets import PropertiesStore
 
 
-@click.group("offsets", short_help="Look at the progress.")
+@click.group("offsets", short_help="Look at the progress, or take it over.")
 @configuration_options
 def offsets() -> None:
     """The progress that a restart begins with."""
+
+
+offsets.add_command(import_)
 
 
 @offsets.command("show", short_help="Show it.")

@@ -14,6 +14,7 @@ from mongo_agent.change_stream.failures import Failure, failure_of
 from mongo_agent.change_stream.recovery import STANDALONE
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config.client import LOAD_BALANCED
+from mongo_agent.tls_failures import tls_sentence
 from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
 
 Client = MongoClient[Any]
@@ -157,6 +158,9 @@ def failed(error: PyMongoError) -> SidecarError:
             f"A privilege is missing: {said(error)}. `mongo-agent check` names it and the command "
             "that grants it."
         )
+    sentence = tls_sentence(str(error)) if code is None else None
+    if sentence is not None:
+        return ConfigError(sentence)
     return UnavailableError(
         f"MongoDB does not answer: {said(error)}. See that it runs and that "
         "`mongodb.connection.string` or `mongodb.hosts` names it."

@@ -16,6 +16,7 @@ from pymongo.uri_parser import parse_uri, split_hosts
 
 from mongo_agent.config import ClientSettings
 from mongo_agent.deployment import not_initiated, without_streams
+from mongo_agent.tls_failures import tls_sentence
 from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
 
 _MONGOS = "isdbgrid"
@@ -26,11 +27,13 @@ _DEFAULT_PORT = 27017
 @dataclass(frozen=True, slots=True)
 class Seed:
     """`hello` is the server's answer; None where there was none. `speaks_tls` is known only of a
-    server that answers in the other way than the configured one."""
+    server that answers in the other way than the configured one. `said` is what the driver said
+    where there was no answer."""
 
     address: str
     hello: Mapping[str, Any] | None
     speaks_tls: bool | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +50,20 @@ def explained(error: SidecarError, settings: ClientSettings) -> SidecarError:
     """The same error, or what stands behind it: a ConfigError, or an UnavailableError with a better
     sentence. Asks every address, which takes some seconds where nobody answers."""
     wanted, seeds = _look_at_seeds(settings)
-    sentence = wrong_server(wanted, seeds)
-    if sentence is not None:
-        return ConfigError(sentence)
-    waiting = [seed.address for seed in seeds if seed.hello and seed.hello.get("isreplicaset")]
+    waiting: list[str] = []
+    for seed in seeds:
+        sentence = wrong_server(wanted, [seed])
+        if sentence is not None:
+            return ConfigError(sentence)
+        if seed.hello is not None and seed.hello.get("isreplicaset"):
+            waiting.append(seed.address)
     if waiting and not isinstance(error, RefusedError):
         return UnavailableError(not_initiated(f"The member at {', '.join(waiting)}"))
     return error
 
 
-def _look_at_seeds(settings: ClientSettings) -> tuple[Wanted, list[Seed]]:
+def _look_at_seeds(settings: ClientSettings) -> tuple[Wanted, Iterator[Seed]]:
+    """Each is asked when it is wanted."""
     addresses, options = _seeds(settings.options)
     tls = {option: value for option, value in options.items() if option.startswith(("tls", "ssl"))}
     wanted = Wanted(
@@ -64,16 +71,17 @@ def _look_at_seeds(settings: ClientSettings) -> tuple[Wanted, list[Seed]]:
         bool(options.get("directconnection")),
         bool(tls.get("tls", tls.get("ssl", False))),
     )
-    return wanted, [_asked(address, tls, has_tls=wanted.has_tls) for address in addresses]
+    return wanted, (_asked(address, tls, has_tls=wanted.has_tls) for address in addresses)
 
 
 def _asked(address: str, tls: Mapping[str, Any], *, has_tls: bool) -> Seed:
-    hello = _hello(address, tls)
-    if hello is not None:
-        return Seed(address, hello)
+    try:
+        return Seed(address, _hello(address, tls))
+    except PyMongoError as error:
+        said = str(error)
     if has_tls:
-        return Seed(address, None, False if _answers_plainly(address) else None)
-    return Seed(address, None, True if _answers_by_tls(address) else None)
+        return Seed(address, None, False if _answers_plainly(address) else None, said)
+    return Seed(address, None, True if _answers_by_tls(address) else None, said)
 
 
 def _seeds(given: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
@@ -96,23 +104,21 @@ def _address(host: str, port: int | None) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _hello(address: str, tls: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _hello(address: str, tls: Mapping[str, Any]) -> Mapping[str, Any]:
     # Who a server is it tells without a login.
     options = {**tls, "directConnection": True, "serverSelectionTimeoutMS": _LONGEST_MS}
-    try:
-        with MongoClient[Any](address, **options) as client:
-            answer: Mapping[str, Any] = client.admin.command("hello")
-            return answer
-    except PyMongoError:
-        return None
+    with MongoClient[Any](address, **options) as client:
+        answer: Mapping[str, Any] = client.admin.command("hello")
+        return answer
 
 
 def _answers_plainly(address: str) -> bool:
     try:
         _connection(address).close()
-    except OSError:
+        _hello(address, {})
+    except (OSError, PyMongoError):
         return False
-    return _hello(address, {}) is not None
+    return True
 
 
 def _answers_by_tls(address: str) -> bool:
@@ -144,7 +150,7 @@ def wrong_server(wanted: Wanted, seeds: Sequence[Seed]) -> str | None:
 def _wrong(wanted: Wanted, seeds: Sequence[Seed]) -> Iterator[str]:
     for seed in seeds:
         if seed.hello is None:
-            yield from _wrong_tls(wanted, seed)
+            yield from _wrong_tls(seed)
             continue
         sentence = without_streams(seed.hello, seed.address)
         if sentence is not None and (wanted.is_direct or not seed.hello.get("arbiterOnly")):
@@ -163,7 +169,10 @@ def _wrong(wanted: Wanted, seeds: Sequence[Seed]) -> Iterator[str]:
             )
 
 
-def _wrong_tls(wanted: Wanted, seed: Seed) -> Iterator[str]:
+def _wrong_tls(seed: Seed) -> Iterator[str]:
+    sentence = tls_sentence(seed.said)
+    if sentence is not None:
+        yield sentence
     if seed.speaks_tls:
         yield (
             f"The server at {seed.address} takes no connection without TLS: set "

@@ -126,10 +126,11 @@ class MongoService:
         as the table of pauses lasts."""
         pauses_ms = self._config.backoff.delays_ms()
         repeated = Repeated(logger)
+        # A stop is seen between two looks, and has to be seen within its deadline.
+        look_s = min(_LOOK_S, client.options.server_selection_timeout)
         while not stop.requested:
             try:
-                # A stop is seen between two looks, and has to be seen within its deadline.
-                with pymongo.timeout(_LOOK_S):
+                with pymongo.timeout(look_s):
                     deployment = look(client)
                     self._refuse(deployment)
                     guard(client, self._config)

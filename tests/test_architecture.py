@@ -43,6 +43,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "cassandra": "agent/schema",
     "confluent_kafka": "sidecar/sinks/kafka",
     "Cryptodome": "agent/keystore",
+    "cryptography": "sidecar/tls",
     "google": "agent/transfer",
     "google_crc32c": "agent/transfer",
     "javaobj": ("agent/keystore", "mongo_agent/position"),

@@ -22,6 +22,7 @@ from mongo_agent.change_stream.pinning import Pin
 from mongo_agent.change_stream.position import Opening, Token
 from mongo_agent.change_stream.sessions import new_session
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.tls_failures import tls_sentence
 
 Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
@@ -226,9 +227,10 @@ def _failed(error: PyMongoError) -> StreamFailedError:
 
 def said(error: PyMongoError) -> str:
     """What the server or the driver says, without the reply that it said it in, and without the
-    description of the topology."""
+    description of the topology; of TLS that fails, what that means."""
     details = getattr(error, "details", None)
     text = str(details["errmsg"] if details and "errmsg" in details else error)
+    text = tls_sentence(text) or text
     return text.partition(", Timeout: ")[0].rstrip(".")
 
 

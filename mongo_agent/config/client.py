@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, InvalidURI
 from pymongo.uri_parser import parse_uri, split_hosts
@@ -13,6 +14,11 @@ from pymongo.uri_parser import parse_uri, split_hosts
 from mongo_agent.change_stream.pinning import choose_server
 from mongo_agent.config.connection import ConnectionProperties
 from sidecar.properties.text import MASK
+from sidecar.tls.errors import UnreadableStoreError
+from sidecar.tls.memory_file import MemoryFile
+
+if TYPE_CHECKING:
+    from sidecar.tls.store import TlsStore
 
 _SRV = "mongodb+srv://"
 _PEM = b"-----BEGIN "
@@ -32,6 +38,8 @@ class ClientSettings:
 
     address: str
     options: Mapping[str, Any] = field(repr=False)
+    files: tuple[MemoryFile, ...] = field(default=(), repr=False)
+    """What paths among the options lead to."""
 
     def prompt(self, answer_ms: int) -> dict[str, Any]:
         """Options of a client that waits at most so long for a server, for a person waits for it;
@@ -57,8 +65,12 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
             options["replicaSet"] = replica_set
         if not properties.members_auto_discover:
             options["directConnection"] = True
+    of_stores = {
+        option: MemoryFile(option, content) for option, content in _stores(properties).items()
+    }
     options |= _login(properties) | _tls(properties) | _times(properties)
-    return ClientSettings(address, MappingProxyType(options))
+    options |= {option: file.path for option, file in of_stores.items()}
+    return ClientSettings(address, MappingProxyType(options), tuple(of_stores.values()))
 
 
 def client_problem(settings: ClientSettings) -> str | None:
@@ -92,14 +104,7 @@ def connection_problems(properties: ConnectionProperties) -> Iterator[str]:
         yield "`mongodb.password` is set without `mongodb.user`."
     if properties.user is not None and properties.password is None:
         yield "`mongodb.user` is set without `mongodb.password`."
-    for name, path in (
-        ("mongodb.ssl.ca.path", properties.ssl_ca_path),
-        ("mongodb.ssl.certificate.path", properties.ssl_certificate_path),
-    ):
-        if path is not None:
-            yield from _pem_problems(name, path)
-            if properties.hosts is not None and not properties.ssl_enabled:
-                yield f"`{name}` is only used with `mongodb.ssl.enabled=true`."
+    yield from _tls_problems(properties)
     if properties.backoff_initial_delay_ms > properties.backoff_max_delay_ms:
         yield (
             "`connect.backoff.initial.delay.ms` must not be more than "
@@ -168,6 +173,66 @@ def _without_secret(text: str, uri: str) -> str:
     return text.replace(secret, MASK) if secret else text
 
 
+def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:
+    pem_files = (
+        ("mongodb.ssl.ca.path", properties.ssl_ca_path),
+        ("mongodb.ssl.certificate.path", properties.ssl_certificate_path),
+    )
+    stores = (
+        ("mongodb.ssl.truststore", properties.ssl_truststore),
+        ("mongodb.ssl.keystore", properties.ssl_keystore),
+    )
+    for name, path in (*pem_files, *stores):
+        if path is not None and properties.hosts is not None and not properties.ssl_enabled:
+            yield f"`{name}` is only used with `mongodb.ssl.enabled=true`."
+    for name, path in pem_files:
+        if path is not None:
+            yield from _pem_problems(name, path)
+    for (pem_name, pem), (name, path) in zip(pem_files, stores, strict=True):
+        if pem is not None and path is not None:
+            yield f"`{name}` and `{pem_name}` exclude each other: keep one of them."
+    try:
+        _stores(properties)
+    except _StoreError as error:
+        yield str(error)
+
+
+class _StoreError(Exception):
+    """A sentence about a store that cannot be used."""
+
+
+def _stores(properties: ConnectionProperties) -> dict[str, bytes]:
+    """What the driver takes as PEM files, of Java's stores."""
+    found: dict[str, bytes] = {}
+    if properties.ssl_truststore is not None:
+        name, password = "mongodb.ssl.truststore", properties.ssl_truststore_password
+        store = _store(name, properties.ssl_truststore, password)
+        if not store.trusted:
+            raise _StoreError(f"`{name}`: {properties.ssl_truststore} trusts no certificate.")
+        found["tlsCAFile"] = store.trusted
+    if properties.ssl_keystore is not None:
+        name, password = "mongodb.ssl.keystore", properties.ssl_keystore_password
+        store = _store(name, properties.ssl_keystore, password)
+        if not store.key:
+            raise _StoreError(f"`{name}`: {properties.ssl_keystore} has no private key.")
+        found["tlsCertificateKeyFile"] = store.identity
+    return found
+
+
+def _store(name: str, path: Path, password: SecretStr | None) -> "TlsStore":
+    # Imported here: it takes long to load, and few have such stores.
+    from sidecar.tls.store import read_store
+
+    try:
+        return read_store(path, "" if password is None else password.get_secret_value())
+    except OSError as error:
+        raise _StoreError(f"`{name}`: {path} cannot be read: {error.strerror}.") from error
+    except UnreadableStoreError as error:
+        raise _StoreError(
+            f"`{name}`: {path} cannot be read (`{name}.password`): {error}."
+        ) from error
+
+
 def _pem_problems(name: str, path: Path) -> Iterator[str]:
     try:
         content = path.read_bytes()
@@ -176,8 +241,8 @@ def _pem_problems(name: str, path: Path) -> Iterator[str]:
         return
     if _PEM not in content:
         yield (
-            f"`{name}`: {path} is no PEM file. Export a Java store with `keytool -importkeystore … "
-            "-deststoretype pkcs12` and `openssl pkcs12 -in … -out … .pem`."
+            f"`{name}`: {path} is no PEM file. Stores of Java are named by `mongodb.ssl.keystore` "
+            "and `mongodb.ssl.truststore`."
         )
 
 

@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 
 from pydantic import SecretStr
 
-from sidecar.properties import LowerCase, Milliseconds, Properties, prop
+from sidecar.properties import LowerCase, Milliseconds, Properties, UpperCase, prop
+
+StoreType = Literal["PKCS12", "JKS"]
 
 
 class ConnectionProperties(Properties):
@@ -49,6 +51,37 @@ class ConnectionProperties(Properties):
         "mongodb.ssl.invalid.hostname.allowed",
         default=False,
         doc="Whether a server is believed whose certificate names another host.",
+    )
+    ssl_truststore: Path | None = prop(
+        "mongodb.ssl.truststore",
+        default=None,
+        doc="Store of Java (PKCS12 or JKS) with the authorities that servers' certificates are "
+        "checked against. Not set: `mongodb.ssl.ca.path`, else those of the system.",
+    )
+    ssl_truststore_password: SecretStr | None = prop(
+        "mongodb.ssl.truststore.password", default=None, secret=True, doc="Password of it."
+    )
+    ssl_truststore_type: Annotated[StoreType, UpperCase] = prop(
+        "mongodb.ssl.truststore.type",
+        default="PKCS12",
+        doc="What Java takes it for; the agent sees by its bytes what it is.",
+    )
+    ssl_keystore: Path | None = prop(
+        "mongodb.ssl.keystore",
+        default=None,
+        doc="Store of Java (PKCS12 or JKS) with our own certificate and its key, for servers that "
+        "ask for one. Not set: `mongodb.ssl.certificate.path`.",
+    )
+    ssl_keystore_password: SecretStr | None = prop(
+        "mongodb.ssl.keystore.password",
+        default=None,
+        secret=True,
+        doc="Password of it and of the key in it.",
+    )
+    ssl_keystore_type: Annotated[StoreType, UpperCase] = prop(
+        "mongodb.ssl.keystore.type",
+        default="PKCS12",
+        doc="What Java takes it for; the agent sees by its bytes what it is.",
     )
     ssl_ca_path: Path | None = prop(
         "mongodb.ssl.ca.path",

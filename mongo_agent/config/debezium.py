@@ -98,10 +98,6 @@ INERT: Mapping[str, str] = {
     "event.converting.failure.handling.mode": "nothing is converted.",
 }
 
-_JAVA_STORE = (
-    "Java's stores are not read; export them as PEM and name the files in `mongodb.ssl.ca.path` and"
-    " `mongodb.ssl.certificate.path`"
-)
 _RELATIONAL = "it belongs to relational databases; `mongodb.hosts` or `mongodb.connection.string`"
 _NO_TRANSFORMS = "there is no Kafka Connect that would run them; let a consumer do it"
 _MODES = "the five values of `snapshot.mode` are those that there are"
@@ -125,14 +121,6 @@ REFUSED: Mapping[str, str] = {
     "transforms": _NO_TRANSFORMS,
     "predicates": _NO_TRANSFORMS,
     "heartbeat.action.query": "the agent never writes to MongoDB",
-    **dict.fromkeys(
-        (
-            f"mongodb.ssl.{store}{part}"
-            for store in ("keystore", "truststore")
-            for part in ("", ".password", ".type")
-        ),
-        _JAVA_STORE,
-    ),
     **dict.fromkeys(
         (
             "database.hostname",

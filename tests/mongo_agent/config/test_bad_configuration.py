@@ -31,7 +31,10 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"mongodb.user": "u"}, "is set without `mongodb.password`"),
         ({"mongodb.password": "p"}, "is set without `mongodb.user`"),
         ({"mongodb.heartbeat.frequency.ms": "100"}, "must be at least 500"),
-        ({"mongodb.ssl.keystore": "/x.p12"}, "export them as PEM"),
+        (
+            {"mongodb.ssl.enabled": "true", "mongodb.ssl.keystore": "/x.p12"},
+            "/x.p12 cannot be read",
+        ),
         ({"connect.backoff.initial.delay.ms": "200000"}, "`connect.backoff.max.delay.ms`"),
         ({"mongodb.deployment": "sharded"}, "must be 'auto', 'replica_set', 'mongos' or 'shard'"),
         ({"collection.include.list": "a[.](b"}, "'a[.](b' is no regular expression"),

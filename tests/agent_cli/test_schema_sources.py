@@ -96,13 +96,18 @@ def test_tables_that_are_gone_are_bounded() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"not gzip",
-        gzip.compress(b"{}")[:-4],
-        gzip.compress(b"[1"),
-        gzip.compress(b"{}"),
-        gzip.compress(b'{"node_id":"n","cluster_name":"c","schema":[]}'),
-        gzip.compress(b'{"node_id":"n","cluster_name":"c","schema":{"tables":3,"types":[]}}'),
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"not gzip", id="no gzip"),
+        pytest.param(gzip.compress(b"{}")[:-4], id="cut off"),
+        pytest.param(gzip.compress(b"[1"), id="no JSON"),
+        pytest.param(gzip.compress(b"{}"), id="members missing"),
+        pytest.param(
+            gzip.compress(b'{"node_id":"n","cluster_name":"c","schema":[]}'), id="a list as schema"
+        ),
+        pytest.param(
+            gzip.compress(b'{"node_id":"n","cluster_name":"c","schema":{"tables":3,"types":[]}}'),
+            id="a number as tables",
+        ),
     ],
 )
 def test_a_damaged_history_is_no_history(tmp_path: Path, content: bytes) -> None:

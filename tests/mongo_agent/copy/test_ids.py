@@ -23,7 +23,7 @@ VALUES: list[Any] = [
     True,
     {"a": {"b": [1, "x"]}},
     [1, {"a": 2}],
-    ObjectId(),
+    ObjectId("656e6f756768207465737473"),
     datetime(2026, 1, 1, tzinfo=UTC),
     Timestamp(1, 2),
     Decimal128("1.5"),

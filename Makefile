@@ -10,6 +10,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock \
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
+# Two processes, a file of tests to one of them: most tests wait for the servers that they started.
+SIDE_BY_SIDE := -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
@@ -38,7 +40,7 @@ demo-spark: prerequisites-test setup ## Three replicas with agents, Kafka, and t
 
 ##@ Tests
 test: prerequisites-test check cargo-test ## Everything: lint, types, Rust tests, Python tests with real servers
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
 test-fast: setup ## The Python tests without servers, Spark and slow ones
 	@$(PY) -m pytest -m "not servers and not spark and not slow" $(ARGS)

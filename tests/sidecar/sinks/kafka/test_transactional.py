@@ -359,10 +359,15 @@ def test_a_position_topic_that_is_not_there(
     broker: KafkaBroker, make_exact: MakeSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink = make_exact(broker.bootstrap, records("absent-positions", "shop"))
+
+    def says_so() -> bool:
+        with pytest.raises(UnavailableError) as caught:
+            sink.load()
+        return "the topic absent-positions does not exist" in str(caught.value)
+
     with monkeypatch.context() as short:
         short.setattr("sidecar.sinks.kafka.transactional._LOAD_S", 1.0)
-        with pytest.raises(UnavailableError, match="the topic absent-positions does not exist"):
-            sink.load()
+        wait_until(says_so, "the answer of the broker")
     broker.create_topic("absent-positions", 1, COMPACTED)
     assert sink.load().values == {}
 

@@ -46,7 +46,7 @@ class Lanes:
         self._scopes = {lane_name(scope): scope for scope in config.scopes}
         self._stages = stages(config)
         self._fingerprint = fingerprint(self._stages)
-        self._encoder = _encoder(config, deployment)
+        self._encoder = encoder(config, deployment)
 
     def positions(self, stored: AgentPosition) -> AgentPosition:
         """Where each lane begins: where it is stored, else at the configured time or now. Raises
@@ -121,7 +121,8 @@ def lane_name(scope: Scope) -> str:
     return ".".join(part for part in (scope.database, scope.collection) if part is not None)
 
 
-def _encoder(config: MongoConfig, deployment: Deployment) -> MongoEncoder:
+def encoder(config: MongoConfig, deployment: Deployment) -> MongoEncoder:
+    """What makes messages as the configuration asks for them."""
     properties = config.properties
     transaction_topic = None
     if properties.provide_transaction_metadata:

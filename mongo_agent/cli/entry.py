@@ -7,6 +7,7 @@ import click
 
 from commitlog import __version__
 from mongo_agent.cli.check import check
+from mongo_agent.cli.compare import compare
 from mongo_agent.cli.offsets import offsets
 from mongo_agent.cli.plan import plan
 from mongo_agent.cli.run import run
@@ -35,7 +36,7 @@ def mongo_agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, config, check, plan, offsets, snapshot):
+for command in (run, config, check, plan, offsets, snapshot, compare):
     mongo_agent.add_command(command)
 
 

@@ -1,7 +1,8 @@
-"""Everything that a small topic holds, such as one of a program's own state."""
+"""Everything that a topic holds, record by record; or, of a small one, at once."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -15,16 +16,34 @@ from sidecar.sinks.kafka.topics import raise_refusal
 _POLL_S = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class TopicRecord:
+    """A record as it lies in its topic. `headers` is in order and may repeat names."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]]
+
+
 def records_of(
     settings: Mapping[str, str], topic: str, timeout_s: float
 ) -> list[tuple[bytes, bytes | None]]:
-    """Key and value of each committed record, partition by partition; `settings` are
+    """Key and value of each committed record; as `committed_records`."""
+    return [
+        (record.key or b"", record.value)
+        for record in committed_records(settings, topic, timeout_s)
+    ]
+
+
+def committed_records(
+    settings: Mapping[str, str], topic: str, timeout_s: float
+) -> Iterator[TopicRecord]:
+    """Each committed record up to the present end, in the order of each partition; `settings` are
     `kafka.producer.*` without the prefix.
 
-    Raises UnavailableError when the topic is not read to its end within `timeout_s`, RefusedError,
-    ConfigError for a topic that does not exist.
+    Raises UnavailableError when nothing comes for `timeout_s`, RefusedError, ConfigError for a
+    topic that does not exist.
     """
-    until_s = time.monotonic() + timeout_s
     config: dict[str, Any] = {
         **connection(client_properties(settings).config),
         # Asked for by the client; nothing is committed and no group is joined.
@@ -40,20 +59,27 @@ def records_of(
         partitions = _partitions(consumer, topic, timeout_s)
         consumer.assign([TopicPartition(topic, each, 0) for each in partitions])
         ended: set[int | None] = set()
-        records = []
+        until_s = time.monotonic() + timeout_s
         while len(ended) < len(partitions):
             record = consumer.poll(_POLL_S)
             if record is not None and _is_end(record, topic):
                 ended.add(record.partition())
             elif record is not None and record.error() is None:
-                records.append((record.key() or b"", record.value()))
+                until_s = time.monotonic() + timeout_s
+                if record.partition() not in ended:
+                    yield TopicRecord(record.key(), record.value(), _headers(record))
             elif time.monotonic() >= until_s:
-                raise UnavailableError(
-                    f"The topic {topic} is not read to its end within {timeout_s:.0f} s."
-                )
-        return records
+                raise UnavailableError(f"Nothing came of the topic {topic} for {timeout_s:.0f} s.")
     finally:
         consumer.close()
+
+
+def _headers(record: Record) -> list[tuple[str, bytes]]:
+    found = []
+    for header in record.headers() or ():
+        value = header[1]
+        found.append((header[0], value if isinstance(value, bytes) else b""))
+    return found
 
 
 def _partitions(consumer: Consumer, topic: str, timeout_s: float) -> list[int]:

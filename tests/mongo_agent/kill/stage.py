@@ -1,5 +1,7 @@
 """A replica set, a broker and an agent, with what is to be done to them."""
 
+import json
+import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -7,12 +9,15 @@ from random import Random
 from types import TracebackType
 from typing import Any, Self
 
+from confluent_kafka import Producer
 from pymongo import MongoClient
 
+from tests.agent_cli.command import Outcome
 from tests.harness.agent_process import AgentProcess
 from tests.harness.kafka import KafkaBroker, KafkaRecord
 from tests.harness.mongo import MongoReplicaSet
 from tests.mongo_agent.kill.workload import DATABASE, Workload
+from tests.mongo_agent_cli.command import mongo_agent
 
 COLLECTIONS = ("customers", "orders")
 PREFIX = "kill"
@@ -107,6 +112,32 @@ class Stage:
             f"the position to reach {end}",
             _DEADLINE_S,
         )
+
+    def invent(self) -> None:
+        """Writes a record of a document that nobody wrote."""
+        source = {"db": DATABASE, "collection": COLLECTIONS[0]}
+        value = json.dumps({"after": '{"_id": "nobody\'s"}', "source": source, "op": "c"})
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap, "log_level": 0})
+        topic = f"{PREFIX}.{DATABASE}.{COLLECTIONS[0]}"
+        producer.produce(topic, value.encode(), b'{"id":"\\"nobody\'s\\""}')
+        assert producer.flush(_DEADLINE_S) == 0
+
+    def compare(self) -> Outcome:
+        """What `mongo-agent compare` says of the topics beside what the servers have, while the
+        agent runs."""
+        done = threading.Event()
+
+        def move_time() -> None:
+            while not done.wait(0.1):
+                self.replica_set.write_noop()
+
+        clock = threading.Thread(target=move_time)
+        clock.start()
+        try:
+            return mongo_agent("compare", "--config", self.agent.configuration)
+        finally:
+            done.set()
+            clock.join()
 
     def records(self, *, committed_only: bool = True) -> list[KafkaRecord]:
         """Of all collections."""

@@ -36,10 +36,15 @@ def test_every_history_arrives_whatever_is_killed(
             strike(stage, Fault(name, operations, random.randrange(1, operations)))
         stage.workload.write(50)
         stage.wait_until_drained()
-        stage.agent.stop()
         arrived = list(arrivals(stage.records()))
+        compared = stage.compare()
+        if may_repeat:
+            stage.invent()
+            assert stage.compare().exit_code == 1
+        stage.agent.stop()
         faults = list(broken_histories(arrived, stage.workload.histories))
-        print(f"{len(arrived)} records, {repeats(arrived)} repeats")
+        print(f"{len(arrived)} records, {repeats(arrived)} repeats\n{compared.output}")
         assert faults == []
         assert may_repeat or repeats(arrived) == 0
+        assert compared.exit_code == 0, compared.errors
         assert {arrival.kind for arrival in arrived} >= {"read", "insert", "update", "delete"}

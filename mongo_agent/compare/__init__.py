@@ -1,0 +1,1 @@
+"""Topics beside collections: whether what was published of each document is what it is."""

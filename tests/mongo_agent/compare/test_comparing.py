@@ -1,0 +1,133 @@
+"""What records say of documents, and what is said where the two differ."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import bson
+import orjson
+import pytest
+from bson import Int64, Timestamp
+
+from commitlog.mongo import MongoEncoder
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.compare.comparing import Topic, compared
+from mongo_agent.compare.states import GONE, THERE, Told, told
+
+SINCE = ClusterTime(100, 1)
+KEY = b'{"id":"1"}'
+DOCUMENT = {"_id": 1, "n": Int64(7)}
+# In the bytes of a server: a high-water mark of the time is enough of a token here.
+TOKEN = {"_data": f"82{90:08X}{3:08X}2B0229296E04"}
+
+
+def encoder(layout: Any = "debezium-3") -> MongoEncoder:
+    return MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="a/b", layout=layout)
+
+
+def event(operation: str, **more: Any) -> bytes:
+    return bson.encode(
+        {
+            "_id": TOKEN,
+            "operationType": operation,
+            "clusterTime": Timestamp(90, 3),
+            "ns": {"db": "shop", "coll": "a.b"},
+            "documentKey": {"_id": 1},
+            **more,
+        }
+    )
+
+
+def said(raw: bytes, layout: Any = "debezium-3") -> list[Told | None]:
+    batch = encoder(layout).encode([raw])
+    return [told(value, headers) for _, _, value, headers, _ in batch.messages(0, len(batch))]
+
+
+def copied(document: Mapping[str, Any], layout: Any = "debezium-3") -> Told:
+    batch = encoder(layout).encode_copied(
+        [bson.encode(document)],
+        database="shop",
+        collection="a.b",
+        cluster_time=(500, 1),
+        read_at_ms=0,
+        snapshot="true",
+    )
+    ((_, _, value, headers, _),) = batch.messages(0, 1)
+    found = told(value, headers)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("layout", ["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"])
+def test_a_document_is_the_same_copied_and_inserted(layout: str) -> None:
+    (inserted,) = said(event("insert", fullDocument=DOCUMENT), layout)
+    read = copied(DOCUMENT, layout)
+    assert inserted == Told("shop.a.b", read.state, ClusterTime(90, 3))
+    assert read.changed_at is None
+    assert read.state != copied({**DOCUMENT, "n": Int64(8)}, layout).state
+
+
+@pytest.mark.parametrize("layout", ["debezium-3", "mongodb"])
+def test_a_delete_an_update_without_a_document_and_what_is_of_none(layout: str) -> None:
+    deleted, tombstone = said(event("delete"), layout)
+    assert deleted == Told("shop.a.b", GONE, ClusterTime(90, 3))
+    assert tombstone is None
+    changes: dict[str, Any] = {"updatedFields": {"n": 1}, "removedFields": []}
+    (updated,) = said(event("update", updateDescription=changes), layout)
+    assert updated is not None
+    assert updated.state == THERE
+    raw = bson.decode(event("drop"))
+    del raw["documentKey"]
+    assert all(each is None for each in said(bson.encode(raw), layout))
+
+
+def test_records_of_debezium_have_a_state_and_no_time() -> None:
+    """With a schema beside the payload too."""
+    value = {
+        "after": '{"_id": 1,"n": {"$numberLong": "7"}}',
+        "source": {"db": "shop", "collection": "a.b"},
+        "op": "c",
+    }
+    expected = Told("shop.a.b", copied(DOCUMENT).state)
+    for wrapped in (value, {"schema": {}, "payload": value}):
+        assert told(orjson.dumps(wrapped), ()) == expected
+    assert told(orjson.dumps({"status": "BEGIN"}), ()) is None
+    with pytest.raises(ValueError, match="unexpected"):
+        told(b"\0\0\0\0\1x", ())
+
+
+def topic(*records: tuple[bytes, Told]) -> Topic:
+    found = Topic(SINCE)
+    for key, record in records:
+        found.hear(key, record)
+    return found
+
+
+def test_the_last_record_of_a_document_counts() -> None:
+    records = topic((KEY, Told("a", b"old")), (KEY, Told("a", b"new")))
+    assert compared("a", {KEY: b"new"}, records).is_equal
+    different = compared("a", {KEY: b"old"}, records)
+    assert different.different == (KEY,)
+    assert different.sentences() == [
+        'a: 1 documents are another in the topic: {"id":"1"}',
+    ]
+
+
+def test_what_is_missing_and_what_is_only_in_the_topic() -> None:
+    records = topic((b"1", Told("a", b"x")), (b"2", Told("a", GONE)), (b"3", Told("a", THERE)))
+    found = compared("a", {b"2": b"x", b"3": b"x", b"4": b"x"}, records)
+    assert (found.documents, found.equal, found.unknown) == (3, 0, 1)
+    assert (found.missing, found.surplus) == ((b"2", b"4"), (b"1",))
+    many = compared("a", {bytes([each]): b"x" for each in range(65, 75)}, topic())
+    assert many.sentences() == ["a: 10 documents are not in the topic: A, B, C, D, E, …"]
+
+
+def test_what_was_changed_while_it_was_read_is_only_counted() -> None:
+    late = ClusterTime(100, 2)
+    records = topic(
+        (b"1", Told("a", b"old", SINCE)),
+        (b"1", Told("a", b"new", late)),
+        (b"2", Told("a", GONE, late)),
+        (b"3", Told("a", b"new", late)),
+    )
+    found = compared("a", {b"1": b"old", b"2": b"old"}, records)
+    assert (found.changing, found.is_equal) == (3, True)

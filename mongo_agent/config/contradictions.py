@@ -40,10 +40,13 @@ def doubts(properties: MongoProperties) -> Iterator[str]:
             "believed."
         )
     if properties.deployment == "shard":
-        yield (
-            "`mongodb.deployment=shard`: order between shards is only by cluster time, and copies "
-            "of sharded collections may hold documents that another shard owns."
-        )
+        sentence = "`mongodb.deployment=shard`: order between shards is only by cluster time"
+        if properties.snapshot_mode != "no_data":
+            sentence += (
+                ", and copies of sharded collections may hold documents that another shard owns; "
+                "docs/mongo-copies.md says how to copy them through a mongos"
+            )
+        yield f"{sentence}."
     if properties.filters_match_mode == "regex":
         yield from _patterns_without_collections(properties)
     if properties.full_update_type == "post_image" and "update_full" not in properties.capture_mode:

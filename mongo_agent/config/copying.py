@@ -70,6 +70,7 @@ class CopyProperties(Properties):
     )
     snapshot_max_threads: int = prop(
         "snapshot.max.threads",
+        aliases=["initial.sync.max.threads"],
         default=1,
         ge=1,
         doc="Chunks that are read side by side, of one collection too.",

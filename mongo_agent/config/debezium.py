@@ -62,17 +62,51 @@ UNUSED_PREFIXES: Mapping[str, str] = {"notification": "notification."}
 _MEMBERS = "the driver follows the members by itself, and a mongos its shards."
 _BACKOFF = "`connect.backoff.*` and `connect.max.attempts` say how often and how fast."
 _OFFSETS = "`position.store` and `offset.backing.store.dir` say where the position is kept."
+_NO_CONNECT = "there is no Kafka Connect here."
+_FAILURES = "`event.processing.failure.handling.mode` says what becomes of an event that fails."
 _AT_ONCE = "events are sent as soon as they come."
 _NO_WRITES = "the agent never writes to MongoDB; a chunk has its exact place without it."
 _KEYS = "keys of MongoDB's documents are not extended in Debezium either."
 
 INERT: Mapping[str, str] = {
     **connect.INERT,
+    **dict.fromkeys(
+        ("tasks.max.enforce", "config.action.reload"), "there is no Kafka Connect here."
+    ),
+    "header.converter": "headers are bytes as they are.",
+    **dict.fromkeys(
+        (
+            "errors.tolerance",
+            "errors.log.enable",
+            "errors.log.include.messages",
+            "errors.retry.timeout",
+            "errors.retry.delay.max.ms",
+        ),
+        _FAILURES,
+    ),
+    **dict.fromkeys(
+        (
+            "exactly.once.support",
+            "exactly.once.source.support",
+            "transaction.boundary",
+            "transaction.boundary.interval.ms",
+        ),
+        "`position.store=kafka` writes events and position in one transaction.",
+    ),
+    **dict.fromkeys(
+        (
+            "partitioner.class",
+            "producer.partitioner.class",
+            "producer.override.partitioner.class",
+        ),
+        "the key decides the partition, as it does in Java's producer.",
+    ),
     "extended.headers.enabled": "the headers are those of docs/mongo-event-format.md.",
-    "plugin.path": "there is no Kafka Connect here.",
+    "plugin.path": _NO_CONNECT,
     "offset.storage": _OFFSETS,
     "offset.storage.file.filename": _OFFSETS,
     "offset.storage.topic": _OFFSETS,
+    "offsets.storage.topic": _OFFSETS,
     "offset.flush.timeout.ms": "a save of the position is waited for.",
     "poll.interval.ms": _AT_ONCE,
     "streaming.delay.ms": _AT_ONCE,
@@ -118,6 +152,7 @@ REFUSED: Mapping[str, str] = {
         ),
         _MODES,
     ),
+    "topic.creation.groups": "`topic.creation.default.*` is for all topics",
     "transforms": _NO_TRANSFORMS,
     "predicates": _NO_TRANSFORMS,
     "heartbeat.action.query": "the agent never writes to MongoDB",

@@ -83,3 +83,36 @@ def test_an_agent_beside_each_shard(
     assert first.published
     assert second.published
     assert {each.topic for each in first.published + second.published} == {"p.shop.orders"}
+
+
+def test_sharded_collections_are_copied_through_a_mongos_first(
+    tmp_path: Path, cluster: MongoShardedCluster, router: Client
+) -> None:
+    """The way of docs/mongo-copies.md: every document ends in its present state."""
+    orders = router.shop.orders
+    orders.insert_many([{"_id": number, "region": number, "n": 0} for number in range(12)])
+    begin = router.admin.command("ping")["operationTime"]
+    orders.update_one({"_id": 1, "region": 1}, {"$set": {"n": 1}})
+    copying = {"snapshot.mode": "initial_only"}
+    with RunningAgent(tmp_path / "copy", cluster.connection_string, copying) as copy:
+        assert copy.wait_until_ended() is None
+    orders.update_one({"_id": 2, "region": 2}, {"$set": {"n": 2}})
+    orders.delete_one({"_id": 3, "region": 3})
+    beside = {
+        "mongodb.deployment": "shard",
+        "snapshot.mode": "no_data",
+        "capture.start.op.time": f"{begin.time}:{begin.inc}",
+    }
+    first, second = (
+        RunningAgent(tmp_path / shard.name, shard.connection_string, beside)
+        for shard in cluster.shards
+    )
+    with first, second:
+        first.wait_until(
+            lambda: len(first.of_documents()) + len(second.of_documents()) >= 3, "the changes"
+        )
+    last: dict[int, Any] = {}
+    for agent in (copy, first, second):
+        last |= {each.id: each.after for each in agent.of_documents()}
+    present = {number: orders.find_one({"_id": number}) for number in range(12)}
+    assert last == present

@@ -104,6 +104,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"guardrail.collections.limit.action": "stop"}, "must be 'warn' or 'fail'"),
         ({"source.struct.version": "v1"}, "goes with `event.layout=debezium-1.x`"),
         ({"source.struct.version": "v3"}, "must be 'v1' or 'v2'"),
+        ({"topic.creation.groups": "a"}, "`topic.creation.default.*` is for all topics"),
         ({"snapshot.mode": "custom"}, "must be 'initial', 'no_data'"),
         ({"snapshot.mode.custom.name": "x"}, "the five values of `snapshot.mode`"),
         ({"database.hostname": "h"}, "it belongs to relational databases"),
@@ -187,7 +188,16 @@ def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
     ("settings", "part"),
     [
         ({"mongodb.ssl.invalid.hostname.allowed": "true"}, "is believed"),
-        ({"mongodb.deployment": "shard"}, "order between shards"),
+        ({"mongodb.deployment": "shard"}, "how to copy them through a mongos"),
+        (
+            {"mongodb.deployment": "shard", "snapshot.mode": "no_data"},
+            "order between shards is only by cluster time.",
+        ),
+        ({"producer.override.partitioner.class": "x"}, "the key decides the partition"),
+        ({"kafka.producer.partitioner.class": "x"}, "the event decides its partition"),
+        ({"errors.tolerance": "all"}, "`event.processing.failure.handling.mode` says"),
+        ({"exactly.once.support": "required"}, "`position.store=kafka` writes"),
+        ({"plugin.path": "/x"}, "there is no Kafka Connect"),
         ({"collection.include.list": "orders"}, "takes no collection"),
         (
             {"capture.mode": "change_streams", "capture.mode.full.update.type": "post_image"},

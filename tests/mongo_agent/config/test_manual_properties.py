@@ -50,7 +50,11 @@ SAMPLES: dict[str, tuple[Settings, ...]] = {
     "M-167": ({"field.exclude.list": "shop.orders.a, *.*.b.c"},),
     "M-168": ({"field.renames": "shop.orders.a:z, *.*.b.c:y"},),
     "M-169": ({"tasks.max": "1"}, {"tasks.max": "3"}),
-    "M-170": ({"snapshot.max.threads": "1"}, {"snapshot.max.threads": "4"}),
+    "M-170": (
+        {"snapshot.max.threads": "1"},
+        {"snapshot.max.threads": "4"},
+        {"initial.sync.max.threads": "4"},
+    ),
     "M-171": ({"tombstones.on.delete": "true"}, {"tombstones.on.delete": "false"}),
     "M-172": ({"snapshot.delay.ms": "1000"},),
     "M-173": ({"snapshot.fetch.size": "0"}, {"snapshot.fetch.size": "50"}),

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import pymongo
 from bson import Timestamp
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, OperationFailure, PyMongoError
@@ -28,6 +29,7 @@ _OLDEST = (4, 2)
 # Of servers that have no such command, those of other makers too.
 _UNKNOWN_COMMAND = {59, 115, 303}
 _SHOWN_MONGOS = 3
+_OPLOG_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +170,9 @@ def failed(error: PyMongoError) -> SidecarError:
 
 
 def oldest_entry(client: Client) -> ClusterTime | None:
-    """The time of the oplog's first entry; None where it may not be read, as behind a mongos."""
-    with suppress(PyMongoError):
+    """The time of the oplog's first entry; None where it may not be read, as behind a mongos, or
+    nobody answers soon."""
+    with suppress(PyMongoError), pymongo.timeout(_OPLOG_S):
         entry = client.local["oplog.rs"].find_one({}, {"ts": 1}, sort=[("$natural", 1)])
         if entry is not None and isinstance(entry.get("ts"), Timestamp):
             return ClusterTime(entry["ts"].time, entry["ts"].inc)

@@ -1,6 +1,12 @@
 """Counts changes of the primary, as the driver sees them."""
 
+import logging
+
 from pymongo import monitoring
+
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
 
 _PRIMARY = "RSPrimary"
 
@@ -22,7 +28,18 @@ class Elections(monitoring.TopologyListener):
                 continue
             if self._primary is not None:
                 self.count += 1
+                logger.info(
+                    "another member is primary",
+                    extra=fields(
+                        primary=_text(address), before=_text(self._primary), elections=self.count
+                    ),
+                )
             self._primary = address
 
     def closed(self, event: monitoring.TopologyClosedEvent) -> None:
         """The driver looks no more."""
+
+
+def _text(address: tuple[str, int | None]) -> str:
+    host, port = address
+    return host if port is None else f"{host}:{port}"

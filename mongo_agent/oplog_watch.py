@@ -20,6 +20,8 @@ from sidecar.logs import Repeated
 logger = logging.getLogger(__name__)
 
 _JOIN_S = 5.0
+_LONGEST_INTERVAL_S = 10.0
+_LOOKS_IN_A_LIMIT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,12 @@ class Warnings:
     headroom_ms: int
     stall_ms: int
     lag_ms: int
+
+    @property
+    def interval_s(self) -> float:
+        """How often to look, so that what is shorter than usual is seen in its time."""
+        limits_s = [each / 1000 for each in (self.stall_ms, self.lag_ms) if each]
+        return min([_LONGEST_INTERVAL_S, *(each / _LOOKS_IN_A_LIMIT for each in limits_s)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,29 +66,36 @@ def found(times: StreamTimes, oldest: ClusterTime | None, now_s: float, wall_s: 
 
 def trouble(findings: Findings, warnings: Warnings) -> str:
     """One sentence that says what to do, or nothing."""
-    headroom_s = findings.headroom_s
-    # In a young oplog the oldest entry is near as well, and stays where it is.
-    is_near = headroom_s is not None and headroom_s < findings.behind_s
-    if headroom_s is not None and is_near and headroom_s * 1000 < warnings.headroom_ms:
+    headroom_s, behind_s = findings.headroom_s, findings.behind_s
+    if headroom_s is not None and headroom_s < 0 and warnings.headroom_ms:
         return (
-            f"the oldest entry of the oplog is only {headroom_s} s older than the position: see "
-            "that events are delivered, or make the oplog larger (`replSetResizeOplog`)"
+            f"the oplog begins {-headroom_s} s behind the stored position, so a restart before "
+            "events are delivered would lose changes: see that the sink takes them, make the oplog "
+            "larger (`replSetResizeOplog`), and see `history.lost.policy`"
         )
     if warnings.stall_ms and findings.stalled_s * 1000 > warnings.stall_ms:
         return (
             f"the stream has not moved for {findings.stalled_s:.0f} s, as without a majority of "
-            "the members: see `rs.status()`"
+            "the members: see `rs.status()`, and whether the sink takes events"
         )
-    if warnings.lag_ms and findings.behind_s * 1000 > warnings.lag_ms:
+    # In a young oplog the oldest entry is near as well, and stays where it is.
+    near_s = min(behind_s, warnings.headroom_ms / 1000)
+    if headroom_s is not None and headroom_s < near_s and warnings.headroom_ms:
         return (
-            f"the stream is {findings.behind_s:.0f} s behind the present and catches up; if it "
+            f"the oldest entry of the oplog is only {headroom_s} s older than the position: see "
+            "that events are delivered, or make the oplog larger (`replSetResizeOplog`)"
+        )
+    if warnings.lag_ms and behind_s * 1000 > warnings.lag_ms:
+        return (
+            f"the stream is {behind_s:.0f} s behind the present and catches up; if it "
             "stays so, the sink or this machine is too slow"
         )
     return ""
 
 
 class OplogWatch:
-    """Looks every `interval_s` on a thread of its own. The other methods may be called by any."""
+    """Looks every `Warnings.interval_s` on a thread of its own. The other methods may be called by
+    any."""
 
     def __init__(
         self,
@@ -89,7 +104,6 @@ class OplogWatch:
         warnings: Warnings,
         elections: Elections,
         *,
-        interval_s: float = 10.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`times` gives what is stored and what is read, by lane; `clock` gives seconds."""
@@ -97,7 +111,6 @@ class OplogWatch:
         self._times = times
         self._warnings = warnings
         self._elections = elections
-        self._interval_s = interval_s
         self._clock = clock
         self._seen: dict[str, StreamTimes] = {}
         self._findings: Mapping[str, Findings] = {}
@@ -141,12 +154,13 @@ class OplogWatch:
     def details(self, lane: str) -> dict[str, object]:
         """The same in figures."""
         findings = self._findings.get(lane)
+        elections = {"elections": self._elections.count}
         if findings is None:
-            return {}
+            return {**elections}
         return {
             "oplog_headroom_s": findings.headroom_s,
             "stalled_s": round(findings.stalled_s, 3),
-            "elections": self._elections.count,
+            **elections,
         }
 
     def set_gauges(self, metrics: MongoMetrics) -> None:
@@ -159,5 +173,5 @@ class OplogWatch:
             metrics.stream_age_seconds.labels(lane).set(findings.behind_s)
 
     def _run(self) -> None:
-        while not self._stopped.wait(self._interval_s):
+        while not self._stopped.wait(self._warnings.interval_s):
             self.look()

@@ -24,6 +24,7 @@ def test_figures() -> None:
         (WELL, ""),
         (Findings(3599, 2.0, 3600.0), "3599 s older than the position"),
         (Findings(30, 2.0, 1.0), ""),
+        (Findings(-5, 2.0, 1.0), "the oplog begins 5 s behind the stored position"),
         (Findings(90_000, 61.0, 61.0), "`rs.status()`"),
         (Findings(90_000, 2.0, 61.0), "61 s behind the present"),
         (Findings(None, 2.0, 1.0), ""),
@@ -34,6 +35,12 @@ def test_sentences(findings: Findings, part: str) -> None:
     assert part in sentence
     assert bool(sentence) == bool(part)
     assert trouble(findings, Warnings(0, 0, 0)) == ""
+
+
+def test_short_limits_are_looked_at_often() -> None:
+    assert WARNINGS.interval_s == 10.0
+    assert Warnings(0, 400, 60_000).interval_s == 0.1
+    assert Warnings(0, 0, 0).interval_s == 10.0
 
 
 def test_a_stream_that_stands_still_is_found() -> None:

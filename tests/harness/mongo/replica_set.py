@@ -216,6 +216,11 @@ class MongoReplicaSet:
         with self._deployment.changed:
             return self._deployment.commit(())
 
+    def pass_time(self, seconds: int) -> None:
+        """Cluster times are so much later from now on."""
+        with self._deployment.changed:
+            self._deployment.clock.ahead_s += seconds
+
     def truncate_oplog(self) -> None:
         """Forget all of the oplog but its last entry."""
         with self._deployment.changed:

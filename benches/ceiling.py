@@ -2,7 +2,8 @@
 
 `python -m benches.ceiling BOOTSTRAP PREFIX PARTITIONS COUNT SCHEMA.CQL SEGMENT` makes the events of
 one segment, keeps them in memory and sends them over and over until COUNT are sent: the same keys,
-values, headers and partitions, the same settings of the client, and a callback for each message.
+values, headers and partitions, the same settings of the client and of the allocator, and a callback
+for each message.
 """
 
 import gc
@@ -13,6 +14,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 from commitlog import EventFormat, Schema, SegmentReader
+from sidecar.pipeline.memory import keep_freed_memory
 from sidecar.sinks.kafka.client_properties import client_properties
 
 _MESSAGES = 200_000
@@ -41,6 +43,7 @@ def main() -> None:
 
 def publish(bootstrap: str, messages: list[Any], partitions: int, count: int) -> None:
     """Sends messages over and over until so many are sent, and waits to be ended."""
+    keep_freed_memory()
     settings = client_properties({"bootstrap.servers": bootstrap})
     # Without the client's remarks on a broker that has just started.
     producer = Producer({**settings.config, "log_level": "3"})

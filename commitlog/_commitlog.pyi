@@ -6,9 +6,11 @@ from typing import Literal, final
 from commitlog._commitlog_mongo import (
     MongoBatch,
     MongoEncoder,
+    MongoEvents,
     MongoTransaction,
     RefusedEvent,
     event_times,
+    events_of_reply,
     join_fragments,
     split_of,
 )
@@ -23,6 +25,7 @@ __all__ = [
     "Lost",
     "MongoBatch",
     "MongoEncoder",
+    "MongoEvents",
     "MongoTransaction",
     "RefusedEvent",
     "RowBatch",
@@ -35,6 +38,7 @@ __all__ = [
     "Verification",
     "__version__",
     "event_times",
+    "events_of_reply",
     "join_fragments",
     "read_descriptor",
     "split_of",

@@ -2,7 +2,7 @@
 
 There is no module of this name; what is here is imported from `commitlog.mongo`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, final
 
@@ -28,6 +28,15 @@ class RefusedEvent:
     def offset(self) -> int: ...
     @property
     def cause(self) -> str: ...
+
+@final
+class MongoEvents:
+    """The raw events of one reply where they lie: a sequence of bytes that keeps the reply.
+    Immutable."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int, /) -> bytes: ...
+    def __iter__(self) -> Iterator[bytes]: ...
 
 @final
 class MongoTransaction:
@@ -135,7 +144,7 @@ class MongoEncoder:
         operation that is not known, and for a field that is none."""
     def encode(
         self,
-        events: _Bson,
+        events: _Bson | MongoEvents,
         *,
         transaction: MongoTransaction | None = None,
         at_ns: int | None = None,
@@ -160,6 +169,10 @@ class MongoEncoder:
         """Raw documents of one collection as `read` messages. `cluster_time` (seconds, increment)
         goes into the event ids, so all documents of one copy must have the same; `snapshot` is
         what `source.snapshot` says. Raises ValueError for another mark. Releases the GIL."""
+
+def events_of_reply(reply: bytes | memoryview) -> tuple[MongoEvents, bytes]:
+    """Takes the raw reply to `aggregate` or `getMore` apart: its events, and its cursor without
+    them as BSON. Raises ValueError for bytes that are no such reply; events are not looked at."""
 
 def join_fragments(fragments: _Bson) -> bytes:
     """The raw event whose parts these are, all of them and in order (`splitEvent`, which

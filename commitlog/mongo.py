@@ -3,9 +3,11 @@
 from commitlog._commitlog import (
     MongoBatch,
     MongoEncoder,
+    MongoEvents,
     MongoTransaction,
     RefusedEvent,
     event_times,
+    events_of_reply,
     join_fragments,
     split_of,
 )
@@ -13,9 +15,11 @@ from commitlog._commitlog import (
 __all__ = [
     "MongoBatch",
     "MongoEncoder",
+    "MongoEvents",
     "MongoTransaction",
     "RefusedEvent",
     "event_times",
+    "events_of_reply",
     "join_fragments",
     "split_of",
 ]

@@ -1,8 +1,8 @@
 """One open cursor of a change stream, a reply at a time.
 
-The commands are sent as they are, in one session, and events stay raw: a driver's own stream gives
-event by event, decodes each, and resumes by itself in silence, once. Here every failure is said,
-and what is done about it is decided elsewhere.
+The commands are sent as they are, in one session, and events stay raw, in the bytes of the reply: a
+driver's own stream gives event by event, decodes each, and resumes by itself in silence, once. Here
+every failure is said, and what is done about it is decided elsewhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+import bson
 from bson import CodecOptions, Timestamp
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
+from commitlog.mongo import events_of_reply
+from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.failures import RESUMABLE_LABEL, Failure, failure_of
 from mongo_agent.change_stream.pinning import Pin
 from mongo_agent.change_stream.position import Opening, Token
@@ -63,7 +66,7 @@ class Reply:
     the server has closed the cursor, which it does behind an invalidation. `operation_time` is
     that of the server when it answered."""
 
-    events: tuple[bytes, ...]
+    events: RawEvents
     token: Token | None
     is_last: bool
     operation_time: ClusterTime | None = None
@@ -79,16 +82,16 @@ class StreamCursor:
         pin: Pin,
         database: str,
         options: StreamOptions,
-        reply: Any,
+        reply: RawBSONDocument,
     ) -> None:
+        """`reply` is the one to `aggregate`."""
         self._client = client
         self._pin = pin
         self._session = session
         self._database = database
         self._options = options
-        self._opened: Reply | None = _reply(reply, "firstBatch")
-        self._id = int(reply["cursor"]["id"])
-        self._namespace = str(reply["cursor"]["ns"]).partition(".")[2]
+        self._id, self._namespace = 0, ""
+        self._opened: Reply | None = self._taken(reply)
 
     @classmethod
     def open(
@@ -148,8 +151,21 @@ class StreamCursor:
         except StreamFailedError:
             self._id = 0
             raise
-        self._id = int(reply["cursor"]["id"])
-        return _reply(reply, "nextBatch")
+        return self._taken(reply)
+
+    def _taken(self, reply: RawBSONDocument) -> Reply:
+        # Asked for `cursor`, the document would make an object of each event.
+        events, rest = events_of_reply(reply.raw)
+        cursor = bson.decode(rest)
+        self._id = int(cursor["id"])
+        self._namespace = str(cursor["ns"]).partition(".")[2]
+        time = reply.get("operationTime")
+        return Reply(
+            events,
+            cursor.get("postBatchResumeToken"),
+            self._id == 0,
+            None if time is None else ClusterTime(time.time, time.inc),
+        )
 
     def close(self) -> None:
         """Tell the server that nobody reads on; it finds out by itself when it is away."""
@@ -207,7 +223,9 @@ def _end(session: ClientSession | None) -> None:
         session.end_session()
 
 
-def _run(client: Client, session: Any, database: str, command: Mapping[str, Any]) -> Any:
+def _run(
+    client: Client, session: Any, database: str, command: Mapping[str, Any]
+) -> RawBSONDocument:
     try:
         return client[database].command(
             dict(command),
@@ -232,16 +250,3 @@ def said(error: PyMongoError) -> str:
     text = str(details["errmsg"] if details and "errmsg" in details else error)
     text = tls_sentence(text) or text
     return text.partition(", Timeout: ")[0].rstrip(".")
-
-
-def _reply(reply: Any, batch: str) -> Reply:
-    cursor = reply["cursor"]
-    token = cursor.get("postBatchResumeToken")
-    events = tuple(event.raw for event in cursor[batch])
-    time = reply.get("operationTime")
-    return Reply(
-        events,
-        None if token is None else dict(token),
-        int(cursor["id"]) == 0,
-        None if time is None else ClusterTime(time.time, time.inc),
-    )

@@ -1,8 +1,7 @@
 """Events of a stream as messages, with the transaction that goes over the replies of the server."""
 
-from collections.abc import Sequence
-
 from commitlog.mongo import MongoBatch, MongoEncoder, MongoTransaction
+from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.tokens import ClusterTime
 
 
@@ -13,7 +12,7 @@ class Encoding:
         self._encoder = encoder
         self.transaction = transaction
 
-    def encode(self, events: Sequence[bytes]) -> MongoBatch:
+    def encode(self, events: RawEvents) -> MongoBatch:
         batch = self._encoder.encode(events, transaction=self.transaction)
         self.transaction = batch.transaction_after(len(events))
         return batch

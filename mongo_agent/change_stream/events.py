@@ -1,11 +1,14 @@
 """What the reader of a stream looks at in raw events, besides making messages of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bson.raw_bson import RawBSONDocument
 
-from commitlog.mongo import event_times
+from commitlog.mongo import MongoEvents, event_times
 from mongo_agent.change_stream.tokens import ClusterTime
+
+RawEvents = MongoEvents | Sequence[bytes]
+"""As a reply has them, or picked and joined from it."""
 
 
 def token_of(event: bytes) -> Mapping[str, str]:

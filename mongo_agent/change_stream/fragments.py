@@ -1,16 +1,16 @@
 """Events that the server sent in parts, put together again (`$changeStreamSplitLargeEvent`)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commitlog.mongo import join_fragments, split_of
+from mongo_agent.change_stream.events import RawEvents
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
     """Whole events. `is_end`: no event is left with parts to come. `left_out` were too large."""
 
-    events: tuple[bytes, ...]
+    events: RawEvents
     is_end: bool
     left_out: int = 0
 
@@ -23,7 +23,7 @@ class Fragments:
         self._leaves_out = leaves_out
         self._parts: list[bytes] = []
 
-    def joined(self, events: Sequence[bytes]) -> Joined:
+    def joined(self, events: RawEvents) -> Joined:
         """Raises ValueError for parts that are of no one event."""
         whole: list[bytes] = []
         left_out = 0

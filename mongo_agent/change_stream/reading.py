@@ -26,8 +26,8 @@ from mongo_agent.change_stream.cursor import (
     server_time,
 )
 from mongo_agent.change_stream.encoding import Encoding
-from mongo_agent.change_stream.events import time_of, token_of
-from mongo_agent.change_stream.fragments import Fragments
+from mongo_agent.change_stream.events import RawEvents, time_of, token_of
+from mongo_agent.change_stream.fragments import Fragments, Joined
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
 from mongo_agent.change_stream.recovery import End, Lost, Reopen, Rules, recovery
 from mongo_agent.change_stream.tokens import ClusterTime, read_token
@@ -45,7 +45,7 @@ class StreamRead:
     """What one reply gave. `position` and the open `transaction` are behind all of it, the times
     are those of its first and last event; `lost` says that the stream began anew in front of it."""
 
-    events: tuple[bytes, ...]
+    events: RawEvents
     batch: MongoBatch
     position: StreamPosition
     transaction: MongoTransaction | None
@@ -214,7 +214,7 @@ class StreamReader:
         events = reply.events
         if start.sent is not None:
             events = tuple(event for event in events if not start.was_sent(token_of(event)))
-        joined = self._fragments.joined(events)
+        joined = self._fragments.joined(events) if start.is_split else Joined(events, is_end=True)
         events = joined.events
         position = self._behind(reply, events) if joined.is_end else self._behind_events(events)
         if position is None:
@@ -237,7 +237,7 @@ class StreamReader:
             self._reads.append(read)
         self._wake()
 
-    def _behind(self, reply: Reply, events: Sequence[bytes]) -> StreamPosition | None:
+    def _behind(self, reply: Reply, events: RawEvents) -> StreamPosition | None:
         """Behind a whole reply."""
         if reply.token is None:
             return self._behind_events(events)
@@ -251,7 +251,7 @@ class StreamReader:
             time = last
         return self._at(reply.token, time)
 
-    def _behind_events(self, events: Sequence[bytes]) -> StreamPosition | None:
+    def _behind_events(self, events: RawEvents) -> StreamPosition | None:
         if not events:
             return None
         return self._at(token_of(events[-1]), time_of(events[-1]))

@@ -20,6 +20,7 @@ from pymongo.errors import PyMongoError
 from commitlog.mongo import MongoEncoder
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.copy.asked import applied
 from mongo_agent.copy.catalogue import Client
@@ -131,7 +132,7 @@ class Copying:
         for reading in self._round:
             reading.future.add_done_callback(lambda _: self._wake())
 
-    def passed(self, events: Sequence[bytes], time: ClusterTime) -> None:
+    def passed(self, events: RawEvents, time: ClusterTime) -> None:
         """What was placed of the stream: raw events, and a time; all earlier events are placed."""
         self._passed = time
         if not self._windows:

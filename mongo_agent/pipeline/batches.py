@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from commitlog.mongo import MongoBatch
-from mongo_agent.change_stream.events import time_of, token_of
+from mongo_agent.change_stream.events import RawEvents, time_of, token_of
 from mongo_agent.change_stream.reading import StreamRead
 from mongo_agent.copy import CopyProgress
 from mongo_agent.position import LanePosition
@@ -23,7 +23,7 @@ class PlacedBatch:
         batch: MongoBatch,
         before: LanePosition,
         behind: LanePosition,
-        events: Sequence[bytes] = (),
+        events: RawEvents = (),
     ) -> None:
         """`events` are those of a stream that the messages are of."""
         self._batch = batch

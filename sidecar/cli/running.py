@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from sidecar import lifecycle, logs
 from sidecar.cli.invocation import Config
 from sidecar.logs import fields
+from sidecar.pipeline.memory import keep_freed_memory
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ def run_service(
         logging.getLogger(name).setLevel(logging.CRITICAL)
     for sentence in config.warnings:
         logger.warning(sentence)
+    keep_freed_memory()
     service = create(config)
     logger.info("starting", extra=fields(**about, sink=properties.sink))
     return lifecycle.run(service, properties.shutdown_timeout_ms)

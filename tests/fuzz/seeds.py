@@ -191,6 +191,8 @@ def _mongo() -> Iterator[bytes]:
         event("invalidate"),
         event("insert", splitEvent={"fragment": 1, "of": 2}, fullDocument={}),
     )
+    reply = {"cursor": {"nextBatch": [{"_id": 1}, {}], "id": Int64(5), "ns": "a.b"}, "ok": 1.0}
+    yield bytes(2) + encoded(reply)
     part = encoded({**bson.decode(event("insert")), "splitEvent": {"fragment": 1, "of": 1}})
     for layout in range(4):
         for form in (*range(4), 0x10):

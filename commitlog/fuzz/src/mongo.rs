@@ -10,6 +10,7 @@ use commitlog_mongo::fields::FieldRules;
 use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
 use commitlog_mongo::fragments::{join_fragments, split_of};
 use commitlog_mongo::position::event_times;
+use commitlog_mongo::reply::parse_reply;
 use commitlog_mongo::transaction::OpenTransaction;
 use serde_json::Value;
 
@@ -20,7 +21,7 @@ const RENAMED: [&str; 3] = ["*.*.a:z", "*.*.x.y:w", "*.c*.name:n"];
 /// The input: a byte for the layout and one for the form of JSON, then events, each as long as it says
 /// itself. What comes out is JSON, in the order of the events; rules change values alone; what is encoded
 /// in two parts, with the state of the transaction handed on, is what is encoded in one; parts that
-/// join make an event.
+/// join make an event; the events of a reply lie in it.
 pub fn mongo(input: &[u8]) {
     let Some(([layout, json], rest)) = input.split_first_chunk::<2>() else {
         return;
@@ -52,6 +53,26 @@ pub fn mongo(input: &[u8]) {
     }
     let times = event_times(events.iter().copied());
     assert!(times.is_none() || !events.is_empty(), "times of nothing");
+    for event in events {
+        check_reply(event);
+    }
+}
+
+fn check_reply(bytes: &[u8]) {
+    let Ok(reply) = parse_reply(bytes) else {
+        return;
+    };
+    let mut behind = 0;
+    for place in &reply.events {
+        assert!(behind < place.start, "events that overlap");
+        behind = place.end;
+        let event = bytes.get(place.clone()).unwrap_or_default();
+        assert!(Document::parse(event).is_ok(), "an event is no document");
+    }
+    assert!(
+        Document::parse(&reply.cursor).is_ok(),
+        "a cursor is no document"
+    );
 }
 
 fn format(layout: u8, json: u8, fields: FieldRules) -> EventFormat {

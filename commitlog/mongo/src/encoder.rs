@@ -24,7 +24,11 @@ impl Encoder {
     }
 
     /// Events of a change stream, in its order, published at a time (nanoseconds).
-    pub fn encode<'b>(&self, events: impl IntoIterator<Item = &'b [u8]>, at_ns: i64) -> EventBatch {
+    pub fn encode<'b>(
+        &self,
+        events: impl IntoIterator<Item = &'b [u8], IntoIter: Clone>,
+        at_ns: i64,
+    ) -> EventBatch {
         let Ok(batch) = self.encode_captured(events, None, at_ns, &mut Everything);
         batch
     }
@@ -32,12 +36,15 @@ impl Encoder {
     /// The same where a transaction may be open in front of them, and not all collections are captured.
     pub fn encode_captured<'b, C: Captures>(
         &self,
-        events: impl IntoIterator<Item = &'b [u8]>,
+        events: impl IntoIterator<Item = &'b [u8], IntoIter: Clone>,
         transaction: Option<OpenTransaction>,
         at_ns: i64,
         captures: &mut C,
     ) -> Result<EventBatch, C::Error> {
-        let mut filling = Filling::new(&self.format, at_ns).going_on(transaction);
+        let events = events.into_iter();
+        let mut filling = Filling::new(&self.format, at_ns)
+            .going_on(transaction)
+            .with_room(events.clone().map(<[u8]>::len));
         for bytes in events {
             filling.add(Event::parse(bytes), captures)?;
         }

@@ -45,6 +45,8 @@ pub enum Problem {
     NameTaken { field: String, name: String },
     #[error("a document would have {length} bytes, which is more than documents can have")]
     Size { length: usize },
+    #[error("the reply has no batch of documents")]
+    Batch,
     #[error("a part of a split event cannot be published without the others")]
     Fragment,
 }

@@ -61,6 +61,16 @@ impl<'f> Filling<'f> {
         }
     }
 
+    /// For the messages of events of these sizes, which is seldom too little: growing costs copies.
+    pub(crate) fn with_room(mut self, sizes: impl Iterator<Item = usize>) -> Self {
+        let (events, bytes) = sizes.fold((0_usize, 0_usize), |(events, bytes), size| {
+            (events.saturating_add(1), bytes.saturating_add(size))
+        });
+        self.batch.entries.reserve(events);
+        self.batch.bytes.reserve(bytes.saturating_add(bytes / 2));
+        self
+    }
+
     pub(crate) fn into_batch(mut self) -> EventBatch {
         self.identity.finish(&mut self.batch.entries);
         self.batch.transactions = self.transactions.into_timeline();

@@ -19,6 +19,7 @@ pub mod json;
 mod layout;
 pub mod namespaces;
 pub mod position;
+pub mod reply;
 mod token;
 pub mod transaction;
 mod writing;

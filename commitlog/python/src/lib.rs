@@ -31,8 +31,8 @@ mod _commitlog {
     use crate::format::EventFormat;
     #[pymodule_export]
     use crate::mongo::{
-        MongoBatch, MongoEncoder, MongoTransaction, RefusedEvent, event_times, join_fragments,
-        split_of,
+        MongoBatch, MongoEncoder, MongoEvents, MongoTransaction, RefusedEvent, event_times,
+        events_of_reply, join_fragments, split_of,
     };
     #[pymodule_export]
     use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};

@@ -10,12 +10,14 @@ use commitlog_mongo::change::{Copy, SnapshotMark};
 use commitlog_mongo::encoder::Encoder;
 use commitlog_mongo::fields::FieldRules;
 use commitlog_mongo::format::{Delimiter, DocumentJson, EventFormat, Layout};
+use commitlog_mongo::transaction::OpenTransaction;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::batch::MongoBatch;
 use super::captures::{Captures, OfCopy, OfStream};
 use super::input::{Input, inputs};
+use super::reply::MongoEvents;
 use super::transaction::MongoTransaction;
 use crate::format::unknown;
 
@@ -91,19 +93,19 @@ impl MongoEncoder {
     fn encode(
         &self,
         py: Python<'_>,
-        events: Vec<Bound<'_, PyAny>>,
+        events: &Bound<'_, PyAny>,
         transaction: Option<Bound<'_, MongoTransaction>>,
         at_ns: Option<i64>,
     ) -> PyResult<MongoBatch> {
         let transaction = transaction.map(|open| open.get().0.clone());
-        let events = inputs(&events)?;
         let at_ns = at_ns.unwrap_or_else(now_ns);
-        let batch = py.detach(|| {
-            let events = events.iter().map(Input::bytes);
-            let mut captures = OfStream(&self.captures);
-            let encoder = &self.encoder;
-            encoder.encode_captured(events, transaction, at_ns, &mut captures)
-        });
+        let batch = if let Ok(events) = events.cast::<MongoEvents>() {
+            let events = events.get();
+            py.detach(|| self.encoded(events.slices(), transaction, at_ns))
+        } else {
+            let events = inputs(&events.extract::<Vec<_>>()?)?;
+            py.detach(|| self.encoded(events.iter().map(Input::bytes), transaction, at_ns))
+        };
         Ok(self.batch(batch?))
     }
 
@@ -150,6 +152,17 @@ impl MongoEncoder {
 }
 
 impl MongoEncoder {
+    fn encoded<'b>(
+        &self,
+        events: impl Iterator<Item = &'b [u8]> + Clone,
+        transaction: Option<OpenTransaction>,
+        at_ns: i64,
+    ) -> PyResult<batch::EventBatch> {
+        let mut captures = OfStream(&self.captures);
+        let encoder = &self.encoder;
+        encoder.encode_captured(events, transaction, at_ns, &mut captures)
+    }
+
     fn batch(&self, batch: batch::EventBatch) -> MongoBatch {
         MongoBatch::new(batch, Arc::clone(&self.format))
     }

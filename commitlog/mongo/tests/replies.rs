@@ -1,0 +1,70 @@
+//! Replies of cursors: what lies where, and what is no reply.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod written;
+
+use commitlog_mongo::reply::parse_reply;
+use proptest::prelude::*;
+use written::{array, document, double, int64, nested, string};
+
+fn reply(batch: &str, events: &[Vec<u8>]) -> Vec<u8> {
+    let events: Vec<_> = events
+        .iter()
+        .enumerate()
+        .map(|(number, event)| nested(&number.to_string(), std::slice::from_ref(event)))
+        .collect();
+    let cursor = [string("ns", "shop.cust"), array(batch, &events), id()];
+    document(&[double("ok", 1.0), nested("cursor", &cursor)])
+}
+
+fn id() -> Vec<u8> {
+    int64("id", 5)
+}
+
+fn why_not(bytes: &[u8]) -> String {
+    parse_reply(bytes).unwrap_err().to_string()
+}
+
+proptest! {
+    #[test]
+    fn events_are_found_where_they_lie(texts in prop::collection::vec(".{0,20}", 0..5), is_first: bool) {
+        let events: Vec<_> = texts.iter().map(|text| string("n", text)).collect();
+        let bytes = reply(if is_first { "firstBatch" } else { "nextBatch" }, &events);
+        let parsed = parse_reply(&bytes).unwrap();
+        let found: Vec<_> = parsed.events.iter().map(|place| bytes[place.clone()].to_vec()).collect();
+        let given: Vec<_> = events.iter().map(|event| document(std::slice::from_ref(event))).collect();
+        prop_assert_eq!(found, given);
+        prop_assert_eq!(parsed.cursor, document(&[string("ns", "shop.cust"), id()]));
+    }
+
+    #[test]
+    fn what_is_cut_off_is_no_reply(cut in 0_usize..90) {
+        let bytes = reply("nextBatch", &[string("n", "x"), string("n", "y")]);
+        prop_assume!(cut < bytes.len());
+        prop_assert!(parse_reply(&bytes[..cut]).is_err());
+    }
+}
+
+#[test]
+fn events_are_not_looked_at() {
+    let bytes = reply("nextBatch", &[vec![0x44, 0]]);
+    let parsed = parse_reply(&bytes).unwrap();
+    assert_eq!(parsed.events.len(), 1);
+}
+
+#[test]
+fn what_is_no_reply_is_told() {
+    let no_batch = "the reply has no batch of documents at byte";
+    let ok = document(&[double("ok", 1.0)]);
+    assert_eq!(why_not(&ok), format!("{no_batch} 0"));
+    let empty = document(&[nested("cursor", &[id()])]);
+    assert_eq!(why_not(&empty), format!("{no_batch} 12"));
+    let numbers = array("nextBatch", &[int64("0", 1)]);
+    let numbers = document(&[nested("cursor", &[numbers])]);
+    assert!(why_not(&numbers).starts_with(no_batch));
+    assert_eq!(
+        why_not(&[5, 0, 0]),
+        "4 bytes are needed and 3 are left at byte 0"
+    );
+}

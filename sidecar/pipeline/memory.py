@@ -1,0 +1,21 @@
+"""How much freed memory the process keeps for the next batch.
+
+Batches are a few megabytes each. By default the allocator gives such memory back to the kernel when
+it is freed and has it anew for the next batch, page by page, each filled with zeros first: 1.0 to
+1.8 µs of CPU an event of MongoDB, of 4.2 that reading and encoding one took.
+"""
+
+import ctypes
+
+# Numbers of glibc's malloc.h.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_LARGEST_KEPT_BYTES = 16 << 20
+_MOST_KEPT_BYTES = 32 << 20
+
+
+def keep_freed_memory() -> None:
+    """For the rest of the process, where the C library is glibc; elsewhere it does nothing."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, _LARGEST_KEPT_BYTES)
+        mallopt(_TRIM_THRESHOLD, _MOST_KEPT_BYTES)

@@ -7,6 +7,7 @@ the oplog has passed cannot be read on from, which is too late to learn by an er
 
 import logging
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 _JOIN_S = 5.0
 _LONGEST_INTERVAL_S = 10.0
 _LOOKS_IN_A_LIMIT = 4
+_FIGURES = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ class OplogWatch:
         self._seen: dict[str, StreamTimes] = {}
         self._findings: Mapping[str, Findings] = {}
         self._repeated = Repeated(logger)
+        self._said: dict[str, str] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="oplog-watch", daemon=True)
 
@@ -140,11 +143,16 @@ class OplogWatch:
             lane: found(times, oldest, now_s, wall_s) for lane, times in self._seen.items()
         }
         for lane in self._findings:
-            sentence = self.trouble(lane)
-            if sentence:
-                self._repeated.say(lane, sentence)
-            else:
-                self._repeated.over(lane, "The stream is well again.")
+            self._say(lane, self.trouble(lane))
+
+    def _say(self, lane: str, sentence: str) -> None:
+        """Each kind of trouble is said at once, though another one was said before."""
+        last, kind = self._said.get(lane, ""), _FIGURES.sub("", sentence)
+        if kind:
+            self._repeated.say(f"{lane}: {kind}", sentence)
+        elif last:
+            self._repeated.over(f"{lane}: {last}", "The stream is well again.")
+        self._said[lane] = kind
 
     def trouble(self, lane: str) -> str:
         """What a person should know about a stream; empty where all is well."""

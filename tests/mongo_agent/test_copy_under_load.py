@@ -7,6 +7,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +25,7 @@ from sidecar.sinks.memory import MemorySink
 from tests.harness.agent_process import AgentProcess
 from tests.harness.kafka import KafkaRecord
 from tests.harness.mongo import MongoReplicaSet
+from tests.harness.mongo.releases import Release
 from tests.mongo_agent.kill.checks import Arrival, arrivals, broken_histories, repeats
 from tests.mongo_agent.kill.workload import DATABASE, TYPES, Workload
 from tests.mongo_agent.running import RunningAgent
@@ -49,14 +51,20 @@ def replica_set() -> Iterator[MongoReplicaSet]:
         yield started
 
 
-@pytest.fixture
-def workload(replica_set: MongoReplicaSet) -> Iterator[Workload]:
+@contextmanager
+def filled(replica_set: MongoReplicaSet) -> Iterator[Workload]:
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     with MongoClient[dict[str, Any]](replica_set.connection_string) as client:
         found = Workload(client, Random(seed), ("mixed", *TYPES), TYPES)
         found.create()
         found.fill(DOCUMENTS)
+        yield found
+
+
+@pytest.fixture
+def workload(replica_set: MongoReplicaSet) -> Iterator[Workload]:
+    with filled(replica_set) as found:
         yield found
 
 
@@ -90,6 +98,24 @@ def test_every_document_is_there_and_none_runs_back(
     assert repeats(found) == 0
     reads = [arrival.place for arrival in found if arrival.kind == "read"]
     assert len(reads) == len(set(reads)) > 0
+    assert {place.collection for place in reads} == {"mixed", *TYPES}
+
+
+def test_nor_where_the_server_has_no_reads_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What changes in the window of a chunk is left to its events, whatever its `_id` is."""
+    monkeypatch.setattr(Release, "has_snapshot_reads", False)
+    with MongoReplicaSet(noop_interval_s=0.02) as replica_set, filled(replica_set) as workload:
+        with RunningAgent(tmp_path / "offsets", replica_set.connection_string, SETTINGS) as agent:
+            for _ in range(ROUNDS):
+                workload.write(20)
+            copied_and_stored(agent, replica_set)
+            found = arrived(agent)
+        assert list(broken_histories(found, workload.histories)) == []
+    assert "the server does not read at a cluster time" in caplog.text
+    reads = [arrival.place for arrival in found if arrival.kind == "read"]
+    assert len(reads) == len(set(reads))
     assert {place.collection for place in reads} == {"mixed", *TYPES}
 
 

@@ -107,6 +107,28 @@ def test_the_plan_of_a_scope(tmp_path: Path, hosts: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("changes", "words", "exit_code", "sentence"),
+    [
+        ({}, (), 2, "`sink` must be kafka: topics are compared."),
+        ({"sink": "kafka"}, ("shop.big_orders",), 2, "shop.big_orders is not captured"),
+        ({"sink": "kafka"}, ("--wait", "0"), 1, "None is stored, and the documents were read"),
+    ],
+)
+def test_what_cannot_be_compared(
+    tmp_path: Path,
+    hosts: str,
+    changes: dict[str, str | None],
+    words: tuple[str, ...],
+    exit_code: int,
+    sentence: str,
+) -> None:
+    settings = {"kafka.producer.bootstrap.servers": "127.0.0.1:1", **changes}
+    done = mongo_agent("compare", "--config", configuration(tmp_path, hosts, CDC, settings), *words)
+    assert (done.exit_code, done.output) == (exit_code, "")
+    assert sentence in done.errors
+
+
 def test_the_stored_position_is_shown(tmp_path: Path, hosts: str) -> None:
     path = configuration(tmp_path, hosts, CDC)
     empty = mongo_agent("offsets", "show", "--config", path)

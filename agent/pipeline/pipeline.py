@@ -6,7 +6,6 @@ the disk. Between turns without work the thread waits on one condition: a change
 read that is done, a request to stop, or the time at which something is due.
 """
 
-import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -33,15 +32,13 @@ from agent.segments import Ledger, begin
 from agent.transfer import Transfer
 from sidecar.errors import SinkRestartError
 from sidecar.lifecycle import Stop
-from sidecar.logs import fields
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.garbage import rare_collection
 from sidecar.pipeline.handover import quick_handover
 from sidecar.pipeline.saving import OffsetStore
+from sidecar.pipeline.stopping import drain, say_stopped
 from sidecar.pipeline.wakeup import Wakeup
 from sidecar.sinks.base import Sink
-
-logger = logging.getLogger(__name__)
 
 
 class Pipeline:
@@ -168,26 +165,24 @@ class Pipeline:
         parts.looking.want()
 
     def _drain(self, stop: Stop) -> None:
-        """Sends and acknowledges what was read, within the deadline; nothing more is read."""
-        delivery = self._parts.delivery
         self._parts.is_stopping = True
-        logger.info(
-            "stopping: what was read is delivered",
-            extra=fields(events=delivery.window.unacknowledged, within_s=stop.remaining_s),
+        drain(
+            self._parts.delivery,
+            stop,
+            self._wakeup,
+            turn=self._last_turn,
+            due_in_s=lambda: self._deliver.due_in_s,
         )
-        while delivery.is_open and not delivery.is_idle and stop.remaining_s > 0:
-            try:
-                worked = self._deliver.turn()
-            except SinkRestartError as error:
-                logger.warning("the sink ended while stopping", extra=fields(reason=str(error)))
-                break
-            worked |= self._deliver.advance()
-            worked |= self._deliver.set_refused_aside()
-            self._parts.keeping.save()
-            self._showing.moved()
-            self._show()
-            if not worked:
-                self._wakeup.wait(min(self._deliver.due_in_s, stop.remaining_s))
+
+    def _last_turn(self) -> bool:
+        """A turn in which nothing is read."""
+        worked = self._deliver.turn()
+        worked |= self._deliver.advance()
+        worked |= self._deliver.set_refused_aside()
+        self._parts.keeping.save()
+        self._showing.moved()
+        self._show()
+        return worked
 
     def _close(self, deadline_s: float) -> None:
         parts = self._parts
@@ -201,11 +196,7 @@ class Pipeline:
             parts.looking.close()
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._wakeup.close()
-        left = parts.delivery.window.unacknowledged
-        logger.info(
-            "stopped" if not left else "stopped with events that a restart repeats",
-            extra=fields(unacknowledged=left),
-        )
+        say_stopped(parts.delivery)
 
     def _pause_s(self) -> float:
         """How long there is nothing to do."""

@@ -25,12 +25,13 @@ from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.signals import Answer, Signal
 from sidecar.errors import SinkRestartError, UnavailableError
 from sidecar.lifecycle import Stop
-from sidecar.logs import Repeated, fields
+from sidecar.logs import Repeated
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.garbage import rare_collection
 from sidecar.pipeline.handover import quick_handover
 from sidecar.pipeline.saving import OffsetStore, Saving
 from sidecar.pipeline.sink_turns import SinkTurns
+from sidecar.pipeline.stopping import drain, say_stopped
 from sidecar.pipeline.wakeup import Wakeup
 from sidecar.quarantine import RefusedEvent
 from sidecar.sinks.base import Sink
@@ -236,26 +237,24 @@ class Pipeline:
         self._lanes = {}
 
     def _drain(self, stop: Stop) -> None:
-        """Sends and acknowledges what was placed, within the deadline; nothing more is read."""
         self._is_stopping = True
-        logger.info(
-            "stopping: what was read is delivered",
-            extra=fields(events=self._delivery.window.unacknowledged, within_s=stop.remaining_s),
+        drain(
+            self._delivery,
+            stop,
+            self._wakeup,
+            turn=self._last_turn,
+            due_in_s=lambda: self._sink.due_in_s,
         )
-        delivery = self._delivery
-        while delivery.is_open and not delivery.is_idle and stop.remaining_s > 0:
-            try:
-                worked = self._sink.turn(may_read=False, may_open=False)
-            except SinkRestartError as error:
-                logger.warning("the sink ended while stopping", extra=fields(reason=str(error)))
-                break
-            worked |= self._advance()
-            worked |= self._set_refused_aside()
-            self._save()
-            self._showing.moved()
-            self._show()
-            if not worked:
-                self._wakeup.wait(min(self._sink.due_in_s, stop.remaining_s))
+
+    def _last_turn(self) -> bool:
+        """A turn in which nothing is read."""
+        worked = self._sink.turn(may_read=False, may_open=False)
+        worked |= self._advance()
+        worked |= self._set_refused_aside()
+        self._save()
+        self._showing.moved()
+        self._show()
+        return worked
 
     def _close(self, deadline_s: float) -> None:
         try:
@@ -268,11 +267,7 @@ class Pipeline:
             self._close_lanes()
             self._answering.cancel()
             self._wakeup.close()
-        left = self._delivery.window.unacknowledged
-        logger.info(
-            "stopped" if not left else "stopped with events that a restart repeats",
-            extra=fields(unacknowledged=left),
-        )
+        say_stopped(self._delivery)
 
     def _pause_s(self) -> float:
         """How long there is nothing to do."""

@@ -37,8 +37,9 @@ class Asking:
         return self.answer
 
 
-def takes_signal(agent: RunningAgent) -> bool:
-    return bool(AgentClient(agent.url).copies()[""]["requests"]) or agent.is_copying
+def has_taken(agent: RunningAgent) -> bool:
+    """While copies are paused, what is asked for stays a wish."""
+    return bool(AgentClient(agent.url).copies()[""]["requests"])
 
 
 def test_an_agent_that_is_killed_behind_its_answer_copies(
@@ -64,10 +65,11 @@ def test_the_answer_waits_for_what_is_not_acknowledged(writer: Client, run_agent
     sink = MemorySink(automatic=False)
     with run_agent(sink) as agent:
         agent.wait_until_streaming()
+        AgentClient(agent.url).send("pause-snapshot", {})
         writer.shop.b.insert_one({"_id": 1})
         agent.wait_for(1)
         asking = Asking(agent)
-        agent.wait_until(lambda: takes_signal(agent), "the signal")
+        agent.wait_until(lambda: has_taken(agent), "the signal")
         assert asking.answer is None
         sink.acknowledge()
         assert asking.wait().is_accepted
@@ -83,7 +85,7 @@ def test_a_sink_that_starts_again_loses_no_signal(writer: Client, run_agent: Run
         writer.shop.b.insert_one({"_id": 1})
         agent.wait_for(1)
         asking = Asking(agent)
-        agent.wait_until(lambda: takes_signal(agent), "the signal")
+        agent.wait_until(lambda: has_taken(agent), "the signal")
         sink.raise_next(SinkRestartError("the broker lost something"))
         agent.wait_for(2)
         sink.acknowledge()

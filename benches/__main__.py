@@ -1,5 +1,5 @@
 """`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, mongo, dedupe,
-state, reconcile, mongo_debezium, mongo_agent; or all."""
+state, reconcile, mongo_debezium, mongo_agent, transfer; or all."""
 
 import argparse
 from importlib import import_module
@@ -16,6 +16,7 @@ NAMES = (
     "reconcile",
     "mongo_debezium",
     "mongo_agent",
+    "transfer",
 )
 
 

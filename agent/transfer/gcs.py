@@ -6,7 +6,8 @@ connection or an answer of 5xx the client goes on at the chunk.
 An object is made on the condition that there is none of its name (generation 0), so nobody's is
 ever overwritten. What is there already with the same checksum counts as sent.
 
-The client is imported when it is first needed: it takes a second and thirty megabytes.
+The client is imported by an agent that sends segments, at its start: it
+takes a second of a processor and thirty megabytes.
 """
 
 import base64
@@ -49,6 +50,9 @@ class GcsStore:
     @property
     def where(self) -> str:
         return str(self._settings.directory)
+
+    def open(self) -> None:
+        import google.cloud.storage  # noqa: F401 - for what follows
 
     def put(self, file: Path, is_stopped: Callable[[], bool]) -> bool:
         size_bytes, crc32c = _size_and_checksum(file)

@@ -49,6 +49,9 @@ class Store(Protocol):
     def where(self) -> str:
         """Its address, for people."""
 
+    def open(self) -> None:
+        """Loads what it works with, before events are delivered: later it would cost them."""
+
     def put(self, file: Path, is_stopped: Callable[[], bool]) -> bool:
         """The store has the whole file on return, by a checksum that both sides made; False when it
         had it before. Raises UploadError, UploadStoppedError once `is_stopped`, OSError for the
@@ -84,6 +87,7 @@ class Uploads(Transfer):
     def open(self) -> None:
         directory = self._settings.directory
         directory.mkdir(parents=True, exist_ok=True)
+        self._store.open()
         for file in directory.iterdir():
             name = parse_log_name(file.name)
             if name is not None:

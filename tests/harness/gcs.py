@@ -39,6 +39,10 @@ class GcsServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -69,8 +73,12 @@ class GcsServer:
         self._ask("POST", f"/upload/storage/v1/b/{bucket}/o?{query}", content)
 
     def names(self, bucket: str) -> list[str]:
+        return list(self.sizes(bucket))
+
+    def sizes(self, bucket: str) -> dict[str, int]:
+        """Bytes of each object, by name."""
         found = json.loads(self._ask("GET", f"/storage/v1/b/{bucket}/o"))
-        return [item["name"] for item in found.get("items", ())]
+        return {item["name"]: int(item["size"]) for item in found.get("items", ())}
 
     def content(self, bucket: str, name: str) -> bytes:
         quoted = urllib.parse.quote(name, safe="")

@@ -65,7 +65,13 @@ class AgentService:
             look_pages(self._status, summary, self._trouble),
             jmx_pages(CONNECTOR, properties.topic_prefix, __version__, self._attributes),
         ]
-        self._server = HttpServer(self._status, properties.http_host, properties.http_port, pages)
+        self._server = HttpServer(
+            self._status,
+            properties.http_host,
+            properties.http_port,
+            pages,
+            properties.http_token_file,
+        )
 
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""

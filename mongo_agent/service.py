@@ -90,7 +90,13 @@ class MongoService:
             signal_pages(self._send, self._copies),
             jmx_pages(CONNECTOR, properties.topic_prefix, __version__, self._attributes),
         ]
-        self._server = HttpServer(self.status, properties.http_host, properties.http_port, pages)
+        self._server = HttpServer(
+            self.status,
+            properties.http_host,
+            properties.http_port,
+            pages,
+            properties.http_token_file,
+        )
         self._elections = Elections()
 
     @property

@@ -9,8 +9,8 @@
 /metrics    Prometheus text
 
 An agent adds pages as blueprints: `sidecar.page`, `sidecar.jmx_pages`, and its own. Whoever
-reaches the address may look at everything, and do what such pages offer: bind it to loopback
-(`http.host`) where others are on the network.
+reaches the address may look at everything, and do what such pages offer: it is on loopback unless
+`http.host` says otherwise, and a token (`http_token`) keeps changes for those who have it.
 """
 
 import json
@@ -19,6 +19,7 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -27,6 +28,7 @@ from waitress.server import create_server
 
 from sidecar import metrics
 from sidecar.errors import ConfigError
+from sidecar.http_token import read_token, require_token
 
 _SERVER_THREADS = 2
 _CONNECTION_LIMIT = 64
@@ -74,9 +76,14 @@ class Status(Protocol):
         """Prometheus text."""
 
 
-def create_app(status: Status, pages: Sequence[Blueprint] = ()) -> Flask:
-    """The application alone, for a server or a test client; `pages` are the agent's own."""
+def create_app(
+    status: Status, pages: Sequence[Blueprint] = (), token_file: Path | None = None
+) -> Flask:
+    """The application alone, for a server or a test client; `pages` are the agent's own.
+    `token_file` None: nothing needs a token."""
     app = Flask("sidecar", static_folder=None)
+    if token_file is not None:
+        require_token(app, token_file)
     for blueprint in pages:
         app.register_blueprint(blueprint)
 
@@ -126,9 +133,17 @@ class HttpServer:
     """Serves a status from `start` to `close`. Port 0 takes a free one; `port` says which."""
 
     def __init__(
-        self, status: Status, host: str, port: int, pages: Sequence[Blueprint] = ()
+        self,
+        status: Status,
+        host: str,
+        port: int,
+        pages: Sequence[Blueprint] = (),
+        token_file: Path | None = None,
     ) -> None:
-        self._app = create_app(status, pages)
+        """Raises ConfigError for a file that holds no token."""
+        if token_file is not None:
+            read_token(token_file)
+        self._app = create_app(status, pages, token_file)
         self._host = host
         self._wanted_port = port
         self._server: Any = None

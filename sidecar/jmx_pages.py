@@ -15,6 +15,7 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
+from sidecar.http_token import only_reads
 from sidecar.jolokia import MBean, answer, asked_by_document, asked_by_path
 
 Contexts = Callable[[], Mapping[str, Mapping[str, Any]]]
@@ -59,6 +60,7 @@ def jmx_pages(connector: str, server: str, version: str, contexts: Contexts) -> 
 
     @pages.post("/jolokia", strict_slashes=False)
     @pages.post("/jolokia/read", strict_slashes=False)
+    @only_reads
     def read_several() -> Response:
         # Scrapers do not all say that what they send is JSON.
         document = request.get_json(silent=True, force=True)

@@ -68,9 +68,16 @@ class SidecarProperties(Properties):
     )
     http_host: str = prop(
         "http.host",
-        default="0.0.0.0",
+        default="127.0.0.1",
         min_length=1,
-        doc="Address that health, metrics and offsets are served on.",
+        doc="Address that health, metrics and offsets are served on; `0.0.0.0` for probes and "
+        "scrapers of other machines.",
+    )
+    http_token_file: Path | None = prop(
+        "http.token.file",
+        default=None,
+        doc="A file with the token that requests which change something must bring, as "
+        "`Authorization: Bearer …`. Not set: they need none. What only looks never does.",
     )
     http_port: int = prop(
         "http.port", default=8000, ge=0, le=65535, doc="Port; 0 takes a free one."

@@ -17,6 +17,7 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.signals.client import AgentClient
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import RefusedError
+from sidecar.http_token import read_token
 
 _FOLLOW_INTERVAL_S = 1.0
 _KIND = {"type": "incremental"}
@@ -107,10 +108,14 @@ def status(
 
 
 def _client(invocation: Invocation[MongoConfig], url: str | None) -> AgentClient:
-    if url is not None:
+    if url is not None and not invocation.files:
         return AgentClient(url)
     properties = invocation.config().properties
-    return AgentClient.at(properties.http_host, properties.http_port)
+    file = properties.http_token_file
+    token = read_token(file) if file is not None else None
+    if url is not None:
+        return AgentClient(url, token)
+    return AgentClient.at(properties.http_host, properties.http_port, token)
 
 
 def _send(client: AgentClient, kind: str, data: Mapping[str, Any]) -> None:

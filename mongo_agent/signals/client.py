@@ -14,21 +14,25 @@ _EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 
 class AgentClient:
-    """`url` is that of the agent. Its methods raise `UnavailableError`."""
+    """`url` is that of the agent, `token` what it wants of those who change something. Its methods
+    raise `UnavailableError`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         self._url = url.rstrip("/")
+        self._token = token
 
     @classmethod
-    def at(cls, host: str, port: int) -> "AgentClient":
+    def at(cls, host: str, port: int, token: str | None = None) -> "AgentClient":
         """The agent that is bound to an address, on this machine."""
         shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
-        return cls(f"http://{shown}:{port}")
+        return cls(f"http://{shown}:{port}", token)
 
     def send(self, kind: str, data: Mapping[str, Any]) -> Answer:
         """A signal, and the answer to it."""
         body = json.dumps({"type": kind, "data": data}).encode()
         headers = {"Content-Type": "application/json"}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
         found = self._reply(urllib.request.Request(f"{self._url}/signals", body, headers))
         return Answer(bool(found.get("accepted")), str(found.get("sentence")))
 

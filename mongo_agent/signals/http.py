@@ -5,9 +5,9 @@ GET  /snapshot   how far copies are, by stream
 
 What is accepted is stored with the position by then, so no kill undoes it.
 
-A signal changes what the agent does, so whoever reaches `http.host` and `http.port` can make it
-copy: bind them to loopback where others are on the network. A body has to be `application/json`,
-which pages of other sites cannot send from a browser without being asked first.
+A signal changes what the agent does, so it takes the token of `http.token.file` where there is one;
+without, whoever reaches `http.host` and `http.port` can make the agent copy. A body has to be
+`application/json`, which pages of other sites cannot send from a browser without being asked first.
 """
 
 import json

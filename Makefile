@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-page check lint fmt types cargo-test \
+.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-page check lint audit fmt types cargo-test \
 	bench fuzz soak soak-parser peer fixtures docs lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -69,6 +69,9 @@ lint: $(DEPENDENCIES) ## ruff, rustfmt and clippy, warnings being errors
 types: setup ## mypy, strict, and the stub of the extension against the extension
 	$(PY) -m mypy
 	$(PY) -m mypy.stubtest commitlog._commitlog
+
+audit: $(DEPENDENCIES) ## Known vulnerabilities of the locked dependencies; asks databases on the network
+	@VENV=$(VENV) scripts/audit
 
 fmt: $(DEPENDENCIES) ## Format Python and Rust in place
 	$(PY) -m ruff check --fix-only --quiet .

@@ -135,14 +135,15 @@ class NodeProperties(Properties):
     cassandra_ssl_config_path: Path | None = prop(
         "cassandra.ssl.config.path",
         default=None,
-        doc="A properties file with `trustStore.location` and `keyStore.location`. Both must be "
-        "PEM files; the four properties below do the same.",
+        doc="A properties file with `trustStore.location`, `trustStore.password`, "
+        "`keyStore.location` and `keyStore.password` (also as `javax.net.ssl.*`): stores of Java "
+        "(JKS or PKCS12) or PEM files. The four properties below go before it.",
     )
     cassandra_ssl_ca_path: Path | None = prop(
         "cassandra.ssl.ca.path",
         default=None,
         doc="PEM file with the authorities that the node's certificate is checked against. Not "
-        "set: those of the system.",
+        "set: `cassandra.ssl.config.path`, else those of the system.",
     )
     cassandra_ssl_certificate_path: Path | None = prop(
         "cassandra.ssl.certificate.path", default=None, doc="PEM file with our own certificate."

@@ -1,18 +1,30 @@
 """The TLS context of the CQL connection."""
 
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.config.properties import NodeProperties
 from sidecar.errors import ConfigError
 from sidecar.properties import read_properties
+from sidecar.tls.errors import UnreadableStoreError
+from sidecar.tls.memory_file import MemoryFile
+
+if TYPE_CHECKING:
+    from sidecar.tls.store import TlsStore
 
 _PEM = b"-----BEGIN "
+# What Debezium's `SslContextFactory` reads, and the names of Java's own properties.
 _JAVA_NAMES = {
     "truststore.location": "ca",
+    "truststore": "ca",
+    "truststore.password": "ca_password",
+    "truststorepassword": "ca_password",
     "keystore.location": "certificate",
+    "keystore": "certificate",
     "keystore.password": "key_password",
+    "keystorepassword": "key_password",
     "keypassword": "key_password",
 }
 
@@ -20,9 +32,10 @@ _JAVA_NAMES = {
 @dataclass(frozen=True)
 class _Files:
     ca: Path | None = None
+    ca_password: str | None = field(default=None, repr=False)
     certificate: Path | None = None
     key: Path | None = None
-    key_password: str | None = None
+    key_password: str | None = field(default=None, repr=False)
 
 
 def tls_context(properties: NodeProperties) -> ssl.SSLContext | None:
@@ -30,25 +43,49 @@ def tls_context(properties: NodeProperties) -> ssl.SSLContext | None:
     if not properties.cassandra_ssl_enabled:
         return None
     files = _files(properties)
-    for path in (files.ca, files.certificate, files.key):
-        if path is not None:
-            _require_pem(path)
+    context = _trusting(files)
+    context.check_hostname = properties.cassandra_ssl_check_hostname
+    if files.certificate is not None:
+        _show(context, files.certificate, files)
+    return context
+
+
+def _trusting(files: _Files) -> ssl.SSLContext:
+    if files.ca is None:
+        return ssl.create_default_context()
     try:
-        context = ssl.create_default_context(cafile=str(files.ca) if files.ca else None)
+        authorities = _content(files.ca)
+        if _PEM not in authorities:
+            authorities = _store(files.ca, files.ca_password).trusted
+            if not authorities:
+                raise ConfigError(f"cassandra.ssl: {files.ca} trusts no certificate.")
+        return ssl.create_default_context(cadata=authorities.decode("latin-1"))
     except ssl.SSLError as error:
         raise ConfigError(
             f"cassandra.ssl: the authorities in {files.ca} cannot be used: {error}."
         ) from error
-    context.check_hostname = properties.cassandra_ssl_check_hostname
-    if files.certificate is not None:
-        try:
-            context.load_cert_chain(files.certificate, files.key, lambda: files.key_password or "")
-        except (ssl.SSLError, OSError) as error:
-            raise ConfigError(
-                f"cassandra.ssl: the certificate {files.certificate} and its key cannot be used: "
-                f"{error}."
-            ) from error
-    return context
+
+
+def _show(context: ssl.SSLContext, certificate: Path, files: _Files) -> None:
+    """Our own certificate, for a node that asks for one."""
+    path, key, password = str(certificate), files.key, files.key_password
+    in_memory = None
+    if _PEM not in _content(certificate):
+        store = _store(certificate, password)
+        if not store.key:
+            raise ConfigError(f"cassandra.ssl: {certificate} has no private key.")
+        # OpenSSL takes a key by a path alone, and this one is to be on no disk.
+        in_memory = MemoryFile("cassandra.ssl", store.identity)
+        path, key, password = in_memory.path, None, None
+    elif key is not None:
+        _content(key)
+    try:
+        context.load_cert_chain(path, key, lambda: password or "")
+    except (ssl.SSLError, OSError) as error:
+        raise ConfigError(
+            f"cassandra.ssl: the certificate {certificate} and its key cannot be used: {error}."
+        ) from error
+    del in_memory
 
 
 def _files(properties: NodeProperties) -> _Files:
@@ -56,6 +93,7 @@ def _files(properties: NodeProperties) -> _Files:
     password = properties.cassandra_ssl_key_password
     return _Files(
         ca=properties.cassandra_ssl_ca_path or from_java.ca,
+        ca_password=from_java.ca_password,
         certificate=properties.cassandra_ssl_certificate_path or from_java.certificate,
         key=properties.cassandra_ssl_key_path,
         key_password=password.get_secret_value() if password else from_java.key_password,
@@ -73,18 +111,26 @@ def _java_files(path: Path | None) -> _Files:
             found[_JAVA_NAMES[name]] = setting.value
     return _Files(
         ca=Path(found["ca"]) if "ca" in found else None,
+        ca_password=found.get("ca_password"),
         certificate=Path(found["certificate"]) if "certificate" in found else None,
         key_password=found.get("key_password"),
     )
 
 
-def _require_pem(path: Path) -> None:
+def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise ConfigError(f"cassandra.ssl: cannot read {path}: {error.strerror}.") from error
-    if _PEM not in content:
+
+
+def _store(path: Path, password: str | None) -> "TlsStore":
+    # Imported here: it takes long to load, and few have such stores.
+    from sidecar.tls.store import read_store
+
+    try:
+        return read_store(path, password)
+    except UnreadableStoreError as error:
         raise ConfigError(
-            f"cassandra.ssl: {path} is no PEM file. Export a Java store with `keytool "
-            "-importkeystore … -deststoretype pkcs12` and `openssl pkcs12 -in … -out … .pem`."
-        )
+            f"cassandra.ssl: {path} is no PEM file, and cannot be read as a store of Java: {error}."
+        ) from error

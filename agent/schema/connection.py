@@ -23,6 +23,7 @@ from cassandra.cluster import (
 from cassandra.policies import ConstantReconnectionPolicy, WhiteListRoundRobinPolicy
 from cassandra.query import dict_factory
 
+from agent.schema.tls_failures import tls_clause
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 
 _log = logging.getLogger(__name__)
@@ -125,6 +126,7 @@ class NodeConnection:
             port=address.port,
             auth_provider=provider,
             ssl_context=address.tls,
+            ssl_options=_expected_name(address),
             execution_profiles={EXEC_PROFILE_DEFAULT: profile},
             reconnection_policy=ConstantReconnectionPolicy(_RECONNECT_S, max_attempts=None),
             connect_timeout=_CONNECT_TIMEOUT_S,
@@ -174,6 +176,9 @@ class NodeConnection:
             return UnavailableError(
                 f"Cassandra at {self.address} does not take a query: {_first_line(error)}"
             )
+        clause = tls_clause(" ".join(map(str, causes)))
+        if clause is not None:
+            return UnavailableError(f"Cassandra at {self.address} cannot be spoken to: {clause}.")
         return UnavailableError(
             f"Cassandra at {self.address} does not answer: {_first_line(causes[0])}"
         )
@@ -185,6 +190,14 @@ class NodeConnection:
             f"Cassandra at {self.address} refuses {who}: {_first_line(cause)} "
             "Check cassandra.username, cassandra.password and the rights of that user."
         )
+
+
+def _expected_name(address: NodeAddress) -> Mapping[str, str] | None:
+    """The name that the certificate must have: the driver looks names up first and would expect the
+    address. With several hosts it does, since this is one for all of them."""
+    if address.tls is None or not address.tls.check_hostname or len(address.hosts) != 1:
+        return None
+    return {"server_hostname": address.hosts[0]}
 
 
 def _first_line(error: Exception) -> str:

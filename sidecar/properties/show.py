@@ -11,7 +11,7 @@ from sidecar.properties.source import DEFAULT, Origin, Setting
 from sidecar.properties.text import MASK, value_text
 
 _SECRET_NAME = re.compile(
-    r"password|passwd|secret|jaas|token|credential|passphrase|private|\bkey\.pem|ssl\.key\.pem",
+    r"password|passwd|secret|jaas|token|credential|passphrase|private|user\.info|\bkey\.pem|ssl\.key\.pem",
     re.IGNORECASE,
 )
 

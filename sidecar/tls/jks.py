@@ -32,20 +32,27 @@ class JksStore:
     trusted: tuple[bytes, ...] = ()
 
 
-def read_jks(data: bytes, password: str) -> JksStore:
-    """Raises UnreadableStoreError; the password is that of the store and of its keys."""
+def read_jks(data: bytes, password: str | None, key_password: str | None = None) -> JksStore:
+    """Raises UnreadableStoreError. `password` None: neither the sum nor keys are looked at, as Java
+    does for trusted certificates; `key_password` None: keys have that of the store."""
     content, found_sum = data[:-_SUM_BYTES], data[-_SUM_BYTES:]
-    secret = password.encode("utf-16-be")
-    wanted_sum = hashlib.sha1(secret + b"Mighty Aphrodite" + content).digest()
-    if not hmac.compare_digest(wanted_sum, found_sum):
-        raise UnreadableStoreError(WRONG_PASSWORD)
+    if password is not None:
+        wanted_sum = hashlib.sha1(_secret(password) + b"Mighty Aphrodite" + content).digest()
+        if not hmac.compare_digest(wanted_sum, found_sum):
+            raise UnreadableStoreError(WRONG_PASSWORD)
+    of_key = key_password if key_password is not None else password
     try:
-        return _entries(io.BytesIO(content), secret)
+        return _entries(io.BytesIO(content), None if of_key is None else _secret(of_key))
     except (struct.error, IndexError) as error:
         raise UnreadableStoreError("the file is damaged") from error
 
 
-def _entries(stream: io.BytesIO, secret: bytes) -> JksStore:
+def _secret(password: str) -> bytes:
+    """The characters as Java has them in memory."""
+    return password.encode("utf-16-be")
+
+
+def _entries(stream: io.BytesIO, secret: bytes | None) -> JksStore:
     key: bytes | None = None
     chain: tuple[bytes, ...] = ()
     trusted: list[bytes] = []
@@ -58,7 +65,7 @@ def _entries(stream: io.BytesIO, secret: bytes) -> JksStore:
             hidden = _block(stream)
             (certificates,) = struct.unpack(">I", stream.read(4))
             its_chain = tuple(_certificate(stream, version) for _ in range(certificates))
-            if key is None:
+            if key is None and secret is not None:
                 key, chain = _revealed(hidden, secret), its_chain
         elif tag == _CERTIFICATE:
             trusted.append(_certificate(stream, version))
@@ -96,7 +103,7 @@ def _revealed(info: bytes, secret: bytes) -> bytes:
         stream += link
     key = bytes(one ^ other for one, other in zip(hidden, stream, strict=False))
     if not hmac.compare_digest(hashlib.sha1(secret + key).digest(), found_sum):
-        raise UnreadableStoreError("the password of its key is another one than that of the store")
+        raise UnreadableStoreError("the password of its key is another one")
     return key
 
 

@@ -38,11 +38,15 @@ class TlsStore:
         return self.key + self.chain
 
 
-def read_store(path: Path, password: str) -> TlsStore:
-    """Raises `UnreadableStoreError`, and OSError where there is no such file."""
+def read_store(path: Path, password: str | None, key_password: str | None = None) -> TlsStore:
+    """Raises `UnreadableStoreError`, and OSError where there is no such file.
+
+    Without a password certificates are read as Java does, with no check of the store.
+    `key_password` None: that of the store.
+    """
     data = path.read_bytes()
     if data.startswith(jks.MAGIC):
-        return _of_jks(data, password)
+        return _of_jks(data, password, key_password)
     if data.startswith(_JCEKS_MAGIC):
         raise UnreadableStoreError(
             "it is a JCEKS store; convert it (`keytool -importkeystore -deststoretype PKCS12`)"
@@ -54,9 +58,9 @@ def read_store(path: Path, password: str) -> TlsStore:
     return _of_pkcs12(data, password)
 
 
-def _of_pkcs12(data: bytes, password: str) -> TlsStore:
+def _of_pkcs12(data: bytes, password: str | None) -> TlsStore:
     try:
-        found = pkcs12.load_pkcs12(data, password.encode())
+        found = pkcs12.load_pkcs12(data, None if password is None else password.encode())
     except ValueError as error:
         raise UnreadableStoreError(WRONG_PASSWORD) from error
     others = [each.certificate for each in found.additional_certs]
@@ -67,8 +71,8 @@ def _of_pkcs12(data: bytes, password: str) -> TlsStore:
     return TlsStore(key, _pem([found.cert.certificate, *others]), _pem(others))
 
 
-def _of_jks(data: bytes, password: str) -> TlsStore:
-    found = jks.read_jks(data, password)
+def _of_jks(data: bytes, password: str | None, key_password: str | None) -> TlsStore:
+    found = jks.read_jks(data, password, key_password)
     trusted = [x509.load_der_x509_certificate(each) for each in found.trusted]
     if found.key is None:
         return TlsStore(trusted=_pem(trusted))

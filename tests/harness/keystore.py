@@ -38,3 +38,15 @@ def make_keystore(
     if done.returncode != 0:
         raise ToolFailedError(f"keytool failed:\n{done.stdout}{done.stderr}")
     return path
+
+
+def convert_store(source: Path, target: Path, store_type: StoreType, password: str) -> Path:
+    """The same entries in another of Java's forms, with the same password; gives `target`."""
+    keytool = java_home(17) / "bin" / "keytool"
+    command = [str(keytool), "-importkeystore", "-noprompt", "-srckeystore", str(source)]
+    command += ["-srcstoretype", "PKCS12", "-srcstorepass", password, "-deststoretype", store_type]
+    command += ["-destkeystore", str(target), "-deststorepass", password]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ToolFailedError(f"keytool failed:\n{done.stdout}{done.stderr}")
+    return target

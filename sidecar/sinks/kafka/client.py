@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.logs import Repeated, fields
 from sidecar.sinks.base import SinkState
-from sidecar.sinks.kafka.client_properties import PREFIX, client_properties, connection
+from sidecar.sinks.kafka.client_properties import PREFIX, client_config, connection
 from sidecar.sinks.kafka.contact import Contact
 from sidecar.sinks.kafka.refusals import reason, refusal
 from sidecar.sinks.kafka.topics import TopicCreation, Topics
@@ -39,7 +39,7 @@ class KafkaClient:
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix. `fatal` says what to raise once the
         client has given up. `clock` gives seconds."""
-        self.config: Mapping[str, str] = client_properties(settings).config
+        self.config: Mapping[str, str] = client_config(settings)
         self.servers = self.config.get("bootstrap.servers", "")
         self._creation = creation
         self._fatal = fatal

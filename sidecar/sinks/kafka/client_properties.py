@@ -12,9 +12,9 @@ of a core, which is what a longer wait saves.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from sidecar.errors import ConfigError
@@ -27,6 +27,7 @@ from sidecar.sinks.kafka.names import (
     SAME,
     TRANSLATED,
 )
+from sidecar.sinks.kafka.stores import KEYSTORE, TRUSTSTORE, StoreFile, store_config
 
 PREFIX = "kafka.producer."
 
@@ -58,8 +59,11 @@ _SECURITY_PROTOCOLS = {"plaintext", "ssl", "sasl_plaintext", "sasl_ssl"}
 class ClientProperties:
     """librdkafka's configuration, and sentences about settings that have no effect."""
 
-    config: Mapping[str, str]
+    config: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...]
+    trust: StoreFile | None = None
+    """A store that has to be read for the client."""
+    identity: StoreFile | None = None
 
 
 def client_properties(settings: Mapping[str, str]) -> ClientProperties:
@@ -85,7 +89,19 @@ def client_properties(settings: Mapping[str, str]) -> ClientProperties:
             problems.append(f"{error}.")
     if problems:
         raise ConfigError(*problems)
-    return ClientProperties(MappingProxyType(_with_defaults(config)), tuple(warnings))
+    return ClientProperties(
+        MappingProxyType(_with_defaults(config)),
+        tuple(warnings),
+        _java_trust(settings),
+        _java_identity(settings),
+    )
+
+
+def client_config(settings: Mapping[str, str]) -> Mapping[str, str]:
+    """librdkafka's configuration with what Java's stores hold. Raises ConfigError, also for a store
+    that cannot be read."""
+    found = client_properties(settings)
+    return {**found.config, **store_config(PREFIX, found.trust, found.identity)}
 
 
 def connection(config: Mapping[str, str]) -> dict[str, str | int | float | bool]:
@@ -191,21 +207,14 @@ def _jaas(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _trust(settings: Mapping[str, str]) -> dict[str, str]:
-    location = settings.get("ssl.truststore.location")
-    if not location:
+    location = settings.get(TRUSTSTORE)
+    if not location or _store_type(location, settings.get("ssl.truststore.type")) != "PEM":
         return {}
-    kind = _store_type(location, settings.get("ssl.truststore.type"))
-    if kind != "PEM":
-        raise ValueError(
-            f"`{PREFIX}ssl.truststore.location` is a {kind} store, which only Java reads. Export "
-            "the certificates as PEM (keytool -exportcert -rfc, or openssl pkcs12 -nokeys) and set "
-            f"`{PREFIX}ssl.truststore.type=PEM`"
-        )
     return {"ssl.ca.location": location}
 
 
 def _identity(settings: Mapping[str, str]) -> dict[str, str]:
-    location = settings.get("ssl.keystore.location")
+    location = settings.get(KEYSTORE)
     if not location:
         return {}
     match _store_type(location, settings.get("ssl.keystore.type")):
@@ -214,12 +223,26 @@ def _identity(settings: Mapping[str, str]) -> dict[str, str]:
         case "PKCS12":
             password = settings.get("ssl.keystore.password", "")
             return {"ssl.keystore.location": location, "ssl.keystore.password": password}
-        case kind:
-            raise ValueError(
-                f"`{PREFIX}ssl.keystore.location` is a {kind} store, which only Java reads. "
-                "Convert it (keytool -importkeystore -deststoretype PKCS12) and set "
-                f"`{PREFIX}ssl.keystore.type=PKCS12`"
-            )
+        case _:
+            return {}
+
+
+def _java_trust(settings: Mapping[str, str]) -> StoreFile | None:
+    """The trust store, where the client cannot read it."""
+    location = settings.get(TRUSTSTORE)
+    if not location or _trust(settings):
+        return None
+    return StoreFile(Path(location), settings.get("ssl.truststore.password"))
+
+
+def _java_identity(settings: Mapping[str, str]) -> StoreFile | None:
+    """The key store, where the client cannot read it."""
+    location = settings.get(KEYSTORE)
+    if not location or _identity(settings):
+        return None
+    return StoreFile(
+        Path(location), settings.get("ssl.keystore.password"), settings.get("ssl.key.password")
+    )
 
 
 def _store_type(location: str, declared: str | None) -> str:

@@ -16,7 +16,7 @@ from confluent_kafka import OFFSET_STORED, Consumer, KafkaError, TopicPartition
 
 from sidecar.errors import ConfigError
 from sidecar.logs import Repeated
-from sidecar.sinks.kafka.client_properties import client_properties, connection
+from sidecar.sinks.kafka.client_properties import client_config, connection
 from sidecar.sinks.kafka.refusals import reason
 
 logger = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class TopicFollower:
         record that is there. By the name of the group a broker's rights know who reads. Raises
         ConfigError."""
         config: dict[str, Any] = {
-            **connection(client_properties(settings).config),
+            **connection(client_config(settings)),
             "group.id": group,
             "enable.auto.commit": False,
             # Also where what follows `behind` is deleted, or the topic is another one.

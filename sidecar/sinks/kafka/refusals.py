@@ -56,6 +56,35 @@ def refusal(error: KafkaError, subject: str) -> RefusedError | None:
     return None
 
 
+_TLS = (
+    (
+        ("certificate verify failed",),
+        "the broker's certificate is by no authority of kafka.producer.ssl.truststore.location, "
+        "has expired, or names another host than bootstrap.servers does "
+        "(kafka.producer.ssl.endpoint.identification.algorithm)",
+    ),
+    (
+        ("alert bad certificate", "alert certificate required", "alert handshake failure"),
+        "the broker asks for a certificate of its clients that it trusts: set "
+        "kafka.producer.ssl.keystore.location",
+    ),
+    (
+        ("alert unknown ca", "alert certificate unknown", "alert certificate expired"),
+        "the broker does not trust our certificate, that of kafka.producer.ssl.keystore.location",
+    ),
+    (
+        ("wrong version number", "unexpected EOF while reading", "packet length too long"),
+        "what listens there does not speak TLS: see kafka.producer.security.protocol",
+    ),
+)
+"""What OpenSSL says in the client's words, and what it means in ours."""
+
+
 def reason(error: KafkaError) -> str:
-    """The client's words, without the final full stop."""
-    return error.str().rstrip(". ")
+    """The client's words, without the final full stop; about certificates ours, for the client
+    names its own properties."""
+    said = error.str().rstrip(". ")
+    for words, meaning in _TLS:
+        if "SSL routines" in said and any(word in said for word in words):
+            return meaning
+    return said

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.positions import PositionRecords, all_values
-from sidecar.sinks.kafka.client_properties import PREFIX, client_properties, connection
+from sidecar.sinks.kafka.client_properties import PREFIX, client_config, connection
 from sidecar.sinks.kafka.position_topic import PositionTopic, positions_of
 from sidecar.sinks.kafka.refusals import reason
 from sidecar.sinks.kafka.topics import raise_refusal
@@ -22,7 +22,7 @@ def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, 
     Raises UnavailableError when no broker answers within `timeout_s`, RefusedError when it refuses
     the login, ConfigError when the settings are wrong.
     """
-    config = client_properties(settings).config
+    config = client_config(settings)
     servers = config.get("bootstrap.servers", "")
     problems: list[KafkaError] = []
     try:
@@ -55,6 +55,6 @@ def stored_values(
     where there is none. Raises as `existing_topics`, and OffsetStoreError."""
     if records.topic not in existing_topics(settings, timeout_s):
         return {}
-    client = connection(client_properties(settings).config)
+    client = connection(client_config(settings))
     topic = PositionTopic(records.topic, client, lambda: AdminClient(client))
     return all_values(positions_of(records, topic.last(records.key, timeout_s)))

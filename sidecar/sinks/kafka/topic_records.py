@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.sinks.kafka.client_properties import client_properties, connection
+from sidecar.sinks.kafka.client_properties import client_config, connection
 from sidecar.sinks.kafka.refusals import reason
 from sidecar.sinks.kafka.topics import raise_refusal
 
@@ -45,7 +45,7 @@ def committed_records(
     topic that does not exist.
     """
     config: dict[str, Any] = {
-        **connection(client_properties(settings).config),
+        **connection(client_config(settings)),
         # Asked for by the client; nothing is committed and no group is joined.
         "group.id": "cdc-sidecar-records",
         "enable.auto.commit": False,

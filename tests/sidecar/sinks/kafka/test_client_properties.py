@@ -1,13 +1,15 @@
 """The Java producer's settings become librdkafka's."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaException, Producer
 
 from sidecar.errors import ConfigError
-from sidecar.sinks.kafka.client_properties import DEFAULTS, client_properties
+from sidecar.sinks.kafka.client_properties import DEFAULTS, client_config, client_properties
 from sidecar.sinks.kafka.names import INERT, LIBRDKAFKA, REFUSED, RENAMED, SAME, TRANSLATED
+from sidecar.sinks.kafka.stores import StoreFile
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 HOST_CHECK = "ssl.endpoint.identification.algorithm"
@@ -104,6 +106,22 @@ def test_a_login_in_java_form(mechanism: str, jaas: str, name: str, password: st
     assert "sasl.jaas.config" not in chosen
 
 
+def test_stores_of_java_are_read_for_the_client_when_it_is_made(tmp_path: Path) -> None:
+    """A configuration can be checked where its files are not."""
+    settings = {
+        "ssl.truststore.location": "/a/ca.p12",
+        "ssl.keystore.location": "/a/me.jks",
+        "ssl.keystore.password": "hidden-1",
+        "ssl.key.password": "hidden-2",
+    }
+    found = client_properties(settings)
+    assert found.trust == StoreFile(Path("/a/ca.p12"), None)
+    assert found.identity == StoreFile(Path("/a/me.jks"), "hidden-1", "hidden-2")
+    assert "hidden" not in repr(found)
+    with pytest.raises(ConfigError, match=r"`kafka\.producer\.ssl\.truststore\.location`"):
+        client_config(settings)
+
+
 def test_mistakes_are_all_named() -> None:
     assert problems(
         {"acks": "1", "linger.m": "5", "transactional.id": "x", "batch.size": "large"}
@@ -122,9 +140,6 @@ def test_mistakes_are_all_named() -> None:
     ("settings", "problem"),
     [
         ({"security.protocol": "TLS"}, "must be one of PLAINTEXT, SSL"),
-        ({"ssl.truststore.location": "/a/ca.jks"}, "is a JKS store, which only Java reads"),
-        ({"ssl.truststore.location": "/a/ca.p12"}, "is a PKCS12 store, which only Java reads"),
-        ({"ssl.keystore.location": "/a/me.jks"}, "-deststoretype PKCS12"),
         ({"sasl.jaas.config": "nonsense"}, "must read"),
         ({"sasl.jaas.config": "com.example.Login required x=1;"}, "only PlainLoginModule"),
         ({"sasl.jaas.config": f'{PLAIN} required username="a";'}, "a username and a password"),

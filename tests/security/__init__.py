@@ -1,0 +1,1 @@
+"""Real servers that speak TLS and ask who their clients are."""

@@ -36,6 +36,11 @@ TRANSFERRED_BYTES = "cdc_transferred_bytes_total"
 TRANSFER_FAILURES = "cdc_transfer_failures_total"
 SCHEMA_TABLES = "cdc_schema_tables"
 WATCHING = "cdc_watching"
+SNAPSHOT_ROWS = "cdc_snapshot_rows_total"
+SNAPSHOT_TABLES = "cdc_snapshot_tables"
+SNAPSHOT_PROGRESS = "cdc_snapshot_progress_ratio"
+SNAPSHOT_WAITING = "cdc_snapshot_waiting"
+SNAPSHOT_COUNTER_TABLES = "cdc_snapshot_counter_tables"
 
 # Reasons of QUARANTINED.
 DAMAGE = "damage"
@@ -158,6 +163,26 @@ class AgentMetrics:
         self.schema_tables = Gauge(SCHEMA_TABLES, "Tables that are known.", registry=registry)
         self.watching = Gauge(
             WATCHING, "1 while inotify wakes the agent, 0 while it only polls.", registry=registry
+        )
+        self.snapshot_rows = Counter(
+            SNAPSHOT_ROWS, "Rows that were copied, repeats included.", ("table",), registry=registry
+        )
+        self.snapshot_tables = Gauge(
+            SNAPSHOT_TABLES, "Tables by the state of their copy.", ("state",), registry=registry
+        )
+        self.snapshot_progress = Gauge(
+            SNAPSHOT_PROGRESS,
+            "Part of its token ranges that is copied and acknowledged, from 0 to 1.",
+            ("table",),
+            registry=registry,
+        )
+        self.snapshot_waiting = Gauge(
+            SNAPSHOT_WAITING, "1 while nothing can be read for the snapshot.", registry=registry
+        )
+        self.snapshot_counter_tables = Gauge(
+            SNAPSHOT_COUNTER_TABLES,
+            "Published tables that are not copied, since they hold counters.",
+            registry=registry,
         )
         for reason in REASONS:
             self.quarantined.labels(reason)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 import orjson
 
@@ -80,6 +81,13 @@ class Usage:
     """With ranges or events that were not delivered, whether the segment itself is there or not."""
 
 
+class Named(Protocol):
+    """A segment, or what else events come from."""
+
+    @property
+    def log(self) -> str: ...
+
+
 class Quarantine:
     """The directory, made when it is first needed. For one thread."""
 
@@ -134,12 +142,12 @@ class Quarantine:
         sync_directory(self.directory)
         return True
 
-    def keep(self, name: SegmentName, events: Sequence[RefusedEvent]) -> bool:
-        """Keeps events of a segment, durably; False when there is no room. Raises OSError."""
+    def keep(self, source: Named, events: Sequence[RefusedEvent]) -> bool:
+        """Keeps events of a segment or a copy, durably; False without room. Raises OSError."""
         lines = b"".join(event_line(event, self._agent_version) for event in events)
         if self.usage().size_bytes + len(lines) > self.max_bytes:
             return False
-        append_lines(self.directory / f"{name.log}{EVENTS}", lines)
+        append_lines(self.directory / f"{source.log}{EVENTS}", lines)
         return True
 
     def take(self, name: SegmentName, log: Path, idx: Path) -> bool:

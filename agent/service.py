@@ -13,8 +13,14 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import ERROR, Quarantine
 from agent.raw_limit import configured_limit_bytes, limit_of_node_bytes
-from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
+from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder, node_connection
 from agent.segments import ledger_from_entries
+from agent.snapshot.connection import PageConnection
+from agent.snapshot.encoders import SchemaEncoders
+from agent.snapshot.pages import snapshot_pages
+from agent.snapshot.progress import FILE as SNAPSHOT_FILE
+from agent.snapshot.progress import progress_from_entries
+from agent.snapshot.snapshot import Snapshot, SnapshotSettings
 from agent.status import SERVICE_NAME, AgentStatus
 from agent.summary import AgentSummary
 from agent.transfer import Transfer, TransferSettings, create_transfer
@@ -33,6 +39,7 @@ from sidecar.sinks.registry import create_sink
 logger = logging.getLogger(__name__)
 
 _IDENTITY_WAIT_S = 0.2
+_PAGE_BYTES = 2 << 20
 
 
 def create_service(config: AgentConfig) -> "AgentService":
@@ -62,6 +69,7 @@ class AgentService:
         self._trouble = RecentTrouble()
         summary = AgentSummary(self._status, self._metrics, properties.quarantine_max_bytes)
         pages = [
+            snapshot_pages(lambda: self._status.snapshot),
             look_pages(self._status, summary, self._trouble),
             jmx_pages(CONNECTOR, properties.topic_prefix, __version__, self._attributes),
         ]
@@ -105,9 +113,11 @@ class AgentService:
     def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
         if self._status.raw_limit_bytes is None:
             self._note_raw_limit(limit_of_node_bytes(self._config))
+        event_format = self._format(identity)
+        snapshot = self._snapshot(identity, event_format)
         transfer = self._transfer(identity)
-        pipeline = self._pipeline(identity, transfer)
-        self._status.attach(pipeline)
+        pipeline = self._pipeline(identity, event_format, transfer, snapshot)
+        self._status.attach(pipeline, snapshot)
         logger.info(
             "delivering",
             extra=fields(
@@ -119,8 +129,12 @@ class AgentService:
         )
         transfer.open()
         try:
+            if snapshot is not None:
+                snapshot.start()
             pipeline.run(stop)
         finally:
+            if snapshot is not None:
+                snapshot.close()
             transfer.close(stop.remaining_s if stop.requested else 0.0)
 
     def _transfer(self, identity: NodeIdentity) -> Transfer:
@@ -137,14 +151,33 @@ class AgentService:
         )
         return create_transfer(self._config.transfer_name, settings, self._metrics)
 
-    def _pipeline(self, identity: NodeIdentity, transfer: Transfer) -> Pipeline:
+    def _snapshot(self, identity: NodeIdentity, event_format: EventFormat) -> Snapshot | None:
+        """What copies rows that were there before; None with `schema.file`, where no node is
+        asked."""
         config, properties = self._config, self._config.properties
-        store = PropertiesStore(properties.offset_directory, OFFSET_FILE)
-        stored = store.load()
+        if properties.schema_file is not None:
+            return None
+        stored = PropertiesStore(properties.offset_directory, SNAPSHOT_FILE).load()
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
-            self._status.note_offsets(stored.recovered_from_previous)
-        event_format = EventFormat(
+        return Snapshot(
+            SnapshotSettings(
+                mode=properties.snapshot_mode,
+                consistency=properties.snapshot_consistency,
+                scan_interval_ms=properties.snapshot_scan_interval_ms,
+                rows_per_second=properties.snapshot_rows_per_second or None,
+                copies_whole_ring=properties.snapshot_ranges == "all",
+                page_bytes=min(_PAGE_BYTES, max(1, properties.inflight_max_bytes // 8)),
+            ),
+            PageConnection(node_connection(config).address, event_format.admits),
+            SchemaEncoders(self._holder, event_format),
+            progress_from_entries(stored.values, identity.node_id),
+            on_ready=self._status.wake_pipeline,
+        )
+
+    def _format(self, identity: NodeIdentity) -> EventFormat:
+        properties = self._config.properties
+        return EventFormat(
             topic_prefix=properties.topic_prefix,
             cluster=identity.cluster_name,
             node_id=identity.node_id,
@@ -155,6 +188,20 @@ class AgentService:
             include=properties.table_include_list,
             exclude=properties.table_exclude_list,
         )
+
+    def _pipeline(
+        self,
+        identity: NodeIdentity,
+        event_format: EventFormat,
+        transfer: Transfer,
+        snapshot: Snapshot | None,
+    ) -> Pipeline:
+        config, properties = self._config, self._config.properties
+        store = PropertiesStore(properties.offset_directory, OFFSET_FILE)
+        stored = store.load()
+        if stored.recovered_from_previous is not None:
+            logger.warning(stored.recovered_from_previous)
+            self._status.note_offsets(stored.recovered_from_previous)
         relocation = properties.relocation_directory
         quarantine = Quarantine(relocation / ERROR, properties.quarantine_max_bytes, __version__)
         if properties.error_reprocessing_enabled:
@@ -180,5 +227,7 @@ class AgentService:
             transfer=transfer,
             quarantine=quarantine,
             metrics=self._metrics,
+            snapshot=snapshot,
+            snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE),
             clock=time.monotonic,
         )

@@ -11,6 +11,8 @@ from agent.quarantine import Usage
 from agent.raw_growth import full_in_s
 from agent.schema import SchemaHolder
 from agent.segments import Phase
+from agent.snapshot.snapshot import Snapshot
+from agent.snapshot.status import set_gauges, snapshot_component
 from agent.transfer import Backlog
 from sidecar.http import Build, Component, Verdict
 
@@ -48,17 +50,27 @@ class AgentStatus:
         self._offset_note = ""
         self._clock = clock
         self._pipeline: Pipeline | None = None
+        self.snapshot: Snapshot | None = None
+        """None while the agent starts, and where the node is not asked."""
 
-    def attach(self, pipeline: Pipeline) -> None:
+    def attach(self, pipeline: Pipeline, snapshot: Snapshot | None = None) -> None:
         """From now on there is something to tell."""
         self._pipeline = pipeline
+        self.snapshot = snapshot
 
     def note_offsets(self, sentence: str) -> None:
         """What a person should know about the progress that was found at the start."""
         self._offset_note = sentence
 
     def wake(self) -> None:
-        """The schema changed: the pipeline should see it."""
+        """The schema changed: the pipeline and the snapshot should see it."""
+        if self._pipeline is not None:
+            self._pipeline.wake()
+        if self.snapshot is not None:
+            self.snapshot.wake()
+
+    def wake_pipeline(self) -> None:
+        """Something is ready for the pipeline."""
         if self._pipeline is not None:
             self._pipeline.wake()
 
@@ -99,6 +111,8 @@ class AgentStatus:
         found = [Component("pipeline", live.ok, live.sentence), self._schema()]
         if self._pipeline is not None:
             found += self._of_view(self._pipeline.view)
+        if self.snapshot is not None:
+            found.append(snapshot_component(self.snapshot))
         return found
 
     def offsets(self) -> Mapping[str, object]:
@@ -124,6 +138,8 @@ class AgentStatus:
     def metrics(self) -> bytes:
         self._metrics.schema_tables.set(self._holder.table_count)
         self._metrics.raw_full_seconds.set(self.raw_full_in_s)
+        if self.snapshot is not None:
+            set_gauges(self.snapshot, self._metrics)
         return self._metrics.delivery.render()
 
     def _start_sentence(self) -> str:

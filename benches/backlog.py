@@ -54,6 +54,7 @@ def running_agent(directory: Path, properties: Mapping[str, str]) -> Iterator[in
     settings = {
         "offset.backing.store.dir": str(directory / "offsets"),
         "commit.log.relocation.dir": str(directory / "relocation"),
+        "snapshot.mode": "never",
         "http.host": "127.0.0.1",
         "http.port": str(free_port()),
     } | dict(properties)

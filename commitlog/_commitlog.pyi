@@ -34,6 +34,7 @@ __all__ = [
     "Schema",
     "SchemaChanges",
     "SegmentReader",
+    "SnapshotEncoder",
     "Table",
     "Verification",
     "__version__",
@@ -140,6 +141,43 @@ class CounterHistory:
         """Holds about `max_bytes`; what was not met for longest is forgotten first."""
     def __len__(self) -> int:
         """Shards that are remembered."""
+
+@final
+class SnapshotEncoder:
+    """Makes events of the rows of one table as a `SELECT` gives them (docs/event-format.md).
+
+    `element_times`: the server tells write times and TTLs of the elements of collections, as
+    Cassandra does from 5.0 on. `started_us`: when the snapshot of the table began; the time of
+    events that tell of none."""
+
+    def __new__(
+        cls,
+        schema: Schema,
+        table_id: str,
+        event_format: EventFormat,
+        *,
+        element_times: bool,
+        started_us: int,
+    ) -> SnapshotEncoder:
+        """Raises SchemaError when the schema does not have the table."""
+    def cql(self, after: int, to: int) -> str:
+        """The statement for the tokens behind `after` up to and including `to`."""
+    def encode(
+        self,
+        page: bytes,
+        *,
+        read_at_us: int,
+        start: int,
+        end: int | None = None,
+        continues: bool = False,
+    ) -> EventBatch:
+        """The events of a page: the body of a ROWS result behind its metadata.
+
+        `read_at_us`: the coordinator's clock when the page was asked for, or earlier. `start`: the
+        token that was reached before; `end`: that of the range, when this is its last page;
+        `continues`: it follows the page before it in one answer. A position is a token plus 2**63,
+        reached when everything up to and including the token is done; `mutations` counts rows.
+        Raises MalformedValueError when the answer does not fit the schema."""
 
 @final
 class Descriptor:
@@ -249,7 +287,7 @@ class EventBatch:
         """Events by (keyspace.table, op)."""
     @property
     def last_write_ts_us(self) -> int | None:
-        """Largest write time in the last event."""
+        """Largest write time in the last event; None for rows of a snapshot."""
     def position_after(self, events: int) -> int:
         """Position that is reached when the first `events` events are done: the end of the last
         mutation wholly among them; `end_position` for all of them."""

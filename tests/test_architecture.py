@@ -40,7 +40,7 @@ CRATES_MAY_KNOW = {
 OURS_OR_PYTHON = {f"commitlog-{crate}" for crate in CRATES_MAY_KNOW} | {"pyo3"}
 # Databases and brokers have one place each, so that a change of a client stays in it.
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
-    "cassandra": "agent/schema",
+    "cassandra": ("agent/schema", "agent/snapshot/connection.py"),
     "confluent_kafka": "sidecar/sinks/kafka",
     "Cryptodome": "agent/keystore",
     "cryptography": "sidecar/tls",

@@ -10,6 +10,7 @@ from agent.cli.dump import dump
 from agent.cli.offsets import offsets
 from agent.cli.quarantine import segments
 from agent.cli.run import run
+from agent.cli.snapshot import snapshot
 from agent.cli.verify import verify
 from agent.config import directory_problems, load_config
 from agent.config.document import configuration_document
@@ -36,7 +37,7 @@ def agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, config, check, offsets, segments, dump, verify):
+for command in (run, config, check, offsets, segments, snapshot, dump, verify):
     agent.add_command(command)
 
 

@@ -6,7 +6,7 @@ changes nothing is accepted with a warning.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator
 
@@ -38,11 +38,6 @@ def _topic_strategy(value: str) -> str:
 class DebeziumProperties(ConverterProperties):
     """Features of Debezium's connector: accepted at the value that this release keeps to."""
 
-    snapshot_mode: Annotated[Literal["never", "initial", "always"], LowerCase] = prop(
-        "snapshot.mode",
-        default="never",
-        doc="This release takes no snapshots; `initial` and `always` are accepted with a warning.",
-    )
     tombstones_on_delete: Annotated[bool, kept(False, _TOMBSTONES)] = prop(
         "tombstones.on.delete",
         default=False,
@@ -117,14 +112,11 @@ UNUSED_PREFIXES: Mapping[str, str] = {
 
 _WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound what is under way"
 _WOKEN = "the agent is woken by changes and looks every `cdc.dir.poll.interval.ms`"
-_SNAPSHOTS = "this release takes no snapshots"
 _FOLLOWED = "segments are always followed while the node writes them"
 
 INERT: Mapping[str, str] = {
     **connect.INERT,
     "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",
-    "snapshot.consistency": f"{_SNAPSHOTS}.",
-    "snapshot.scan.interval.ms": f"{_SNAPSHOTS}.",
     "cassandra.driver.config.file": "the driver's own file is not read; use `cassandra.hosts`, "
     "`cassandra.port`, `cassandra.username`, `cassandra.password` and `cassandra.ssl.*`.",
     "commit.log.relocation.dir.poll.interval.ms": "a finished segment goes at once.",

@@ -134,10 +134,11 @@ def _warnings(properties: AgentProperties) -> Iterator[str]:
             "`commit.log.post.processing.enabled=false`: finished segments stay in "
             "`commit.log.relocation.dir`, and nothing is sent."
         )
-    if properties.snapshot_mode != "never":
+    is_asked_for = "snapshot_mode" in properties.model_fields_set
+    if properties.schema_file and is_asked_for and properties.snapshot_mode != "never":
         yield (
-            f"`snapshot.mode={properties.snapshot_mode}`: THIS RELEASE TAKES NO SNAPSHOT. What was "
-            "written before the agent started is not published; `snapshot.mode=never` says so."
+            f"`snapshot.mode={properties.snapshot_mode}` copies nothing with `schema.file`, where "
+            "the node is not asked; `snapshot.mode=never` says so."
         )
     if properties.cassandra_ssl_enabled and not properties.cassandra_ssl_check_hostname:
         yield (

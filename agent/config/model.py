@@ -6,6 +6,7 @@ from typing import ClassVar
 from agent.config import debezium
 from agent.config.debezium import DebeziumProperties
 from agent.config.properties import EventProperties, NodeProperties, SegmentProperties
+from agent.config.snapshot import SnapshotProperties
 from sidecar.properties import Properties
 from sidecar.settings import SidecarProperties
 
@@ -14,6 +15,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("Where to, progress, and the process", SidecarProperties),
     ("The node", NodeProperties),
     ("Segments", SegmentProperties),
+    ("Rows that were there before", SnapshotProperties),
     ("Features of Debezium's connector that this release does not have", DebeziumProperties),
 )
 """Headings of the manual with their properties."""
@@ -23,6 +25,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
 # gives that of GROUPS.
 class AgentProperties(
     DebeziumProperties,
+    SnapshotProperties,
     SegmentProperties,
     NodeProperties,
     SidecarProperties,

@@ -11,12 +11,17 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
 from agent.quarantine import LostRange, Quarantine, Usage
+from agent.snapshot.snapshot import CopySource
 from agent.transfer import Backlog, StaysError, Transfer
 from sidecar.logs import Repeated, fields
 from sidecar.pipeline.delivering import Refused
 from sidecar.quarantine import RefusedEvent
 
 logger = logging.getLogger(__name__)
+
+
+EventSource = SegmentName | CopySource
+"""Where events come from."""
 
 
 class Leaving:
@@ -84,9 +89,9 @@ class Leaving:
             self._metrics.quarantined.labels(reason).inc(len(ranges))
         return True
 
-    def keep(self, refused: Refused[SegmentName, int]) -> bool:
+    def keep(self, refused: Refused[EventSource, int]) -> bool:
         """Keeps an event that the sink refuses, or without room for it its segment; False when
-        neither is possible for now."""
+        neither is possible for now. A copied row has no segment: it waits for room."""
         topic, key, value, headers, _ = refused.message
         event = RefusedEvent(topic, key, value or b"null", headers, refused.reason)
         try:
@@ -98,14 +103,21 @@ class Leaving:
                 f"so a refused event waits: {error.strerror or error}.",
             )
             return False
+        if not is_kept and isinstance(refused.source, CopySource):
+            self._fail(
+                "keep",
+                f"The quarantine {self._quarantine.directory} is full, so a refused event of the "
+                f"{refused.source} waits: remove what is settled, or raise quarantine.max.bytes.",
+            )
+            return False
         self._mend("keep")
-        if not is_kept:
+        if not is_kept and isinstance(refused.source, SegmentName):
             cause = f"the sink refused an event that has no room here: {refused.reason}"
             lost = LostRange(refused.start, refused.end, cause)
             return self.record(refused.source, (lost,), REFUSED_EVENT)
         logger.warning(
             "the sink refused an event; it is kept in the quarantine",
-            extra=fields(segment=refused.source, topic=topic, reason=refused.reason),
+            extra=fields(source=refused.source, topic=topic, reason=refused.reason),
         )
         self._metrics.quarantined.labels(REFUSED_EVENT).inc()
         return True

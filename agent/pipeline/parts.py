@@ -7,13 +7,14 @@ from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline.holding import Holding
 from agent.pipeline.keeping import Keeping
-from agent.pipeline.leaving import Leaving
+from agent.pipeline.leaving import EventSource, Leaving
 from agent.pipeline.looking import Looking
 from agent.pipeline.reader import SchemaSource
 from agent.pipeline.reading import Reading
 from agent.pipeline.settings import PipelineSettings
 from agent.segments import Segments
 from agent.segments.state import Segment
+from agent.snapshot.snapshot import Snapshot
 from sidecar.pipeline.delivering import Delivery
 
 _RETRY_S = 1.0
@@ -31,10 +32,11 @@ class Parts:
     looking: Looking
     reading: Reading
     holding: Holding
-    delivery: Delivery[SegmentName, int]
+    delivery: Delivery[EventSource, int]
     keeping: Keeping
     leaving: Leaving
     segments: Segments
+    snapshot: Snapshot | None = None
     is_stopping: bool = False
     record_at_s: float = field(init=False)
     """When the quarantine, which could not be written, is tried again."""

@@ -20,6 +20,7 @@ from agent.pipeline.reader import OpenReader, SchemaSource
 from agent.pipeline.reading import Reading
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.showing import Showing
+from agent.pipeline.steps.copy import CopyStep
 from agent.pipeline.steps.deliver import DeliverStep
 from agent.pipeline.steps.hold import HoldStep
 from agent.pipeline.steps.leave import LeaveStep
@@ -29,6 +30,7 @@ from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.view import View
 from agent.quarantine import Quarantine
 from agent.segments import Ledger, begin
+from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
 from sidecar.errors import SinkRestartError
 from sidecar.lifecycle import Stop
@@ -56,11 +58,13 @@ class Pipeline:
         transfer: Transfer,
         quarantine: Quarantine,
         metrics: AgentMetrics,
+        snapshot: Snapshot | None = None,
+        snapshot_store: OffsetStore | None = None,
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`ledger` is what `store` holds; `executor` has one worker (its own thread without);
-        `clock` gives seconds."""
+        """`ledger` is what `store` holds, and the progress of `snapshot` what `snapshot_store`
+        does; `executor` has one worker (its own thread without); `clock` gives seconds."""
         self._wakeup = Wakeup()
         self._executor = executor or ThreadPoolExecutor(1, "reader")
         self._showing = Showing(settings, metrics, clock=clock)
@@ -91,6 +95,7 @@ class Pipeline:
             ),
             leaving=Leaving(directory, transfer, quarantine, metrics),
             segments=begin(ledger),
+            snapshot=snapshot,
         )
         self._put_back = PutBackStep(parts)
         self._look = LookStep(parts)
@@ -98,6 +103,7 @@ class Pipeline:
         self._read = ReadStep(parts, self._hold)
         self._deliver = DeliverStep(parts)
         self._leave = LeaveStep(parts)
+        self._copy = CopyStep(parts, snapshot_store or store)
         self._show()
 
     @property
@@ -142,6 +148,7 @@ class Pipeline:
             worked |= self._read.take()
             worked |= self._hold.turn()
             worked |= self._read.start()
+            worked |= self._copy.turn()
             worked |= self._deliver.turn()
         except SinkRestartError as error:
             self._start_again(error)
@@ -149,6 +156,7 @@ class Pipeline:
         worked |= self._deliver.advance()
         worked |= self._deliver.set_refused_aside()
         parts.keeping.save()
+        self._copy.save()
         worked |= self._leave.turn()
         self._showing.moved()
         if self._showing.is_due or not (worked or parts.reading.is_busy):
@@ -160,6 +168,7 @@ class Pipeline:
         parts = self._parts
         self._deliver.end(error)
         self._read.abandon()
+        self._copy.start_again()
         parts.holding.end()
         parts.segments = begin(parts.keeping.ledger)
         parts.looking.want()
@@ -180,6 +189,7 @@ class Pipeline:
         worked |= self._deliver.advance()
         worked |= self._deliver.set_refused_aside()
         self._parts.keeping.save()
+        self._copy.save()
         self._showing.moved()
         self._show()
         return worked
@@ -190,6 +200,7 @@ class Pipeline:
             self._deliver.close(deadline_s)
             self._deliver.advance()
             parts.keeping.save_last()
+            self._copy.save_last()
             self._leave.turn()
         finally:
             self._show()
@@ -203,6 +214,8 @@ class Pipeline:
         parts, now_s = self._parts, self._parts.clock()
         due = [parts.looking.due_in_s, self._deliver.due_in_s]
         if (save_s := parts.keeping.due_in_s) is not None:
+            due.append(save_s)
+        if (save_s := self._copy.save_in_s) is not None:
             due.append(save_s)
         if (hold_s := parts.holding.due_in_s(now_s)) is not None:
             due.append(hold_s)

@@ -3,11 +3,10 @@
 import time
 from collections.abc import Callable
 
-from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline.holding import Holding
 from agent.pipeline.keeping import Keeping
-from agent.pipeline.leaving import Leaving
+from agent.pipeline.leaving import EventSource, Leaving
 from agent.pipeline.looking import Looking
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import HoldView, View
@@ -43,7 +42,7 @@ class Showing(Shown[View]):
         segments: Segments,
         looking: Looking,
         holding: Holding,
-        delivery: Delivery[SegmentName, int],
+        delivery: Delivery[EventSource, int],
         keeping: Keeping,
         leaving: Leaving,
         *,
@@ -85,7 +84,7 @@ class Showing(Shown[View]):
         self._set_delivery_gauges(window, view.sink)
         self._set_gauges(view)
 
-    def _lag_s(self, lag_bytes: int, delivery: Delivery[SegmentName, int]) -> float:
+    def _lag_s(self, lag_bytes: int, delivery: Delivery[EventSource, int]) -> float:
         """Age of the last acknowledged write while something waits. Before the first one, and where
         a client's own time lies in the future: for how long something has waited. That is also the
         most it can be once all was delivered; the last write before a quiet hour is an hour old."""

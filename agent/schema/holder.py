@@ -78,6 +78,11 @@ class SchemaHolder:
             self._handed_out = self._schema
             return self._schema
 
+    def latest(self) -> Schema | None:
+        """The same for whoever does not read the log; `refresh` does not count it as handed out."""
+        with self._changed:
+            return self._schema
+
     def absorb(self, changes: SchemaChanges) -> None:
         """Learns what stands in the log. On return it is kept for the next start, because progress
         may pass the place where it stands."""

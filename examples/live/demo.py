@@ -97,6 +97,7 @@ def configuration(node: CassandraNode, broker: KafkaBroker) -> Path:
         f"kafka.producer.linger.ms=5\n"
         f"commit.log.relocation.dir={OUTPUT / 'relocation'}\n"
         f"offset.backing.store.dir={OUTPUT / 'offsets'}\n"
+        f"snapshot.mode=never\n"
         f"http.host=127.0.0.1\n"
     )
     return path

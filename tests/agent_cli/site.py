@@ -65,6 +65,7 @@ class Site:
             "cdc.raw.directory": str(self.cdc_raw),
             "commit.log.relocation.dir": str(self.relocation),
             "offset.backing.store.dir": str(self.offsets),
+            "snapshot.mode": "never",
             "http.host": "127.0.0.1",
             "http.port": "0",
         }

@@ -15,6 +15,7 @@ from tests.harness.cassandra_settings import NodeSettings, release
 from tests.harness.processes import wait_until
 from tests.merge.cdc_raw import CdcRawReader
 from tests.merge.comparison import Comparison, compare, summary
+from tests.merge.copies import copied_values
 from tests.merge.writes import SHORT_TTL_S, random_writes, run
 from tests.workloads import SCENARIOS, random_tables, scenario, schema_statements
 
@@ -119,7 +120,8 @@ def execute_all(node: CassandraNode, statements: Iterable[str]) -> None:
 def test_merged_events_equal_select(
     version: str, compression: str | None, mode: str, tmp_path: Path
 ) -> None:
-    """Every recorded workload, then random writes with ties over ten tables."""
+    """Every recorded workload, then random writes with ties over ten tables; then the same with
+    the rows of a snapshot merged in, of which the log has everything."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     settings = NodeSettings(
@@ -152,4 +154,15 @@ def test_merged_events_equal_select(
         assert not compared.differences, (
             f"seed {seed}, {len(compared.differences)} differences\n"
             + summary(compared.differences)
+        )
+        copied = 0
+        for value in copied_values(node, commitlog.Schema.from_cql(node.describe_schema())):
+            tables.apply(value)
+            copied += 1
+        again = compare_all(node, tables)
+        print(copied, "events of a snapshot")
+        assert copied >= compared.rows
+        assert not again.differences, (
+            f"seed {seed}, with a snapshot {len(again.differences)} differences\n"
+            + summary(again.differences)
         )

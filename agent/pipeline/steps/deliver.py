@@ -4,6 +4,7 @@ from functools import partial
 
 from agent.pipeline.parts import Parts
 from agent.segments.state import acknowledged
+from agent.snapshot.snapshot import CopySource
 from sidecar.errors import SinkRestartError
 from sidecar.pipeline.sink_turns import SinkTurns
 
@@ -26,14 +27,19 @@ class DeliverStep:
         )
 
     def advance(self) -> bool:
-        """Notes how far segments are acknowledged."""
+        """Notes how far segments and copies are acknowledged."""
         parts = self._parts
         moved = parts.delivery.progress()
         for progress in moved:
-            parts.keeping.advance(progress.source, progress.position)
-            parts.metrics.acknowledged(progress.source.id, progress.position)
+            source, position = progress.source, progress.position
+            if isinstance(source, CopySource):
+                if parts.snapshot is not None:
+                    parts.snapshot.acknowledge(source, position)
+                continue
+            parts.keeping.advance(source, position)
+            parts.metrics.acknowledged(source.id, position)
             parts.segments = parts.segments.changed(
-                progress.source, partial(acknowledged, position=progress.position)
+                source, partial(acknowledged, position=position)
             )
         return bool(moved)
 

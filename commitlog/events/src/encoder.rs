@@ -114,14 +114,22 @@ impl EventWriter<'_> {
         let plan = self.plan;
         let context = self.context;
         let time = TimeText::of(timestamp_us);
-        text.fixed(context.start(content.op()));
+        text.fixed(context.start(context.op(content)));
         text.time_ms(&time);
-        text.literal(b",\"snapshot\":\"false\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
+        if context.snapshot_us.is_none() {
+            text.literal(b",\"snapshot\":\"false\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
+        } else {
+            text.literal(b",\"snapshot\":\"true\",\"db\":\"NULL\",\"sequence\":null,\"ts_us\":");
+        }
         text.time_us(&time);
         text.literal(b",\"ts_ns\":");
         text.time_ns(&time);
         text.fixed(self.source_middle);
-        text.number(position as i64);
+        text.number(if context.snapshot_us.is_none() {
+            position as i64
+        } else {
+            NO_POSITION
+        });
         text.fixed(&plan.source_table);
         text = self.after(text, key, content)?;
         text.literal(b"}");
@@ -436,6 +444,8 @@ impl EventWriter<'_> {
     }
 }
 
+/// `source.pos` of what is in no segment.
+const NO_POSITION: i64 = -1;
 /// What follows a live value.
 const END_LIVE: &[u8; 32] = b",\"deletion_ts\":null,\"set\":true},";
 

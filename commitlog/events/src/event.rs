@@ -15,11 +15,19 @@ pub enum Op {
     Delete,
     /// A range deletion.
     Range,
+    /// A row that a snapshot read.
+    Read,
 }
 
 impl Op {
     /// All of them, at their [`Op::index`].
-    pub const ALL: [Self; 4] = [Self::Insert, Self::Update, Self::Delete, Self::Range];
+    pub const ALL: [Self; 5] = [
+        Self::Insert,
+        Self::Update,
+        Self::Delete,
+        Self::Range,
+        Self::Read,
+    ];
 
     pub fn index(self) -> usize {
         self as usize
@@ -27,11 +35,12 @@ impl Op {
 
     pub fn letter(self, style: OpStyle) -> &'static str {
         match (self, style) {
-            (Self::Insert, OpStyle::Native) => "i",
+            // `r` is a range to the incumbent's connector, which sends what it copied as inserts.
+            (Self::Insert | Self::Read, OpStyle::Native) => "i",
             (Self::Insert, OpStyle::Envelope) => "c",
             (Self::Update, _) => "u",
             (Self::Delete, _) => "d",
-            (Self::Range, OpStyle::Native) => "r",
+            (Self::Range, OpStyle::Native) | (Self::Read, OpStyle::Envelope) => "r",
             (Self::Range, OpStyle::Envelope) => "t",
         }
     }

@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use commitlog_core::descriptor::Version;
 
-use crate::event::Op;
+use crate::event::{Content, Op};
 use crate::fixed_text::FixedText;
 use crate::format::EventFormat;
 use crate::plan::TablePlan;
+use crate::snapshot::OLDEST_US;
 use crate::value::json::write_string;
 
 /// What all events of one read have in common.
 pub struct EventContext {
     pub format: Arc<EventFormat>,
     pub version: Version,
+    /// Of a snapshot: when it began, in microseconds.
+    pub snapshot_us: Option<i64>,
     /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
     starts: [FixedText<128>; Op::ALL.len()],
     /// File name of the segment as a JSON string.
@@ -37,6 +40,7 @@ impl EventContext {
         Self {
             format: Arc::clone(format),
             version,
+            snapshot_us: None,
             starts,
             file,
         }
@@ -45,12 +49,32 @@ impl EventContext {
     /// The start of a value, up to in front of the event's time in `source`.
     #[inline]
     pub fn start(&self, op: Op) -> &FixedText<128> {
-        let [insert, update, delete, range] = &self.starts;
+        let [insert, update, delete, range, read] = &self.starts;
         match op {
             Op::Insert => insert,
             Op::Update => update,
             Op::Delete => delete,
             Op::Range => range,
+            Op::Read => read,
+        }
+    }
+
+    /// What happened: a row of a snapshot was read, whatever it has.
+    #[inline]
+    pub fn op(&self, content: &Content<'_, '_>) -> Op {
+        match self.snapshot_us {
+            None => content.op(),
+            Some(_) => Op::Read,
+        }
+    }
+
+    /// The time of an event. A row of a snapshot may tell of none: then it is that of the snapshot.
+    #[inline]
+    pub fn timestamp_us(&self, content: &Content<'_, '_>) -> i64 {
+        let timestamp_us = content.timestamp_us();
+        match self.snapshot_us {
+            Some(snapshot_us) if timestamp_us == OLDEST_US => snapshot_us,
+            _ => timestamp_us,
         }
     }
 

@@ -24,6 +24,7 @@ mod range_bound;
 pub mod reader;
 mod refusal;
 pub mod short_hashes;
+pub mod snapshot;
 pub mod structure;
 mod time_text;
 pub mod value;

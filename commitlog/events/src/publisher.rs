@@ -226,18 +226,18 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
 }
 
 /// The events of one update.
-struct UpdateEvents<'u, 'p, 'h> {
-    plan: &'u TablePlan,
-    source_middle: &'u FixedText<128>,
-    partition: &'u Partition<'p>,
-    partition_hash: Option<u32>,
-    topic: u32,
-    context: &'u EventContext,
-    place: &'u mut Place<'h>,
-    batch: &'u mut EventBatch,
-    scratch: &'u mut Scratch,
-    identity: &'u mut Identity,
-    shards: &'u mut Vec<(u32, Vec<ShardNews>)>,
+pub(crate) struct UpdateEvents<'u, 'p, 'h> {
+    pub plan: &'u TablePlan,
+    pub source_middle: &'u FixedText<128>,
+    pub partition: &'u Partition<'p>,
+    pub partition_hash: Option<u32>,
+    pub topic: u32,
+    pub context: &'u EventContext,
+    pub place: &'u mut Place<'h>,
+    pub batch: &'u mut EventBatch,
+    pub scratch: &'u mut Scratch,
+    pub identity: &'u mut Identity,
+    pub shards: &'u mut Vec<(u32, Vec<ShardNews>)>,
 }
 
 impl<'p> UpdateEvents<'_, 'p, '_> {
@@ -284,12 +284,12 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         })
     }
 
-    fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Box<Refusal>> {
+    pub fn push(&mut self, content: &Content<'_, 'p>) -> Result<(), Box<Refusal>> {
         if self.plan.table.counter {
             let history = self.place.counters.as_deref_mut();
             counters::follow(history, self.plan, self.partition.key, content, self.shards)?;
         }
-        let timestamp_us = content.timestamp_us();
+        let timestamp_us = self.context.timestamp_us(content);
         self.batch.make_room(USUAL_ROOM);
         let (key, value) = loop {
             if let Some(lengths) = self.write(content, timestamp_us)? {
@@ -305,7 +305,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         let facts = EventFacts {
             topic: self.topic,
             kind: content.kind(),
-            op: content.op(),
+            op: self.context.op(content),
             timestamp_us,
             position: self.place.position,
             index: self.place.events,

@@ -7,6 +7,7 @@ use commitlog_core::segment;
 use commitlog_events::batch::{self, EventEntry, Stop};
 use commitlog_events::event::Kind;
 use commitlog_events::format;
+use commitlog_events::snapshot::token_of;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -55,28 +56,47 @@ impl Messages for batch::EventBatch {
     }
 }
 
-/// `host id/segment id/position/index`. All events share the first two parts.
-struct SegmentText {
+/// What the events of a batch were read from.
+#[derive(Clone, Copy)]
+pub enum Origin {
+    /// A segment with this id.
+    Segment(i64),
+    /// The table itself: positions are those of tokens.
+    Snapshot,
+}
+
+/// `host id/segment id/position/index`, of a snapshot `host id/snapshot/token/index`. All events
+/// share the first two parts.
+struct OriginText {
     text: Vec<u8>,
     shared: usize,
+    origin: Origin,
     digits: itoa::Buffer,
 }
 
-impl SegmentText {
-    fn new(format: &format::EventFormat, segment_id: i64) -> Self {
-        let text = format!("{}/{segment_id}/", format.node_id).into_bytes();
+impl OriginText {
+    fn new(format: &format::EventFormat, origin: Origin) -> Self {
+        let node_id = &format.node_id;
+        let text = match origin {
+            Origin::Segment(id) => format!("{node_id}/{id}/"),
+            Origin::Snapshot => format!("{node_id}/snapshot/"),
+        };
         Self {
             shared: text.len(),
-            text,
+            text: text.into_bytes(),
+            origin,
             digits: itoa::Buffer::new(),
         }
     }
 }
 
-impl SourceText<EventEntry> for SegmentText {
+impl SourceText<EventEntry> for OriginText {
     fn of(&mut self, entry: &EventEntry) -> &[u8] {
         self.text.truncate(self.shared);
-        let position = self.digits.format(entry.position);
+        let position = match self.origin {
+            Origin::Segment(_) => self.digits.format(entry.position),
+            Origin::Snapshot => self.digits.format(token_of(entry.position)),
+        };
         self.text.extend_from_slice(position.as_bytes());
         self.text.push(b'/');
         let index = self.digits.format(entry.index);
@@ -142,19 +162,15 @@ pub struct Lost {
 pub struct EventBatch {
     batch: batch::EventBatch,
     format: Arc<format::EventFormat>,
-    segment_id: i64,
+    origin: Origin,
 }
 
 impl EventBatch {
-    pub fn new(
-        batch: batch::EventBatch,
-        format: Arc<format::EventFormat>,
-        segment_id: i64,
-    ) -> Self {
+    pub fn new(batch: batch::EventBatch, format: Arc<format::EventFormat>, origin: Origin) -> Self {
         Self {
             batch,
             format,
-            segment_id,
+            origin,
         }
     }
 
@@ -163,8 +179,8 @@ impl EventBatch {
         self.batch.entries.get(first..stop).unwrap_or_default()
     }
 
-    fn source(&self) -> SegmentText {
-        SegmentText::new(&self.format, self.segment_id)
+    fn source(&self) -> OriginText {
+        OriginText::new(&self.format, self.origin)
     }
 }
 
@@ -260,7 +276,11 @@ impl EventBatch {
 
     #[getter]
     fn last_write_ts_us(&self) -> Option<i64> {
-        self.batch.entries.last().map(|entry| entry.timestamp_us)
+        match self.origin {
+            Origin::Segment(_) => self.batch.entries.last().map(|entry| entry.timestamp_us),
+            // How old a copied row is tells nothing of how far delivery lags.
+            Origin::Snapshot => None,
+        }
     }
 
     fn position_after(&self, events: usize) -> u64 {

@@ -15,6 +15,7 @@ mod mongo;
 mod reader;
 mod rows;
 mod schema;
+mod snapshot;
 mod structure;
 
 use pyo3::prelude::*;
@@ -40,6 +41,8 @@ mod _commitlog {
     use crate::rows::{RowBatch, RowDecoder};
     #[pymodule_export]
     use crate::schema::{Schema, SchemaChanges, Table};
+    #[pymodule_export]
+    use crate::snapshot::SnapshotEncoder;
     #[pymodule_export]
     use crate::structure::Verification;
 

@@ -24,7 +24,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
 
-use crate::batch::{EventBatch, Gap};
+use crate::batch::{EventBatch, Gap, Origin};
 use crate::counters::CounterHistory;
 use crate::error::from_segment_error;
 use crate::format::EventFormat;
@@ -118,7 +118,7 @@ fn keys_of(keys: Bound<'_, PyMapping>) -> PyResult<Keys> {
     Ok(Keys::new(by_alias))
 }
 
-fn now_ms() -> i64 {
+pub fn now_ms() -> i64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
     since_epoch.map_or(0, |elapsed| elapsed.as_millis() as i64)
 }
@@ -352,7 +352,8 @@ impl SegmentReader {
             })
             .map_err(from_segment_error)?;
         let format = Arc::clone(&event_format.0);
-        Ok(EventBatch::new(batch, format, self.descriptor.segment_id))
+        let origin = Origin::Segment(self.descriptor.segment_id);
+        Ok(EventBatch::new(batch, format, origin))
     }
 
     fn skip(&self) -> PyResult<Gap> {

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.cdc_raw import SegmentName
-from agent.quarantine import LostRange, Quarantine
+from agent.quarantine import LostRange, Named, Quarantine
 from agent.transfer import Transfer
 from sidecar.delivery import Numbered
 from sidecar.quarantine import RefusedEvent
@@ -70,9 +70,9 @@ class DoomedQuarantine(Quarantine):
         self._doom.step()
         return is_new
 
-    def keep(self, name: SegmentName, events: Sequence[RefusedEvent]) -> bool:
+    def keep(self, source: Named, events: Sequence[RefusedEvent]) -> bool:
         self._doom.step()
-        is_kept = super().keep(name, events)
+        is_kept = super().keep(source, events)
         self._doom.step()
         return is_kept
 

@@ -1,0 +1,213 @@
+"""The node's answers as pages of raw rows, and what the snapshot asks besides.
+
+Values are not decoded here: the body of an answer goes to the encoder as it came.
+cassandra-driver is untyped; everything that leaves this module has a type.
+"""
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from cassandra import ConsistencyLevel, InvalidRequest, ReadFailure, ReadTimeout, Unavailable
+from cassandra.cluster import ExecutionProfile, Session
+from cassandra.policies import FallthroughRetryPolicy
+from cassandra.protocol import ProtocolHandler, ResultMessage, SyntaxException
+from cassandra.query import SimpleStatement
+
+from agent.schema.connection import NodeAddress, NodeConnection
+from agent.snapshot.errors import RefusedTableError, ReplicasMissingError
+from agent.snapshot.page import Page
+from agent.snapshot.plan import NodeTable
+from agent.snapshot.ring import PARTITIONER, Ring, RingNode
+from sidecar.errors import ConfigError, UnavailableError
+
+_PAGES = "pages"
+_PAGE_TIMEOUT_S = 60.0
+_PROBE_TIMEOUT_S = 1.0
+_FIRST_WITH_PEERS_V2 = 4
+
+
+class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
+    """Rows as they came: one value, the bytes behind the metadata."""
+
+    def recv_results_rows(self, f: Any, _version: Any, user_types: Any, *_: Any) -> None:
+        self.recv_results_metadata(f, user_types)
+        self.column_names: list[str] = []
+        self.column_types: list[Any] = []
+        self.parsed_rows = [f.read()]
+
+
+class _RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
+    message_types_by_opcode = {  # noqa: RUF012  # the driver's own name and form
+        **ProtocolHandler.message_types_by_opcode,
+        ResultMessage.opcode: _RawRows,
+    }
+
+
+class _Asked:
+    """A page that is on its way."""
+
+    def __init__(self, connection: "PageConnection", future: Any, read_at_us: int) -> None:
+        self._connection = connection
+        self._future = future
+        self._read_at_us = read_at_us
+
+    def result(self) -> Page:
+        """Waits for it. Raises as `PageConnection` says."""
+        try:
+            answer = self._future.result()
+            body = answer.current_rows[0] if answer.current_rows else b"\0\0\0\0"
+            return Page(bytes(body), answer.paging_state, self._read_at_us)
+        except Exception as error:
+            raise self._connection.page_error(error) from error
+
+
+class PageConnection(NodeConnection):
+    """Asks the node beside the agent for pages. For one thread.
+
+    Besides what `NodeConnection` raises: `RefusedTableError` for a statement that the node does not
+    take.
+    """
+
+    def __init__(self, address: NodeAddress, admits: Callable[[str, str], bool]) -> None:
+        """`admits` says of keyspace and table whether the configuration lets them be published."""
+        super().__init__(address)
+        self._admits = admits
+        self._raw: Session | None = None
+
+    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> _Asked:
+        """Asks for at most so many rows, and does not wait."""
+        session = self._raw_session()
+        statement = SimpleStatement(
+            cql,
+            fetch_size=rows,
+            consistency_level=ConsistencyLevel.name_to_value[consistency],
+            is_idempotent=True,
+        )
+        read_at_us = time.time_ns() // 1000
+        try:
+            future = session.execute_async(
+                statement, execution_profile=_PAGES, paging_state=next_page
+            )
+        except Exception as error:
+            raise self.page_error(error) from error
+        return _Asked(self, future, read_at_us)
+
+    def ring(self) -> Ring:
+        """Raises ConfigError when the tokens are not those of Murmur3."""
+        (here,) = self.rows(
+            "SELECT host_id, data_center, tokens, partitioner, release_version FROM system.local"
+        )
+        if here["partitioner"] != PARTITIONER:
+            raise ConfigError(
+                f"The cluster partitions by {here['partitioner']}, and a snapshot knows only "
+                "Murmur3Partitioner: set snapshot.mode=never."
+            )
+        peers = self.rows("SELECT host_id, data_center, tokens FROM system.peers")
+        nodes = tuple(
+            RingNode(
+                str(row["host_id"]), str(row["data_center"]), tuple(map(int, row["tokens"] or ()))
+            )
+            for row in (here, *peers)
+        )
+        release = tuple(int(part) for part in str(here["release_version"]).split("-")[0].split("."))
+        return Ring(str(here["host_id"]), nodes, release)
+
+    def tables(self) -> list[NodeTable]:
+        """The tables of the node, views left out."""
+        rows = self.rows(
+            "SELECT keyspace_name, table_name, id, flags, cdc FROM system_schema.tables"
+        )
+        return [
+            NodeTable(
+                str(row["id"]),
+                str(row["keyspace_name"]),
+                str(row["table_name"]),
+                row["cdc"] is True
+                and self._admits(str(row["keyspace_name"]), str(row["table_name"])),
+                "counter" in (row["flags"] or ()),
+            )
+            for row in rows
+        ]
+
+    def replication(self, keyspace: str) -> Mapping[str, str]:
+        """How a keyspace is replicated. Raises UnavailableError when it is gone."""
+        for row in self.rows("SELECT keyspace_name, replication FROM system_schema.keyspaces"):
+            if row["keyspace_name"] == keyspace:
+                return {str(name): str(value) for name, value in row["replication"].items()}
+        raise UnavailableError(f"there is no keyspace {keyspace} at the moment.")
+
+    def silent_peers(self) -> list[str]:
+        """Addresses of other nodes where nobody listens for CQL at the moment."""
+        try:
+            addresses = self._peer_addresses()
+        except UnavailableError:
+            return []
+        if not addresses:
+            return []
+        with ThreadPoolExecutor(min(8, len(addresses)), "probe") as probes:
+            answers = list(probes.map(_listens, addresses))
+        return [host for (host, _), listens in zip(addresses, answers, strict=True) if not listens]
+
+    def close(self) -> None:
+        super().close()
+        self._raw = None
+
+    def page_error(self, error: Exception) -> Exception:
+        """What a failed page means."""
+        if isinstance(error, (UnavailableError, ConfigError, RefusedTableError)):
+            return error
+        if isinstance(error, (InvalidRequest, SyntaxException)):
+            return RefusedTableError(str(error))
+        if isinstance(error, Unavailable):
+            alive = f"{error.alive_replicas} of {error.required_replicas} replicas are up"
+            return ReplicasMissingError(alive)
+        if isinstance(error, (ReadTimeout, ReadFailure)):
+            answered = f"{error.received_responses} of {error.required_responses} replicas answered"
+            return ReplicasMissingError(answered)
+        self.close()
+        return self._explained(error)
+
+    def _peer_addresses(self) -> list[tuple[str, int]]:
+        (here,) = self.rows("SELECT release_version FROM system.local")
+        if int(str(here["release_version"]).split(".")[0]) >= _FIRST_WITH_PEERS_V2:
+            rows = self.rows("SELECT native_address, native_port FROM system.peers_v2")
+            return [
+                (str(row["native_address"]), int(row["native_port"] or self.address.port))
+                for row in rows
+            ]
+        rows = self.rows("SELECT rpc_address FROM system.peers")
+        return [(str(row["rpc_address"]), self.address.port) for row in rows]
+
+    def _raw_session(self) -> Session:
+        if self._raw is None or self._raw.is_shutdown:
+            self.rows("SELECT key FROM system.local")
+            assert self._session is not None
+            cluster = self._session.cluster
+            # Failed pages are asked for again by the snapshot, which knows why.
+            cluster.add_execution_profile(
+                _PAGES,
+                ExecutionProfile(
+                    load_balancing_policy=cluster.profile_manager.default.load_balancing_policy,
+                    retry_policy=FallthroughRetryPolicy(),
+                    request_timeout=_PAGE_TIMEOUT_S,
+                    row_factory=_as_they_came,
+                ),
+            )
+            self._raw = cluster.connect()
+            self._raw.client_protocol_handler = _RawPages
+        return self._raw
+
+
+def _as_they_came(_names: Any, rows: Any) -> Any:
+    return rows
+
+
+def _listens(address: tuple[str, int]) -> bool:
+    try:
+        with socket.create_connection(address, _PROBE_TIMEOUT_S):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,41 @@
+"""Encoders of tables, made by the schema that is known."""
+
+from agent.schema import SchemaHolder
+from agent.snapshot.progress import Copy
+from commitlog import EventFormat, SchemaError, SnapshotEncoder
+
+
+class SchemaEncoders:
+    """By the agent's schema and the format of its events."""
+
+    def __init__(self, holder: SchemaHolder, event_format: EventFormat) -> None:
+        self._holder = holder
+        self._format = event_format
+
+    def encoder(
+        self, copy: Copy, *, element_times: bool, is_refused: bool
+    ) -> SnapshotEncoder | None:
+        """None while the schema does not have the table. `is_refused`: the node did not take the
+        last statement, so the schema is behind."""
+        if is_refused:
+            self._holder.refresh(f"the node does not take the statement for {copy.table}")
+        encoder = self._made(copy, element_times)
+        if encoder is None:
+            self._holder.refresh(f"the snapshot of {copy.table} needs it")
+            encoder = self._made(copy, element_times)
+        return encoder
+
+    def _made(self, copy: Copy, element_times: bool) -> SnapshotEncoder | None:
+        schema = self._holder.latest()
+        if schema is None:
+            return None
+        try:
+            return SnapshotEncoder(
+                schema,
+                copy.table_id,
+                self._format,
+                element_times=element_times,
+                started_us=copy.started_us,
+            )
+        except SchemaError:
+            return None

@@ -1,0 +1,16 @@
+"""What stands in the way of a copy.
+
+RefusedTableError        the node does not take the statement for a table
+UnavailableError
+└── ReplicasMissingError the consistency level asks for more replicas than answer
+"""
+
+from sidecar.errors import UnavailableError
+
+
+class RefusedTableError(Exception):
+    """The node does not take the statement; the message is its own."""
+
+
+class ReplicasMissingError(UnavailableError):
+    """The consistency level asks for more replicas than answer; the message counts them."""

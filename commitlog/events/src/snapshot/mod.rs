@@ -1,0 +1,225 @@
+//! Rows that were there before: pages of a `SELECT` to events (`docs/event-format.md`,
+//! "Snapshots").
+//!
+//! [`Selection`] says what is selected, [`page`] takes the body of an answer apart, [`row`] makes
+//! of one answered row what a mutation would have been, and [`SnapshotEncoder`] gives it to the
+//! encoder of the log's events.
+
+mod page;
+mod row;
+mod selection;
+
+use std::sync::Arc;
+
+use commitlog_core::descriptor::Version;
+use commitlog_core::row::Row;
+use commitlog_core::schema::Table;
+
+use crate::batch::{EventBatch, Stop, Topic};
+use crate::encoder::Scratch;
+use crate::event::Content;
+use crate::event_context::EventContext;
+use crate::fixed_text::FixedText;
+use crate::format::{EventFormat, PartitionBy};
+use crate::hash::{kafka_partition_hash, token};
+use crate::identity::Identity;
+use crate::partition::Partition;
+use crate::plan::TablePlan;
+use crate::publisher::{Place, UpdateEvents};
+use crate::refusal::Refusal;
+use page::{Page, PageRow};
+use row::RowMaker;
+
+pub use page::PageError;
+pub use row::OLDEST_US;
+pub use selection::{ElementTimes, Selection};
+
+/// Tokens in the order of unsigned numbers, which positions are.
+pub fn position_of(token: i64) -> u64 {
+    token.cast_unsigned() ^ (1 << 63)
+}
+
+/// The token at a position.
+pub fn token_of(position: u64) -> i64 {
+    (position ^ (1 << 63)).cast_signed()
+}
+
+/// Why a page gives no events.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    #[error("a page of the answer: {0}")]
+    Page(#[from] PageError),
+    /// The schema is older or newer than the answer.
+    #[error("{0}")]
+    Row(String),
+}
+
+/// What one page is.
+#[derive(Debug, Clone, Copy)]
+pub struct PageRequest<'b> {
+    /// The body of the result: the number of rows, and their cells.
+    pub body: &'b [u8],
+    /// The coordinator's clock when the page was asked for, or an earlier time; microseconds.
+    pub read_at_us: i64,
+    /// Up to and including this token everything was taken before.
+    pub start: i64,
+    /// The end of the range when this is the last page of it.
+    pub end: Option<i64>,
+    /// Whether it follows the page before it in one answer.
+    pub continues: bool,
+}
+
+/// Makes events of the pages of one table.
+pub struct SnapshotEncoder {
+    format: Arc<EventFormat>,
+    plan: TablePlan,
+    selection: Selection,
+    /// The beginning of the copy, which stands for the time of rows that tell of none.
+    snapshot_us: i64,
+    rows: RowMaker,
+    scratch: Scratch,
+    identity: Identity,
+    /// The partition of the last row, and its events so far.
+    key: Vec<u8>,
+    events: u32,
+    /// Events and bytes of the last batch: the next one is often as large.
+    last_size: (usize, usize),
+}
+
+impl SnapshotEncoder {
+    pub fn new(
+        table: &Arc<Table>,
+        format: &Arc<EventFormat>,
+        element_times: ElementTimes,
+        snapshot_us: i64,
+    ) -> Self {
+        Self {
+            plan: TablePlan::new(table, format),
+            selection: Selection::new(table, element_times),
+            format: Arc::clone(format),
+            snapshot_us,
+            rows: RowMaker::default(),
+            scratch: Scratch::default(),
+            identity: Identity::default(),
+            key: Vec::new(),
+            events: 0,
+            last_size: (0, 0),
+        }
+    }
+
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    pub fn format(&self) -> &Arc<EventFormat> {
+        &self.format
+    }
+
+    /// The events of a page. A position is that of a token, reached when everything up to and
+    /// including it is done; `mutations` counts the rows.
+    pub fn encode(
+        &mut self,
+        request: &PageRequest<'_>,
+        now_ms: i64,
+    ) -> Result<EventBatch, SnapshotError> {
+        let page = Page::new(request.body, self.selection.width())?;
+        self.identity.forget();
+        if !request.continues {
+            self.key.clear();
+        }
+        let (events, size_bytes) = self.last_size;
+        let start = position_of(request.start);
+        let mut batch = EventBatch::new("", start, events, size_bytes);
+        let mut context = EventContext::new(&self.format, Version::V8, "", now_ms);
+        context.snapshot_us = Some(self.snapshot_us);
+        let topic = batch.add_topic(Topic {
+            name: self.plan.topic.clone(),
+            table: format!("{}.{}", self.plan.table.keyspace, self.plan.table.name),
+        });
+        let source_middle = context.source_middle(&self.plan);
+        self.rows.begin(&page, &self.selection)?;
+        let mut last = None;
+        for row in page.rows() {
+            let row = row?;
+            last = Some(self.row(&row, request, &context, topic, &source_middle, &mut batch)?);
+            batch.mutations += 1;
+        }
+        self.identity.settle(&mut batch);
+        batch.end_position = match (request.end, last) {
+            (Some(end), _) => position_of(end),
+            // More of the last partition may follow.
+            (None, Some(token)) => position_of(token).saturating_sub(1).max(start),
+            (None, None) => start,
+        };
+        batch.stop = if request.end.is_some() {
+            Stop::End
+        } else {
+            Stop::Full
+        };
+        self.last_size = (batch.len(), batch.size_bytes());
+        Ok(batch)
+    }
+
+    /// The events of one row, the static row in front of the first one of its partition; gives
+    /// the token.
+    fn row(
+        &mut self,
+        row: &PageRow<'_>,
+        request: &PageRequest<'_>,
+        context: &EventContext,
+        topic: u32,
+        source_middle: &FixedText<128>,
+        batch: &mut EventBatch,
+    ) -> Result<i64, SnapshotError> {
+        let is_first = !self.selection.is_key_of(row, &self.key);
+        if is_first {
+            self.selection.write_key(row, &mut self.key)?;
+            self.events = 0;
+        }
+        let key = self.key.as_slice();
+        let token = token(key);
+        let partition = Partition::of(&self.plan.table, key)
+            .ok_or_else(|| SnapshotError::Row("a partition key does not fit the schema".into()))?;
+        let mut place = Place {
+            batch: 0,
+            position: position_of(token),
+            size_bytes: row.size_bytes().saturating_add(key.len()),
+            events: self.events,
+            counters: None,
+            table: None,
+        };
+        let mut shards = Vec::new();
+        let mut events = UpdateEvents {
+            plan: &self.plan,
+            source_middle,
+            partition: &partition,
+            partition_hash: match self.format.partition_by {
+                PartitionBy::PartitionKey => Some(kafka_partition_hash(key)),
+                PartitionBy::Key => None,
+            },
+            topic,
+            context,
+            place: &mut place,
+            batch,
+            scratch: &mut self.scratch,
+            identity: &mut self.identity,
+            shards: &mut shards,
+        };
+        let selection = &self.selection;
+        let mut made = Row::default();
+        let refused = |refusal: Box<Refusal>| {
+            SnapshotError::Row(refusal.blocked(0, 0, Some(self.plan.table.id)).reason)
+        };
+        if is_first && selection.has_statics() {
+            self.rows.make_static(row, selection, request, &mut made)?;
+            if !made.is_empty() {
+                events.push(&Content::Write(&made)).map_err(refused)?;
+            }
+        }
+        if self.rows.make(row, selection, request, &mut made)? {
+            events.push(&Content::Write(&made)).map_err(refused)?;
+        }
+        self.events = place.events;
+        Ok(token)
+    }
+}

@@ -1,0 +1,332 @@
+//! One answered row as the row of a mutation.
+//!
+//! What the answer does not tell, it cannot get wrong: a time that is not known is the oldest one
+//! that there is, so that everything the log says of the same place wins over it.
+
+use commitlog_core::cql_type::CqlType;
+use commitlog_core::row::{Cell, CellState, Deletion, Expiry, Liveness, LocalDeletionTime, Row};
+
+use super::page::{Page, PageRow};
+use super::selection::{SelectedColumn, Selection};
+use super::{PageRequest, SnapshotError};
+use crate::value::{Reader, ValueError};
+
+/// The write time of what has none: older than all that a client can write.
+pub const OLDEST_US: i64 = i64::MIN + 1;
+/// 2010-01-01 in the 100 ns since 1582 that a time UUID counts: between the elements that were put
+/// in front of a list (`Lists.Prepender`, whose times run backwards from there) and those behind.
+const LIST_MIDDLE: u64 = 134_815_968_000_000_000;
+/// Drop times are told in milliseconds.
+const DROP_PRECISION_US: i64 = 1_000;
+
+/// A path of an element; a list's is a time UUID, a user type's the index of its field.
+type ListPath = [u8; 16];
+
+/// Makes rows; keeps the paths that no answer has.
+#[derive(Default)]
+pub(super) struct RowMaker {
+    list_paths: Vec<ListPath>,
+    field_paths: Vec<[u8; 2]>,
+}
+
+impl RowMaker {
+    /// Makes the paths that the rows of a page need.
+    pub fn begin(&mut self, page: &Page<'_>, selection: &Selection) -> Result<(), SnapshotError> {
+        let multi_cell = || selection.columns.iter().filter(|column| column.multi_cell);
+        for column in multi_cell() {
+            if let CqlType::Udt(user_type) = &column.cql_type {
+                let known = self.field_paths.len();
+                let fields = u16::try_from(user_type.fields.len()).unwrap_or(u16::MAX);
+                let more = (0..fields).skip(known).map(u16::to_be_bytes);
+                self.field_paths.extend(more);
+            }
+        }
+        let lists: Vec<_> = multi_cell()
+            .filter(|column| matches!(column.cql_type, CqlType::List(_)))
+            .collect();
+        if lists.is_empty() {
+            return Ok(());
+        }
+        for row in page.rows() {
+            let row = row?;
+            for column in &lists {
+                let Some(value) = row.cell(column.place) else {
+                    continue;
+                };
+                let count = Reader::new(&column.cql_type, value)
+                    .read_count()
+                    .map_err(|error| malformed(&error))?;
+                // A count that the bytes cannot hold is found out when they are read.
+                let count = usize::try_from(count).unwrap_or(0).min(value.len());
+                while self.list_paths.len() < count {
+                    let path = list_path(self.list_paths.len());
+                    self.list_paths.push(path);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The static row.
+    pub fn make_static<'r>(
+        &'r self,
+        answered: &PageRow<'r>,
+        selection: &Selection,
+        request: &PageRequest<'_>,
+        row: &mut Row<'r>,
+    ) -> Result<(), SnapshotError> {
+        *row = Row {
+            is_static: true,
+            ..Row::default()
+        };
+        let columns = selection.columns.iter();
+        for column in columns.filter(|column| column.is_static) {
+            self.column(answered, column, request, row)?;
+        }
+        Ok(())
+    }
+
+    /// The row; false when the partition has static columns alone.
+    pub fn make<'r>(
+        &'r self,
+        answered: &PageRow<'r>,
+        selection: &Selection,
+        request: &PageRequest<'_>,
+        row: &mut Row<'r>,
+    ) -> Result<bool, SnapshotError> {
+        *row = Row::default();
+        row.clustering.extend(selection.clustering(answered));
+        if selection.has_statics() && row.clustering.iter().all(Option::is_none) {
+            return Ok(false);
+        }
+        let columns = selection.columns.iter();
+        for column in columns.filter(|column| !column.is_static) {
+            self.column(answered, column, request, row)?;
+        }
+        row.liveness = Some(Liveness {
+            timestamp_us: OLDEST_US,
+            expiry: longest_expiry(row),
+        });
+        Ok(true)
+    }
+
+    fn column<'r>(
+        &'r self,
+        answered: &PageRow<'r>,
+        column: &SelectedColumn,
+        request: &PageRequest<'_>,
+        row: &mut Row<'r>,
+    ) -> Result<(), SnapshotError> {
+        let Some(value) = answered.cell(column.place) else {
+            return Ok(());
+        };
+        if column.multi_cell {
+            return self.elements(answered, column, request, row, value);
+        }
+        let timestamp_us = answered.cell(column.place + 1).and_then(number);
+        row.cells.push(Cell {
+            column: column.column,
+            state: state(answered.cell(column.place + 2), request.read_at_us),
+            timestamp_us: timestamp_us.unwrap_or_else(|| oldest(column)),
+            path: None,
+            value,
+        });
+        Ok(())
+    }
+
+    /// Each element a cell, with its own times where the server tells them.
+    fn elements<'r>(
+        &'r self,
+        answered: &PageRow<'r>,
+        column: &SelectedColumn,
+        request: &PageRequest<'_>,
+        row: &mut Row<'r>,
+        value: &'r [u8],
+    ) -> Result<(), SnapshotError> {
+        let first = row.cells.len();
+        let mut times = Times::of(answered, column);
+        let cells = &mut row.cells;
+        let mut add = |path: Option<&'r [u8]>, value: &'r [u8], ts: Option<i64>, ttl| {
+            cells.push(Cell {
+                column: column.column,
+                state: state(ttl, request.read_at_us),
+                timestamp_us: ts.unwrap_or_else(|| oldest(column)),
+                path,
+                value,
+            });
+        };
+        let mut reader = Reader::new(&column.cql_type, value);
+        let malformed = |error: ValueError| malformed(&error);
+        match &column.cql_type {
+            CqlType::Udt(_) => {
+                for path in &self.field_paths {
+                    if reader.is_at_end() {
+                        break;
+                    }
+                    let (ts, ttl) = times.next();
+                    if let Some(field) = reader.read_element().map_err(malformed)? {
+                        add(Some(path), field, ts, ttl);
+                    }
+                }
+            }
+            CqlType::Map(..) => {
+                for _ in 0..reader.read_count().map_err(malformed)? {
+                    let (ts, ttl) = times.next();
+                    let key = reader.read_element().map_err(malformed)?;
+                    let value = reader.read_element().map_err(malformed)?;
+                    add(
+                        Some(key.unwrap_or_default()),
+                        value.unwrap_or_default(),
+                        ts,
+                        ttl,
+                    );
+                }
+            }
+            CqlType::Set(_) => {
+                for _ in 0..reader.read_count().map_err(malformed)? {
+                    let (ts, ttl) = times.next();
+                    let element = reader.read_element().map_err(malformed)?;
+                    add(Some(element.unwrap_or_default()), &[], ts, ttl);
+                }
+            }
+            _ => {
+                let count = reader.read_count().map_err(malformed)?;
+                for path in self
+                    .list_paths
+                    .iter()
+                    .take(usize::try_from(count).unwrap_or(0))
+                {
+                    let (ts, ttl) = times.next();
+                    let element = reader.read_element().map_err(malformed)?;
+                    add(Some(path), element.unwrap_or_default(), ts, ttl);
+                }
+                replace_list(column, row, first, request.read_at_us);
+                return Ok(());
+            }
+        }
+        reader.finish().map_err(malformed)
+    }
+}
+
+/// Elements of a list are told apart by paths that no server tells. So the list is put in place of
+/// all that was written up to its newest element, or where times are not told, to the question.
+fn replace_list(column: &SelectedColumn, row: &mut Row<'_>, first: usize, read_at_us: i64) {
+    let Some(cells) = row.cells.get_mut(first..).filter(|cells| !cells.is_empty()) else {
+        return;
+    };
+    let newest_us = if column.has_times {
+        cells.iter().map(|cell| cell.timestamp_us).max()
+    } else {
+        None
+    };
+    let replaced_us = newest_us.unwrap_or(read_at_us);
+    for cell in cells {
+        cell.timestamp_us = replaced_us.saturating_add(1);
+    }
+    let deletion = Deletion {
+        timestamp_us: replaced_us,
+        local_deletion_time: LocalDeletionTime(seconds(read_at_us)),
+    };
+    row.complex_deletions.push((column.column, deletion));
+}
+
+/// The times of elements, in their order; nothing where they are not selected.
+struct Times<'b> {
+    write_times: &'b [u8],
+    ttls: &'b [u8],
+}
+
+impl<'b> Times<'b> {
+    fn of(row: &PageRow<'b>, column: &SelectedColumn) -> Self {
+        let list = |place: usize| {
+            let list = row.cell(place).filter(|_| column.has_times);
+            // Behind the number of elements.
+            list.and_then(|list| list.get(4..)).unwrap_or_default()
+        };
+        Self {
+            write_times: list(column.place + 1),
+            ttls: list(column.place + 2),
+        }
+    }
+
+    fn next(&mut self) -> (Option<i64>, Option<&'b [u8]>) {
+        let write_time = next_element(&mut self.write_times).and_then(number);
+        (write_time, next_element(&mut self.ttls))
+    }
+}
+
+fn next_element<'b>(list: &mut &'b [u8]) -> Option<&'b [u8]> {
+    let (length, rest) = list.split_first_chunk::<4>()?;
+    let Ok(length) = usize::try_from(i32::from_be_bytes(*length)) else {
+        *list = rest;
+        return None;
+    };
+    let (element, rest) = rest.split_at_checked(length)?;
+    *list = rest;
+    Some(element)
+}
+
+fn number(bytes: &[u8]) -> Option<i64> {
+    bytes.try_into().ok().map(i64::from_be_bytes)
+}
+
+/// `TTL` is what is left of it. The second is that of the question, so the expiry is at most early.
+fn state(ttl: Option<&[u8]>, read_at_us: i64) -> CellState {
+    let ttl = ttl.and_then(|bytes| bytes.try_into().ok());
+    match ttl.map(i32::from_be_bytes) {
+        Some(ttl_s) if ttl_s > 0 => CellState::Expiring(Expiry {
+            ttl_s,
+            local_deletion_time: LocalDeletionTime(
+                seconds(read_at_us).saturating_add(i64::from(ttl_s)),
+            ),
+        }),
+        _ => CellState::Live,
+    }
+}
+
+fn seconds(us: i64) -> i64 {
+    us.div_euclid(1_000_000)
+}
+
+/// The oldest time at which a cell of the column can be seen: one that was dropped and added again
+/// shows nothing from before.
+fn oldest(column: &SelectedColumn) -> i64 {
+    let dropped_us = column
+        .dropped_us
+        .filter(|dropped_us| *dropped_us != i64::MIN);
+    dropped_us.map_or(OLDEST_US, |us| us.saturating_add(DROP_PRECISION_US))
+}
+
+/// A row whose cells all expire is taken for one that was inserted with a TTL.
+fn longest_expiry(row: &Row<'_>) -> Option<Expiry> {
+    let mut longest: Option<Expiry> = None;
+    for cell in &row.cells {
+        let CellState::Expiring(expiry) = cell.state else {
+            return None;
+        };
+        let is_longer = longest
+            .is_none_or(|longest| longest.local_deletion_time.0 < expiry.local_deletion_time.0);
+        if is_longer {
+            longest = Some(expiry);
+        }
+    }
+    longest
+}
+
+/// The `index`th path of a list: a time UUID without a node.
+fn list_path(index: usize) -> ListPath {
+    let time = LIST_MIDDLE.wrapping_add(index as u64);
+    let low = (time as u32).to_be_bytes();
+    let middle = ((time >> 32) as u16).to_be_bytes();
+    let high = ((time >> 48) as u16 & 0x0fff | 0x1000).to_be_bytes();
+    let mut path = [0; 16];
+    let parts = low.iter().chain(&middle).chain(&high).chain(&[0x80, 0]);
+    for (byte, part) in path.iter_mut().zip(parts) {
+        *byte = *part;
+    }
+    path
+}
+
+fn malformed(error: &ValueError) -> SnapshotError {
+    SnapshotError::Row(format!("a value does not fit the schema: {error}"))
+}

@@ -1,0 +1,158 @@
+//! What is selected of a table, and where each part of it stands in an answered row.
+
+use commitlog_core::cql_type::CqlType;
+use commitlog_core::schema::{Column, ColumnKind, Table};
+
+use super::SnapshotError;
+use super::page::PageRow;
+
+/// Whether the server tells the times of the elements of a collection: `WRITETIME` and `TTL` of
+/// them give lists from Cassandra 5.0 on and are refused by older releases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ElementTimes {
+    Selected,
+    Unknown,
+}
+
+/// A regular or static column.
+#[derive(Debug, Clone)]
+pub(super) struct SelectedColumn {
+    /// Index into [`Table::columns`].
+    pub column: u32,
+    pub cql_type: CqlType,
+    pub multi_cell: bool,
+    pub is_static: bool,
+    /// Where its value stands; its write time and TTL, where they are selected, follow.
+    pub place: usize,
+    pub has_times: bool,
+    /// When a column of this name was dropped last, in microseconds.
+    pub dropped_us: Option<i64>,
+}
+
+/// A `SELECT` of one table. The key comes first, then each column with its times.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    expressions: Vec<String>,
+    partition_key: Vec<String>,
+    from: String,
+    clustering: usize,
+    pub(super) columns: Vec<SelectedColumn>,
+    has_statics: bool,
+}
+
+impl Selection {
+    pub fn new(table: &Table, element_times: ElementTimes) -> Self {
+        let names = |columns: &[Column]| columns.iter().map(quoted).collect::<Vec<_>>();
+        let partition_key = names(&table.partition_key);
+        let mut expressions = [partition_key.clone(), names(&table.clustering)].concat();
+        let mut columns = Vec::new();
+        for (index, column) in (0_u32..).zip(&table.columns) {
+            // The hidden column of dense compact tables cannot be selected.
+            if column.dropped_at_us.is_some() || column.cql_type == CqlType::Empty {
+                continue;
+            }
+            let has_times = !column.multi_cell || element_times == ElementTimes::Selected;
+            columns.push(SelectedColumn {
+                column: index,
+                cql_type: column.cql_type.clone(),
+                multi_cell: column.multi_cell,
+                is_static: column.kind == ColumnKind::Static,
+                place: expressions.len(),
+                has_times,
+                dropped_us: column.history.drops_us.last().copied(),
+            });
+            let name = quoted(column);
+            if has_times {
+                expressions.extend([
+                    name.clone(),
+                    format!("WRITETIME({name})"),
+                    format!("TTL({name})"),
+                ]);
+            } else {
+                expressions.push(name);
+            }
+        }
+        Self {
+            from: format!("\"{}\".\"{}\"", table.keyspace, table.name),
+            expressions,
+            clustering: table.clustering.len(),
+            has_statics: columns.iter().any(|column| column.is_static),
+            partition_key,
+            columns,
+        }
+    }
+
+    /// The statement for the tokens behind `after` up to and including `to`.
+    pub fn cql(&self, after: i64, to: i64) -> String {
+        let token = format!("token({})", self.partition_key.join(","));
+        format!(
+            "SELECT {} FROM {} WHERE {token} > {after} AND {token} <= {to}",
+            self.expressions.join(","),
+            self.from
+        )
+    }
+
+    /// Cells of a row.
+    pub(super) fn width(&self) -> usize {
+        self.expressions.len()
+    }
+
+    pub(super) fn has_statics(&self) -> bool {
+        self.has_statics
+    }
+
+    pub(super) fn clustering<'b>(
+        &self,
+        row: &PageRow<'b>,
+    ) -> impl Iterator<Item = Option<&'b [u8]>> {
+        let first = self.partition_key.len();
+        (first..first + self.clustering).map(|place| row.cell(place))
+    }
+
+    /// Whether the row is of the partition with this key.
+    pub(super) fn is_key_of(&self, row: &PageRow<'_>, key: &[u8]) -> bool {
+        if self.partition_key.len() == 1 {
+            return !key.is_empty() && row.cell(0) == Some(key);
+        }
+        let mut rest = key;
+        for place in 0..self.partition_key.len() {
+            let value = row.cell(place).unwrap_or_default();
+            let Some((length, behind)) = rest.split_first_chunk::<2>() else {
+                return false;
+            };
+            let is_same = usize::from(u16::from_be_bytes(*length)) == value.len();
+            let Some(behind) = behind.strip_prefix(value).filter(|_| is_same) else {
+                return false;
+            };
+            rest = behind.get(1..).unwrap_or_default();
+        }
+        true
+    }
+
+    /// The raw partition key: of several columns each behind its length, in front of a zero byte.
+    pub(super) fn write_key(
+        &self,
+        row: &PageRow<'_>,
+        key: &mut Vec<u8>,
+    ) -> Result<(), SnapshotError> {
+        key.clear();
+        if self.partition_key.len() == 1 {
+            key.extend_from_slice(row.cell(0).unwrap_or_default());
+            return Ok(());
+        }
+        for place in 0..self.partition_key.len() {
+            let value = row.cell(place).unwrap_or_default();
+            let length = u16::try_from(value.len()).map_err(|_| {
+                SnapshotError::Row("a part of a partition key is longer than 65535 bytes".into())
+            })?;
+            key.extend_from_slice(&length.to_be_bytes());
+            key.extend_from_slice(value);
+            key.push(0);
+        }
+        Ok(())
+    }
+}
+
+fn quoted(column: &Column) -> String {
+    format!("\"{}\"", column.name.replace('"', "\"\""))
+}

@@ -1,0 +1,95 @@
+"""Each part of the ring is copied by one node, whatever the replication."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.snapshot.ring import (
+    MAX_TOKEN,
+    MIN_TOKEN,
+    RingNode,
+    TokenRange,
+    primary_ranges,
+    whole_ring,
+)
+from sidecar.errors import ConfigError
+
+SIMPLE = {"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"}
+TOPOLOGY = "org.apache.cassandra.locator.NetworkTopologyStrategy"
+
+
+@st.composite
+def rings(draw: st.DrawFn) -> list[RingNode]:
+    tokens = draw(
+        st.lists(st.integers(MIN_TOKEN + 1, MAX_TOKEN), min_size=1, max_size=40, unique=True)
+    )
+    owners = draw(st.lists(st.integers(0, 5), min_size=len(tokens), max_size=len(tokens)))
+    return [
+        RingNode(
+            f"node-{number}",
+            f"dc{number % 2}",
+            tuple(t for t, owner in zip(tokens, owners, strict=True) if owner == number),
+        )
+        for number in sorted(set(owners))
+    ]
+
+
+@given(rings(), st.sampled_from((SIMPLE, {"class": TOPOLOGY, "dc0": "3", "dc1": "0"})))
+def test_all_nodes_make_one_copy(ring: list[RingNode], replication: dict[str, str]) -> None:
+    holders = [n for n in ring if replication is SIMPLE or n.datacenter == "dc0"]
+    found = sorted(
+        each for node in ring for each in primary_ranges(ring, node.host_id, replication)
+    )
+    if not holders:
+        assert found == []
+        return
+    assert found[0].after == MIN_TOKEN
+    assert found[-1].to == MAX_TOKEN
+    assert all(left.to == right.after for left, right in pairwise(found))
+
+
+@given(rings(), st.data())
+def test_a_range_is_of_the_first_replica_behind_it(
+    ring: list[RingNode], data: st.DataObject
+) -> None:
+    """The walk of Cassandra's own strategy: from a token on, the first node that may hold it."""
+    replication = {"class": TOPOLOGY, "dc1": "2/1"}
+    token = data.draw(st.integers(MIN_TOKEN + 1, MAX_TOKEN))
+    owners = sorted((t, node) for node in ring for t in node.tokens)
+    walk = [n for t, n in owners if t >= token] + [n for t, n in owners if t < token]
+    first = next((node for node in walk if node.datacenter == "dc1"), None)
+    copying = [
+        node
+        for node in ring
+        for each in primary_ranges(ring, node.host_id, replication)
+        if each.after < token <= each.to
+    ]
+    assert copying == ([] if first is None else [first])
+
+
+def test_a_single_node_copies_everything() -> None:
+    for tokens in ((0,), (-5, 7, MAX_TOKEN)):
+        ring = [RingNode("a", "dc", tokens)]
+        assert primary_ranges(ring, "a", SIMPLE) == whole_ring()
+
+
+def test_one_of_three_copies_its_third() -> None:
+    third = (1 << 64) // 3
+    tokens = [MIN_TOKEN + third * number for number in (1, 2, 3)]
+    ring = [RingNode(name, "dc", (token,)) for name, token in zip("abc", tokens, strict=True)]
+    sizes = [sum(each.size for each in primary_ranges(ring, node.host_id, SIMPLE)) for node in ring]
+    assert max(sizes) - min(sizes) < 3
+
+
+def test_a_datacenter_without_replicas_copies_nothing() -> None:
+    ring = [RingNode("a", "east", (0,)), RingNode("b", "west", (100,))]
+    replication = {"class": TOPOLOGY, "west": "1"}
+    assert primary_ranges(ring, "a", replication) == ()
+    assert primary_ranges(ring, "b", replication) == (TokenRange(MIN_TOKEN, MAX_TOKEN),)
+
+
+def test_a_strategy_that_is_not_known_is_said() -> None:
+    with pytest.raises(ConfigError, match=r"snapshot\.ranges=all"):
+        primary_ranges([RingNode("a", "dc", (0,))], "a", {"class": "com.example.Mine"})

@@ -1,0 +1,79 @@
+//! Pages of answers: whatever they hold, they give events or an error.
+
+#![allow(clippy::expect_used, reason = "a test that fails says where")]
+
+use std::sync::Arc;
+
+use commitlog_core::schema::{Schema, Table, parse_cql};
+use commitlog_events::format::EventFormat;
+use commitlog_events::snapshot::{
+    ElementTimes, PageRequest, SnapshotEncoder, position_of, token_of,
+};
+use proptest::prelude::*;
+
+const DDL: &str = "CREATE TYPE ks.place (street text, number int);
+CREATE TABLE ks.t (k int, c int, st text static, v int, l list<int>, s set<int>, m map<text, int>,
+  p place, PRIMARY KEY (k, c)) WITH ID = 5a1c0000-0000-1000-8000-000000000001 AND cdc = true;";
+
+fn table(schema: &Schema) -> Arc<Table> {
+    schema
+        .tables()
+        .first()
+        .map(|table| Arc::clone(table))
+        .expect("one table")
+}
+
+fn encoder(element_times: ElementTimes) -> SnapshotEncoder {
+    let schema = parse_cql(DDL).expect("a schema");
+    let format = Arc::new(EventFormat {
+        cells: true,
+        ..EventFormat::default()
+    });
+    SnapshotEncoder::new(&table(&schema), &format, element_times, 1)
+}
+
+fn request(body: &[u8]) -> PageRequest<'_> {
+    PageRequest {
+        body,
+        read_at_us: 1_795_000_000_000_000,
+        start: i64::MIN,
+        end: None,
+        continues: false,
+    }
+}
+
+fn page(cells: &[Option<Vec<u8>>]) -> Vec<u8> {
+    let mut body = 1_i32.to_be_bytes().to_vec();
+    for cell in cells {
+        let length = cell.as_ref().map_or(-1, |cell| cell.len() as i32);
+        body.extend_from_slice(&length.to_be_bytes());
+        body.extend_from_slice(cell.as_deref().unwrap_or_default());
+    }
+    body
+}
+
+proptest! {
+    #[test]
+    fn positions_keep_the_order_of_tokens(a: i64, b: i64) {
+        prop_assert_eq!(a.cmp(&b), position_of(a).cmp(&position_of(b)));
+        prop_assert_eq!(token_of(position_of(a)), a);
+    }
+
+    #[test]
+    fn any_body_gives_events_or_an_error(body in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = encoder(ElementTimes::Unknown).encode(&request(&body), 0);
+    }
+
+    #[test]
+    fn any_cells_give_events_or_an_error(
+        cells in prop::collection::vec(
+            prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 20)
+    ) {
+        let body = page(&cells);
+        let mut encoder = encoder(ElementTimes::Selected);
+        if let Ok(batch) = encoder.encode(&request(&body), 0) {
+            prop_assert_eq!(batch.mutations, 1);
+            prop_assert!(batch.end_position >= batch.start_position);
+        }
+    }
+}

@@ -51,8 +51,9 @@ class KafkaRecord:
 class KafkaBroker:
     """`with KafkaBroker(tmp_path / "kafka") as broker:` gives a running broker on a free port.
 
-    Topics are not created by themselves unless `auto_create_topics`. `stop`, `kill` and `restart`
-    keep the data. Leaving the block kills the broker.
+    Topics are not created by themselves unless `auto_create_topics`. Clients that come to
+    `proxied_port` are told to use `proxy_port`, where a proxy may listen. `stop`, `kill` and
+    `restart` keep the data. Leaving the block kills the broker.
     """
 
     def __init__(
@@ -66,6 +67,8 @@ class KafkaBroker:
         self.directory = directory.resolve()
         self.port = free_port()
         self.controller_port = free_port()
+        self.proxied_port = free_port()
+        self.proxy_port = free_port()
         self._auto_create_topics = auto_create_topics
         self._properties = dict(properties or {})
         self._heap_mib = heap_mib
@@ -221,9 +224,12 @@ class KafkaBroker:
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.voters": f"1@127.0.0.1:{self.controller_port}",
-            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://127.0.0.1:{self.controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "listeners": f"PLAINTEXT://{self.bootstrap},PROXIED://127.0.0.1:{self.proxied_port}"
+            f",CONTROLLER://127.0.0.1:{self.controller_port}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}"
+            f",PROXIED://127.0.0.1:{self.proxy_port}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT"
+            ",CONTROLLER:PLAINTEXT",
             "inter.broker.listener.name": "PLAINTEXT",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": "data",

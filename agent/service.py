@@ -35,6 +35,7 @@ from sidecar.offsets import PropertiesStore
 from sidecar.page import look_pages
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
+from sidecar.transform import transform_named
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,8 @@ class AgentService:
 
     def __init__(self, config: AgentConfig, holder: SchemaHolder, sink: Sink) -> None:
         self._config = config
+        name = config.properties.event_transform
+        self._transform = transform_named(name) if name is not None else None
         self._holder = holder
         self._sink = sink
         self._metrics = AgentMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
@@ -214,6 +217,7 @@ class AgentService:
                 poll_interval_ms=properties.poll_interval_ms,
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
                 hold_max_ms=properties.hold_max_ms,
+                transform=self._transform,
             ),
             open_reader=open_with(
                 event_format,

@@ -1,5 +1,5 @@
 """`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, mongo, dedupe,
-state, reconcile, mongo_debezium, mongo_agent, transfer; or all."""
+state, reconcile, mongo_debezium, mongo_agent, transfer, transform; or all."""
 
 import argparse
 from importlib import import_module
@@ -17,6 +17,7 @@ NAMES = (
     "mongo_debezium",
     "mongo_agent",
     "transfer",
+    "transform",
 )
 
 

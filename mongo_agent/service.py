@@ -49,6 +49,7 @@ from sidecar.page import look_pages
 from sidecar.positions import PositionStore, SinkPositions
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store
+from sidecar.transform import transform_named
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +78,8 @@ class MongoService:
         """Without a sink it is that of the configuration, made once it is known who the server
         is, for the name under which Kafka keeps the position may have it."""
         self._config = config
+        name = config.properties.event_transform
+        self._transform = transform_named(name) if name is not None else None
         self._sink = sink
         properties = config.properties
         self._metrics = MongoMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
@@ -201,6 +204,7 @@ class MongoService:
                     properties.heartbeat_topic_name,
                     properties.topic_prefix,
                 ),
+                transform=self._transform,
             ),
             open_lane=lanes.open,
             sink=sink,

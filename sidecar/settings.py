@@ -1,9 +1,10 @@
 """The properties that every sidecar has; an agent adds its own in a subclass."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import AfterValidator, field_validator, model_validator
 
 from sidecar.errors import ConfigError
 from sidecar.logs import LogFormat, LogLevel
@@ -18,7 +19,15 @@ from sidecar.properties import (
 )
 from sidecar.sinks.kafka.client_properties import client_properties
 
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
 SinkName = Literal["kafka", "file", "stdout"]
+
+
+def _function_name(name: str | None) -> str | None:
+    if name is not None and not _FUNCTION.fullmatch(name):
+        raise ValueError("must be module:function")
+    return name
 
 
 class SidecarProperties(Properties):
@@ -44,6 +53,13 @@ class SidecarProperties(Properties):
         "topic.creation.default.",
         doc="How a topic is created: `partitions`, `replication.factor` (-1: the broker's "
         "default), and any topic setting such as `cleanup.policy`.",
+    )
+    event_transform: Annotated[str | None, AfterValidator(_function_name)] = prop(
+        "event.transform",
+        default=None,
+        doc="`module:function`, a Python function that every event goes through on its way to the "
+        "sink, to route it to another topic or to mask parts of it (docs/transform.md). It costs "
+        "CPU for every event.",
     )
     inflight_max_events: int = prop(
         "inflight.max.events",

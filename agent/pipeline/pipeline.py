@@ -85,6 +85,7 @@ class Pipeline:
                 settings.window_max_bytes,
                 metrics=metrics.delivery,
                 clock=clock,
+                transform=settings.transform,
             ),
             keeping=Keeping(
                 store,

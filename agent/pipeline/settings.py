@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.transform import Transform
+
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
@@ -16,6 +18,8 @@ class PipelineSettings:
     offset_flush_interval_ms: int
     hold_max_ms: int
     """How long a record that cannot be read holds its segment."""
+    transform: Transform | None = None
+    """Every event goes through it on its way to the sink."""
     batch_max_events: int = 5000
     batch_max_bytes: int = 1 << 20
 

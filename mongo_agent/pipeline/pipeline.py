@@ -77,6 +77,7 @@ class Pipeline:
             settings.window_max_bytes,
             metrics=metrics.delivery,
             clock=clock,
+            transform=settings.transform,
         )
         self._sink = SinkTurns(self._delivery, metrics=metrics.delivery, clock=clock)
         self._saving = Saving(

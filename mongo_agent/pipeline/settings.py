@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from sidecar.transform import Transform
+
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSettings:
@@ -22,3 +24,5 @@ class PipelineSettings:
     is_streamed: bool = True
     """False: it ends when everything is copied."""
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
+    transform: Transform | None = None
+    """Every event goes through it on its way to the sink."""

@@ -9,6 +9,7 @@ from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, 
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import Outcome, Sink
+from sidecar.transform import Transform, TransformedBatch
 
 # Long enough for a topic's first metadata, short enough to see everything else in between.
 _SEND_DEADLINE_S = 1.0
@@ -66,13 +67,15 @@ class Delivery(Generic[Source, Position]):
         *,
         metrics: DeliveryMetrics,
         clock: Callable[[], float],
+        transform: Transform | None = None,
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` gives seconds; every event goes through `transform` on its way to the sink."""
         self._sink = sink
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._metrics = metrics
         self._clock = clock
+        self._transform = transform
         self._window: Window[Source, Position] = self._new_window(0)
         self._unsent: deque[tuple[Numbered[Source, Position], int]] = deque()
         self._spans: deque[_Span[Source, Position]] = deque()
@@ -117,7 +120,10 @@ class Delivery(Generic[Source, Position]):
 
     def add(self, source: Source, batch: DatedBatch[Position], start: Position) -> None:
         """A batch that was read from position `start` on, also one without events."""
-        numbered = self._window.add(source, batch)
+        sent: EventBatch[Position] = batch
+        if self._transform is not None:
+            sent = TransformedBatch(batch, self._transform)
+        numbered = self._window.add(source, sent)
         self._unsent.append((numbered, 0))
         if len(batch):
             self._spans.append(

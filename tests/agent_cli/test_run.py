@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import os
 from collections.abc import Mapping
+
+import pytest
 
 from examples.agent_process import AgentProcess
 from tests.agent_cli.command import agent
@@ -144,3 +147,28 @@ def test_a_stop_while_waiting_is_a_stop(site: Site) -> None:
         )
         assert process.stop() == 0
     assert "Traceback" not in process.log_file.read_text()
+
+
+def test_events_go_through_a_function_of_the_user(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It masks, and when it fails nothing more is sent."""
+    (site.folder / "rules.py").write_text(
+        "def mask(event):\n"
+        "    if b'\"bad\"' in event.value:\n"
+        "        raise ValueError('what is this')\n"
+        "    return event._replace(value=event.value.replace(b'\"a\"', b'\"*\"'))\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", f"{site.folder}:{os.environ.get('PYTHONPATH', '')}")
+    write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b")]])
+    settings = {"event.transform": "rules:mask", "event.cells": "false"}
+    with running(site, settings) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["*", "b"]
+    write_segment(site.cdc_raw, 2, [[payload(3, b"bad")]])
+    outcome = agent("--config", site.configuration(settings))
+    assert outcome.exit_code == 1
+    assert "`event.transform` failed for an event of demo.ks.t: ValueError" in outcome.errors
+    assert values(site) == ["*", "b"]
+    assert not is_drained(site)

@@ -26,14 +26,14 @@ _TIMEOUT_S = 60
 class GcsServer:
     """`with GcsServer(tmp_path) as server:` gives a server on a free loopback port."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, is_nice: bool = False) -> None:
+        """`is_nice`: it gets what other programs leave of the processors."""
         self.port = free_port()
         program = go_program("github.com/fsouza/fake-gcs-server", VERSION)
         words = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(self.port)]
         words += ["-backend", "memory", "-log-level", "warn"]
-        self._process = ServerProcess(
-            f"fake-gcs-server {VERSION}", [program, *words], directory / "gcs.log"
-        )
+        command = [*(("nice", "-n", "19") if is_nice else ()), str(program), *words]
+        self._process = ServerProcess(f"fake-gcs-server {VERSION}", command, directory / "gcs.log")
 
     @property
     def url(self) -> str:

@@ -9,9 +9,9 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.tls_failures import tls_sentence
-from sidecar.errors import ConfigError
+from sidecar.errors import ConfigError, RefusedError
 from tests.harness.certificates import Authority, Identity, server_context
-from tests.harness.mongo import MongoReplicaSet
+from tests.harness.mongo import MongoReplicaSet, User
 from tests.mongo_agent.running import RunningAgent
 
 PASSWORD = "changeit"
@@ -117,6 +117,23 @@ def test_the_options_of_a_connection_string(
     options = f"&tls=true&tlsCAFile={files.ca}&tlsCertificateKeyFile={files.identity}"
     with RunningAgent(tmp_path, guarded.connection_string + options) as agent:
         agent.wait_until_streaming()
+
+
+def test_the_certificate_is_the_login(tmp_path: Path, files: Files) -> None:
+    """`MONGODB-X509`: the subject of the certificate is the user."""
+    context = server_context(tmp_path, files.authority.signed(), clients_of=files.authority)
+    string = "&authMechanism=MONGODB-X509&authSource=$external"
+    refused = MongoReplicaSet(tls=context, users=[User("CN=somebody", "")])
+    for replica_set in (MongoReplicaSet(tls=context, users=[User("CN=agent", "")]), refused):
+        with replica_set:
+            agent = RunningAgent(
+                tmp_path / "offsets", replica_set.connection_string + string, files.stores()
+            )
+            with agent:
+                if replica_set is refused:
+                    assert isinstance(agent.wait_until_ended(), RefusedError)
+                else:
+                    agent.wait_until_streaming()
 
 
 def test_no_certificate_of_our_own(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:

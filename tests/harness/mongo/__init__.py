@@ -19,7 +19,8 @@ Like a real server:
     change streams at three levels with awaiting `getMore`, post-batch resume tokens, tokens in the
     server's bytes, the rules of resuming and their errors (260, 280, 286), look-ups, images,
     expanded events, `invalidate`, split fragments; `$match` behind the stream; transactions as one
-    entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; TLS; arbiters,
+    entry with one cluster time; reads at a cluster time; SCRAM-SHA-256 with rights; TLS; X.509;
+    arbiters,
     hidden members, members that wait for `replSetInitiate`; fail points.
 
 `MongoShardedCluster` puts a router in front of several: one stream in the order of their times,

@@ -16,6 +16,7 @@ _WITHOUT_USER = {
     "buildInfo",
     "buildinfo",
     "connectionStatus",
+    "authenticate",
     "saslStart",
     "saslContinue",
     "endSessions",

@@ -1,5 +1,9 @@
 """`saslStart`, `saslContinue`, and the same inside of `hello`."""
 
+from ssl import SSLSocket
+
+from cryptography.x509 import load_der_x509_certificate
+
 from tests.harness.mongo.commands.command import Command
 from tests.harness.mongo.context import Context
 from tests.harness.mongo.errors import CommandError
@@ -10,7 +14,8 @@ from tests.harness.mongo.wire import Document
 def speculate(context: Context, body: Document) -> Document:
     """The first step, told only when it goes well."""
     try:
-        return {"speculativeAuthenticate": _start(context, body)}
+        step = _authenticate if "authenticate" in body else _start
+        return {"speculativeAuthenticate": step(context, body)}
     except CommandError:
         return {}
 
@@ -26,6 +31,20 @@ def _start(context: Context, body: Document) -> Document:
     conversation = Conversation(known.get(name))
     context.connection.conversation = conversation
     return {"conversationId": 1, "done": False, "payload": conversation.first(message)}
+
+
+def _authenticate(context: Context, body: Document) -> Document:
+    """By the certificate of the connection, whose subject is the name of the user."""
+    connection = context.connection
+    if body.get("mechanism") != "MONGODB-X509" or not isinstance(connection.socket, SSLSocket):
+        raise failed()
+    shown = load_der_x509_certificate(connection.socket.getpeercert(binary_form=True) or b"")
+    subject = shown.subject.rfc4514_string()
+    found = next((user for user in context.deployment.users if user.name == subject), None)
+    if found is None:
+        raise failed()
+    connection.user = found
+    return {"dbname": "$external", "user": subject}
 
 
 def _sasl_start(context: Context) -> Document:
@@ -50,5 +69,6 @@ def _logout(context: Context) -> Document:
 COMMANDS = {
     "saslStart": Command(_sasl_start),
     "saslContinue": Command(_sasl_continue),
+    "authenticate": Command(lambda context: _authenticate(context, context.body)),
     "logout": Command(_logout),
 }

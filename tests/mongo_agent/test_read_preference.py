@@ -9,7 +9,7 @@ from pymongo.hello import Hello
 from pymongo.server_description import ServerDescription
 
 from mongo_agent.change_stream.pinning import Pin, choose_server
-from tests.harness.mongo import MongoReplicaSet
+from tests.harness.mongo import MongoReplicaSet, MongoShardedCluster
 from tests.mongo_agent.running import RunningAgent
 
 Client = MongoClient[dict[str, Any]]
@@ -71,6 +71,21 @@ def test_without_a_primary_secondaries_are_read_on(
     three_members.lose_primary()
     with RunningAgent(tmp_path, string) as agent:
         assert [each.id for each in agent.wait_for(1)] == [1]
+
+
+def test_a_stream_stays_with_one_of_several_routers(tmp_path: Path) -> None:
+    """The others do not know its cursor."""
+    with (
+        MongoShardedCluster(routers=3) as cluster,
+        MongoClient[dict[str, Any]](cluster.connection_string) as writer,
+        RunningAgent(tmp_path, cluster.connection_string) as agent,
+    ):
+        agent.wait_until_streaming()
+        for number in range(20):
+            writer.shop.a.insert_one({"_id": number})
+            agent.wait_until(lambda n=number: len(agent.of_documents()) > n, "the event")
+        assert reopenings(agent) == 0
+        assert [each.id for each in agent.of_documents()] == list(range(20))
 
 
 def described(port: int, round_trip_s: float) -> ServerDescription:

@@ -59,7 +59,7 @@ def _check_role(context: Context, command: Command) -> None:
     has_data = context.deployment.topology.is_initiated and not context.member.is_arbiter
     if needs_data and not has_data:
         raise CommandError(13436, "node is not in primary or recovering state")
-    if context.member is context.deployment.topology.primary:
+    if context.deployment.is_router or context.member is context.deployment.topology.primary:
         return
     if command.is_write:
         raise CommandError(10107, "not primary")

@@ -192,6 +192,7 @@ class RouterTopology(Topology):
 
     def hello(self, member: Member, connection: Connection, last_write: Document) -> Document:
         body = super().hello(member, connection, last_write)
+        body |= {"isWritablePrimary": True, "ismaster": True}
         of_a_set = ("secondary", "hosts", "setName", "setVersion", "me", "lastWrite", "primary")
         shown = {name: value for name, value in body.items() if name not in of_a_set}
         shown.pop("electionId", None)

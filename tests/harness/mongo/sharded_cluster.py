@@ -24,7 +24,8 @@ class MongoShardedCluster:
     `client.admin.command("shardCollection", "shop.orders", key={"region": 1})` spreads a
     collection, else its documents are on the first shard. A stream through the router waits for
     every shard: one that is silent says by a no-op, every `noop_interval_s` seconds, that it has
-    nothing. `refuses_direct_operations` is what MongoDB 8.0 does where there are `users`.
+    nothing. `refuses_direct_operations` is what MongoDB 8.0 does where there are `users`. Several
+    `routers` know nothing of each other's cursors.
     """
 
     def __init__(
@@ -32,15 +33,18 @@ class MongoShardedCluster:
         shards: int = 2,
         *,
         members: int = 1,
+        routers: int = 1,
         users: Sequence[User] = (),
         version: str = DEFAULT.version,
         noop_interval_s: float = 0.02,
         refuses_direct_operations: bool = False,
     ) -> None:
-        self._socket: socket.socket = bound_socket()
-        self._member = Member(f"127.0.0.1:{self._socket.getsockname()[1]}", is_up=True)
-        topology = RouterTopology("", [self._member], release=Release(version))
-        topology.primary = self._member
+        sockets: list[socket.socket] = [bound_socket() for _ in range(routers)]
+        self._routers = [
+            Member(f"127.0.0.1:{each.getsockname()[1]}", is_up=True) for each in sockets
+        ]
+        topology = RouterTopology("", self._routers, release=Release(version))
+        topology.primary = self._routers[0]
         self._deployment = Deployment(topology, tuple(users), is_router=True)
         self._deployment.sharding.refuses_direct_operations = refuses_direct_operations
         self.shards = [
@@ -49,7 +53,10 @@ class MongoShardedCluster:
             )
             for number in range(shards)
         ]
-        self._listener = Listener(self._deployment, self._member, self._socket)
+        self._listeners = [
+            Listener(self._deployment, router, bound)
+            for router, bound in zip(self._routers, sockets, strict=True)
+        ]
         self._noop_interval_s = noop_interval_s
         self._is_stopping = threading.Event()
         self._noop_writer = threading.Thread(target=self._write_noops, name="no-ops of shards")
@@ -57,8 +64,8 @@ class MongoShardedCluster:
 
     @property
     def connection_string(self) -> str:
-        """Of the router, for clients that bring their credentials by themselves."""
-        return f"mongodb://{self._member.name}/"
+        """Of the routers, for clients that bring their credentials by themselves."""
+        return f"mongodb://{','.join(router.name for router in self._routers)}/"
 
     @property
     def cluster_time(self) -> Timestamp:
@@ -67,7 +74,8 @@ class MongoShardedCluster:
     def __enter__(self) -> Self:
         for shard in self.shards:
             self._running.enter_context(shard)
-        self._listener.start()
+        for listener in self._listeners:
+            listener.start()
         self._noop_writer.start()
         return self
 
@@ -79,13 +87,15 @@ class MongoShardedCluster:
     ) -> None:
         self._is_stopping.set()
         self._noop_writer.join()
-        self._listener.stop()
+        for listener in self._listeners:
+            listener.stop()
         self._running.__exit__(kind, error, trace)
-        if not self._listener.failures:
+        failures = [failure for each in self._listeners for failure in each.failures]
+        if not failures:
             return
         if error is None:
-            raise ServerFailedError("the router failed") from self._listener.failures[0]
-        error.add_note(f"the router failed: {self._listener.failures[0]!r}")
+            raise ServerFailedError("a router failed") from failures[0]
+        error.add_note(f"a router failed: {failures[0]!r}")
 
     def _write_noops(self) -> None:
         """Shards that wrote less than others say that they have nothing up to there."""

@@ -1,6 +1,6 @@
-"""The attributes of Debezium's streaming bean for Cassandra, from what this agent counts."""
+"""The attributes of Debezium's two beans for Cassandra, from what this agent counts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from prometheus_client import Counter, Gauge
@@ -8,6 +8,7 @@ from prometheus_client import Counter, Gauge
 from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline import View
+from agent.snapshot.progress import Copy, State
 
 CONNECTOR = "cassandra"
 
@@ -24,6 +25,23 @@ def streaming_attributes(view: View | None, metrics: AgentMetrics) -> dict[str, 
         "NumberOfProcessedMutations": int(_value(metrics.mutations)),
         "NumberOfUnrecoverableErrors": int(_value(metrics.quarantined)),
         "CdcDirectoryTotalBytes": 0 if view is None else view.raw_bytes,
+    }
+
+
+def snapshot_attributes(copies: Iterable[Copy], wall_s: float) -> dict[str, Any]:
+    """By Debezium's names. `wall_s` is the time in seconds since 1970; the duration is that of the
+    copies that run."""
+    known = list(copies)
+    states = [copy.state for copy in known]
+    running = [copy.started_us for copy in known if copy.state is State.COPYING]
+    return {
+        "TotalTableCount": len(known),
+        "RemainingTableCount": len(running),
+        "SnapshotRunning": bool(running),
+        "SnapshotCompleted": bool(known) and all(state is State.COMPLETED for state in states),
+        "SnapshotAborted": State.STOPPED in states or State.REFUSED in states,
+        "SnapshotDurationInSeconds": int(wall_s - min(running) / 1_000_000) if running else 0,
+        "RowsScanned": {copy.table: copy.rows for copy in known},
     }
 
 

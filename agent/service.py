@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.config import OFFSET_FILE, AgentConfig
-from agent.debezium_metrics import CONNECTOR, streaming_attributes
+from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.keystore import KeySource
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
@@ -98,7 +98,12 @@ class AgentService:
                 self._holder.close()
 
     def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
-        return {"streaming": streaming_attributes(self._status.view, self._metrics)}
+        streaming = streaming_attributes(self._status.view, self._metrics)
+        snapshot = self._status.snapshot
+        if snapshot is None:
+            return {"streaming": streaming}
+        copies = snapshot.progress.copies.values()
+        return {"snapshot": snapshot_attributes(copies, time.time()), "streaming": streaming}
 
     def _identity(self, stop: Stop) -> NodeIdentity | None:
         """Who the node is; None when the stop came first. A node that is away is waited for."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from agent.metrics import AgentMetrics
 from agent.pipeline import View
 from agent.segments import Segment
+from agent.snapshot.progress import Copy, State
 from agent.status import AgentStatus
 from sidecar.page import Bar, Figure, Kept, Summary, state_of
 from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of, size_text
@@ -34,13 +35,17 @@ class AgentSummary:
         )
         if view is None:
             return Summary(state, sentence)
+        snapshot = self._status.snapshot
+        known = () if snapshot is None else snapshot.progress.copies.values()
+        copies = [copy for copy in known if copy.state is State.COPYING][:_MOST_BARS]
         kept = next(part.sentence for part in components if part.name == "quarantine")
         return Summary(
             state,
             sentence,
             figures=tuple(self._figures(view)),
-            bars_title="Segments in cdc_raw, the oldest first",
-            bars=tuple(map(_bar, view.segments[-_MOST_BARS:])),
+            bars_title="Segments in cdc_raw, the oldest first"
+            + (", and tables that are copied" if copies else ""),
+            bars=(*map(_bar, view.segments[-_MOST_BARS:]), *map(_copy_bar, copies)),
             counts_title="Events by table, since the start",
             counts=counts_of(self._metrics.events, "table", "op"),
             kept=Kept(
@@ -99,6 +104,11 @@ def _bar(segment: Segment) -> Bar:
         there=max(done, segment.read_position, there),
         note="complete" if segment.idx.completed else "",
     )
+
+
+def _copy_bar(copy: Copy) -> Bar:
+    note = f"{copy.rows} rows"
+    return Bar(copy.table, copy.state.value, 1.0, copy.ratio, copy.ratio, 1.0, note)
 
 
 def _notes(view: View) -> Iterator[str]:

@@ -1,11 +1,14 @@
 """What the page tells of the agent, and what Debezium's names tell."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent.debezium_metrics import streaming_attributes
+from agent.debezium_metrics import snapshot_attributes, streaming_attributes
+from agent.snapshot.progress import Copy, State
+from agent.snapshot.ring import TokenRange
 from agent.summary import AgentSummary
 from sidecar.page import Summary
 from tests.agent.test_status import Site
@@ -103,3 +106,23 @@ def test_it_says_when_cdc_raw_will_be_full(site: Site) -> None:
     assert raw.note.startswith("full in ")
     assert b"cdc_raw_full_seconds" in site.status.metrics()
     assert 0 < site.status.raw_full_in_s < 1000
+
+
+def test_copies_of_tables_by_debeziums_names() -> None:
+    begun = Copy("1", "ks.a", 1_000_000, reached={TokenRange(0, 10): 5}, rows=7)
+    done = Copy("2", "ks.b", 1_000_000, State.COMPLETED, rows=3)
+    told = snapshot_attributes([begun, done], wall_s=61.5)
+    assert told == {
+        "TotalTableCount": 2,
+        "RemainingTableCount": 1,
+        "SnapshotRunning": True,
+        "SnapshotCompleted": False,
+        "SnapshotAborted": False,
+        "SnapshotDurationInSeconds": 60,
+        "RowsScanned": {"ks.a": 7, "ks.b": 3},
+    }
+    told = snapshot_attributes([done], wall_s=61.5)
+    assert told["SnapshotCompleted"]
+    assert told["SnapshotDurationInSeconds"] == 0
+    assert snapshot_attributes([replace(begun, state=State.STOPPED)], 61.5)["SnapshotAborted"]
+    assert not snapshot_attributes([], 61.5)["SnapshotCompleted"]

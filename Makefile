@@ -118,7 +118,7 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
 	    pyproject.toml --extra spark -o requirements/spark.lock
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/spark.lock \
-	    pyproject.toml --extra spark --group pyproject.toml:dev -o requirements/dev.lock
+	    pyproject.toml --extra spark --extra tracing --group pyproject.toml:dev -o requirements/dev.lock
 
 clean: ## Remove what was built; downloaded servers in .cache/ stay
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -35,6 +35,7 @@ from sidecar.offsets import PropertiesStore
 from sidecar.page import look_pages
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
+from sidecar.tracing.choice import create_tracing
 from sidecar.transform import transform_named
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class AgentService:
         self._config = config
         name = config.properties.event_transform
         self._transform = transform_named(name) if name is not None else None
+        self._tracing = create_tracing(config.properties.tracing_enabled, SERVICE_NAME, __version__)
         self._holder = holder
         self._sink = sink
         self._metrics = AgentMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
@@ -143,7 +145,10 @@ class AgentService:
         finally:
             if snapshot is not None:
                 snapshot.close()
-            transfer.close(stop.remaining_s if stop.requested else 0.0)
+            remaining_s = stop.remaining_s if stop.requested else 0.0
+            transfer.close(remaining_s)
+            if self._tracing is not None:
+                self._tracing.close(remaining_s)
 
     def _transfer(self, identity: NodeIdentity) -> Transfer:
         properties = self._config.properties
@@ -223,6 +228,7 @@ class AgentService:
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
                 hold_max_ms=properties.hold_max_ms,
                 transform=self._transform,
+                tracing=self._tracing,
             ),
             open_reader=open_with(
                 event_format,

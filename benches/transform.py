@@ -11,7 +11,8 @@ from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.segments import SegmentSet, written
 from commitlog import EventBatch, EventFormat, Schema, SegmentReader
-from sidecar.transform import Event, TransformedBatch
+from sidecar.tracing import TRACEPARENT
+from sidecar.transform import Event, TransformedBatch, header_added
 
 SEGMENTS = SegmentSet("plain, 140 bytes", 32, 2, 61)
 _CHUNK_EVENTS = 250
@@ -36,6 +37,7 @@ def masked(event: Event) -> Event:
 FUNCTIONS: Mapping[str, Callable[[Event], Event] | None] = {
     "none": None,
     "gives the event back": nothing,
+    "a header added, as by tracing": header_added(TRACEPARENT, b"00-" + b"0" * 52),
     "another topic": routed,
     "a column masked (orjson)": masked,
 }

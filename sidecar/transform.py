@@ -57,6 +57,16 @@ def transform_named(name: str) -> Transform:
     return transform
 
 
+def header_added(name: str, value: bytes) -> Transform:
+    """Gives each event one header more."""
+    header = (name, value)
+
+    def add(event: Event) -> Event:
+        return Event(event.topic, event.key, event.value, [*event.headers, header])
+
+    return add
+
+
 class TransformedBatch(Generic[PositionOf]):
     """A batch whose events have gone through a function, each time that they are asked for."""
 

@@ -47,6 +47,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "google": "agent/transfer",
     "google_crc32c": "agent/transfer",
     "javaobj": ("agent/keystore", "mongo_agent/position"),
+    "opentelemetry": "sidecar/tracing",
     "pymongo": "mongo_agent",
     "watchdog": "agent/cdc_raw",
 }

@@ -20,7 +20,7 @@ def run(invocation: Invocation[AgentConfig]) -> None:
         config,
         _create_service,
         is_debugging=invocation.is_debugging,
-        quiet=["cassandra"],
+        quiet=["cassandra", "opentelemetry"],
         cdc_raw=config.cdc_raw_directory,
     )
     sys.exit(code)

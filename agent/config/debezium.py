@@ -19,7 +19,6 @@ _NUMBERS = "sends numbers in another form, which this release does not"
 _TOMBSTONES = "sends a null value after each delete, which this release does not"
 _AVRO = "is for Avro, and this release writes JSON alone"
 _LOSS = "loses the changes in older segments"
-_TRACES = "sends traces, which this release does not"
 _TOPICS = "changes the names of topics, which this release does not"
 
 
@@ -78,11 +77,6 @@ class DebeziumProperties(ConverterProperties):
         "latest.commit.log.only",
         default=False,
         doc="Whether all but the newest segment are left out; only `false`.",
-    )
-    tracing_enabled: Annotated[bool, kept(False, _TRACES)] = prop(
-        "tracing.enabled",
-        default=False,
-        doc="OpenTelemetry traces; only `false`.",
     )
     kafka_consumer: PassThrough = pass_through(
         "kafka.consumer.", doc="Accepted and not used: the agent consumes nothing."

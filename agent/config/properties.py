@@ -93,6 +93,13 @@ class EventProperties(Properties):
         doc="Regular expressions over `keyspace.table`, matched whole; these tables are not "
         "published.",
     )
+    tracing_enabled: bool = prop(
+        "tracing.enabled",
+        default=False,
+        doc="Spans of OpenTelemetry for each segment and batch, and a header `traceparent` on "
+        "every event. Needs the extra `tracing`; where they go say OpenTelemetry's environment "
+        "variables, such as `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+    )
 
 
 class NodeProperties(Properties):

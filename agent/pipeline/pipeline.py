@@ -86,6 +86,7 @@ class Pipeline:
                 metrics=metrics.delivery,
                 clock=clock,
                 transform=settings.transform,
+                tracing=settings.tracing,
             ),
             keeping=Keeping(
                 store,

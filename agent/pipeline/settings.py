@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sidecar.tracing import Tracing
 from sidecar.transform import Transform
 
 
@@ -20,6 +21,8 @@ class PipelineSettings:
     """How long a record that cannot be read holds its segment."""
     transform: Transform | None = None
     """Every event goes through it on its way to the sink."""
+    tracing: Tracing | None = None
+    """Makes a span of every batch, and of every segment."""
     batch_max_events: int = 5000
     batch_max_bytes: int = 1 << 20
 

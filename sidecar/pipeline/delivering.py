@@ -9,7 +9,8 @@ from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, 
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import Outcome, Sink
-from sidecar.transform import Transform, TransformedBatch
+from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
+from sidecar.transform import Transform, TransformedBatch, header_added
 
 # Long enough for a topic's first metadata, short enough to see everything else in between.
 _SEND_DEADLINE_S = 1.0
@@ -50,6 +51,7 @@ class _Span(Generic[Source, Position]):
     start: Position
     end: Position
     last_write_ts_us: int | None
+    trace: BatchTrace | None = None
 
 
 class Delivery(Generic[Source, Position]):
@@ -68,14 +70,17 @@ class Delivery(Generic[Source, Position]):
         metrics: DeliveryMetrics,
         clock: Callable[[], float],
         transform: Transform | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
-        """`clock` gives seconds; every event goes through `transform` on its way to the sink."""
+        """`clock` gives seconds; every event goes through `transform` on its way to the sink, and
+        gets the header of `tracing`."""
         self._sink = sink
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._metrics = metrics
         self._clock = clock
         self._transform = transform
+        self._tracing = tracing
         self._window: Window[Source, Position] = self._new_window(0)
         self._unsent: deque[tuple[Numbered[Source, Position], int]] = deque()
         self._spans: deque[_Span[Source, Position]] = deque()
@@ -120,9 +125,14 @@ class Delivery(Generic[Source, Position]):
 
     def add(self, source: Source, batch: DatedBatch[Position], start: Position) -> None:
         """A batch that was read from position `start` on, also one without events."""
+        trace = None
         sent: EventBatch[Position] = batch
         if self._transform is not None:
-            sent = TransformedBatch(batch, self._transform)
+            sent = TransformedBatch(sent, self._transform)
+        if self._tracing is not None and len(batch):
+            end = batch.position_after(len(batch))
+            trace = self._tracing.begin(str(source), len(batch), start, end)
+            sent = TransformedBatch(sent, header_added(TRACEPARENT, trace.traceparent))
         numbered = self._window.add(source, sent)
         self._unsent.append((numbered, 0))
         if len(batch):
@@ -134,6 +144,7 @@ class Delivery(Generic[Source, Position]):
                     start,
                     batch.position_after(len(batch)),
                     batch.last_write_ts_us,
+                    trace,
                 )
             )
 
@@ -179,6 +190,9 @@ class Delivery(Generic[Source, Position]):
         """Begins with an empty window; what was not acknowledged is read again."""
         self._window = self._new_window(self._window.next_number)
         self._unsent.clear()
+        for span in self._spans:
+            if span.trace is not None:
+                span.trace.end(is_acknowledged=False)
         self._spans.clear()
         self._refused.clear()
 
@@ -207,5 +221,7 @@ class Delivery(Generic[Source, Position]):
     def _drop_spans(self) -> None:
         while self._spans and self._spans[0].stop <= self._window.watermark:
             span = self._spans.popleft()
+            if span.trace is not None:
+                span.trace.end(is_acknowledged=True)
             if span.last_write_ts_us is not None:
                 self.last_acknowledged_write_ts_us = span.last_write_ts_us

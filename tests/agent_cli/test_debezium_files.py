@@ -106,7 +106,6 @@ def test_the_example_of_the_manual_asks_for_avro_which_is_said_for_key_and_value
         "sanitize.field.names=true",
         "topic.delimiter=_",
         "topic.naming.strategy=com.example.Strategy",
-        "tracing.enabled=true",
         "key.converter=org.apache.kafka.connect.storage.StringConverter",
         "value.converter=org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable=true",

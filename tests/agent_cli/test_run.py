@@ -3,7 +3,10 @@
 import gzip
 import json
 import os
+import threading
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -172,3 +175,41 @@ def test_events_go_through_a_function_of_the_user(
     assert "`event.transform` failed for an event of demo.ks.t: ValueError" in outcome.errors
     assert values(site) == ["*", "b"]
     assert not is_drained(site)
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Takes spans by OTLP over HTTP."""
+
+    bodies: ClassVar[list[bytes]] = []
+
+    def do_POST(self) -> None:
+        self.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+def test_spans_reach_a_collector(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    thread = threading.Thread(target=collector.serve_forever)
+    thread.start()
+    endpoint = f"http://127.0.0.1:{collector.server_address[1]}"
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
+    write_segment(site.cdc_raw, 1, [[payload(1, b"a")]])
+    try:
+        with running(site, {"tracing.enabled": "true"}) as process:
+            process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+            assert process.stop() == 0
+    finally:
+        collector.shutdown()
+        collector.server_close()
+        thread.join()
+    told = b"".join(Collector.bodies)
+    for word in (b"cdc-sidecar-cassandra", b"segment", b"batch", b"CommitLog-7-1.log"):
+        assert word in told
+    (line,) = site.events.read_bytes().splitlines()
+    assert json.loads(line)["headers"]["traceparent"].startswith("00-")

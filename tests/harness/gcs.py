@@ -6,6 +6,7 @@ checksums. Unlike Google's it appends a chunk that comes twice.
 
 import http.client
 import json
+import shutil
 import threading
 import urllib.parse
 import urllib.request
@@ -32,7 +33,10 @@ class GcsServer:
         program = go_program("github.com/fsouza/fake-gcs-server", VERSION)
         words = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(self.port)]
         words += ["-backend", "memory", "-log-level", "warn"]
-        command = [*(("nice", "-n", "19") if is_nice else ()), str(program), *words]
+        command = [str(program), *words]
+        nice = shutil.which("nice") if is_nice else None
+        if nice is not None:
+            command = [nice, "-n", "19", *command]
         self._process = ServerProcess(f"fake-gcs-server {VERSION}", command, directory / "gcs.log")
 
     @property

@@ -24,6 +24,8 @@ class LeaveStep:
             if parts.leaving.leave(name):
                 self._leave_at_s.pop(name, None)
                 parts.close_reader(name)
+                if parts.settings.tracing is not None:
+                    parts.settings.tracing.finished(str(name))
                 parts.segments = parts.segments.without(name)
                 has_left = True
             else:

@@ -1,0 +1,67 @@
+"""Spans by OpenTelemetry's SDK, sent by OTLP over HTTP.
+
+Where to, and how many of them, say OpenTelemetry's own environment variables
+(`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_SAMPLER`, …). What no collector takes is dropped.
+"""
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Span, StatusCode, set_span_in_context
+
+_FLUSH_S = 5.0
+
+
+class OpenTelemetryTrace:
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        told = span.get_span_context()
+        text = f"00-{told.trace_id:032x}-{told.span_id:016x}-{int(told.trace_flags):02x}"
+        self.traceparent = text.encode()
+
+    def end(self, *, is_acknowledged: bool) -> None:
+        if not is_acknowledged:
+            self._span.set_status(StatusCode.ERROR, "it is read and sent again")
+        self._span.end()
+
+
+class OpenTelemetryTracing:
+    """Spans of one service. `processor` takes them; None: they go to a collector."""
+
+    def __init__(
+        self, service_name: str, version: str, processor: SpanProcessor | None = None
+    ) -> None:
+        names = {"service.name": service_name, "service.version": version}
+        self._provider = TracerProvider(resource=Resource.create(names), shutdown_on_exit=False)
+        self._provider.add_span_processor(processor or BatchSpanProcessor(OTLPSpanExporter()))
+        self._tracer = self._provider.get_tracer(service_name, version)
+        self._sources: dict[str, Span] = {}
+
+    def begin(self, source: str, events: int, start: object, end: object) -> OpenTelemetryTrace:
+        of_source = self._sources.get(source)
+        if of_source is None:
+            attributes = {"cdc.segment": source}
+            of_source = self._tracer.start_span("segment", attributes=attributes)
+            self._sources[source] = of_source
+        span = self._tracer.start_span(
+            "batch",
+            context=set_span_in_context(of_source),
+            attributes={
+                "cdc.segment": source,
+                "cdc.events": events,
+                "cdc.start": str(start),
+                "cdc.end": str(end),
+            },
+        )
+        return OpenTelemetryTrace(span)
+
+    def finished(self, source: str) -> None:
+        span = self._sources.pop(source, None)
+        if span is not None:
+            span.end()
+
+    def close(self, deadline_s: float) -> None:
+        for source in list(self._sources):
+            self.finished(source)
+        self._provider.force_flush(int(1000 * min(deadline_s, _FLUSH_S)))

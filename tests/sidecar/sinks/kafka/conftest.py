@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.positions import PositionRecords
+from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.producer import KafkaSink
 from sidecar.sinks.kafka.topics import TopicCreation
+from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
 from tests.harness.kafka import KafkaBroker
 
 SinkFactory = Callable[..., KafkaSink]
+MakeSink = Callable[..., TransactionalKafkaSink]
+QUICK = CommitRule(interval_s=0.02, position_interval_s=0.02)
 
 
 @pytest.fixture(scope="package")
@@ -42,6 +47,31 @@ def make_sink() -> Iterator[SinkFactory]:
     def make(bootstrap: str, creation: TopicCreation | None = None, **settings: str) -> KafkaSink:
         named = {name.replace("_", "."): value for name, value in settings.items()}
         sink = KafkaSink({"bootstrap.servers": bootstrap} | named, creation)
+        sinks.append(sink)
+        sink.open()
+        return sink
+
+    yield make
+    for sink in sinks:
+        sink.close(0)
+
+
+@pytest.fixture
+def make_exact() -> Iterator[MakeSink]:
+    """Opened sinks; settings have `_` for the dots."""
+    sinks: list[TransactionalKafkaSink] = []
+
+    def make(
+        bootstrap: str,
+        where: PositionRecords,
+        rule: CommitRule = QUICK,
+        creation: TopicCreation | None = None,
+        **settings: str,
+    ) -> TransactionalKafkaSink:
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        sink = TransactionalKafkaSink(
+            {"bootstrap.servers": bootstrap} | named, where, rule, creation
+        )
         sinks.append(sink)
         sink.open()
         return sink

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -21,9 +20,9 @@ from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.topics import TopicCreation
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
 from tests.harness.kafka import KafkaBroker
-from tests.harness.kafka_proxy import END_TXN, KafkaProxy
 from tests.harness.processes import wait_until
 from tests.sidecar.batches import ListBatch, message
+from tests.sidecar.sinks.kafka.conftest import QUICK, MakeSink
 from tests.sidecar.sinks.kafka.exactly_once import (
     ExactDelivery,
     Mutation,
@@ -39,37 +38,9 @@ from tests.sidecar.sinks.kafka.exactly_once import (
 
 pytestmark = pytest.mark.servers
 
-QUICK = CommitRule(interval_s=0.02, position_interval_s=0.02)
 NEVER = CommitRule(interval_s=3600, position_interval_s=3600)
 COMPACTED = {"cleanup.policy": "compact"}
 NOWHERE = "127.0.0.1:9"
-
-MakeSink = Callable[..., TransactionalKafkaSink]
-
-
-@pytest.fixture
-def make_exact() -> Iterator[MakeSink]:
-    """Opened sinks; settings have `_` for the dots."""
-    sinks: list[TransactionalKafkaSink] = []
-
-    def make(
-        bootstrap: str,
-        where: PositionRecords,
-        rule: CommitRule = QUICK,
-        creation: TopicCreation | None = None,
-        **settings: str,
-    ) -> TransactionalKafkaSink:
-        named = {name.replace("_", "."): value for name, value in settings.items()}
-        sink = TransactionalKafkaSink(
-            {"bootstrap.servers": bootstrap} | named, where, rule, creation
-        )
-        sinks.append(sink)
-        sink.open()
-        return sink
-
-    yield make
-    for sink in sinks:
-        sink.close(0)
 
 
 def deliver_to(delivery: ExactDelivery, done: int) -> None:
@@ -307,57 +278,6 @@ def test_a_broker_that_stops_and_one_that_crashes(
     delivery.run()
     assert sink.state().healthy
     assert arrived(own_broker, "restart") == contents(mutations)
-
-
-@pytest.fixture
-def proxy(broker: KafkaBroker) -> Iterator[KafkaProxy]:
-    with KafkaProxy(broker.proxy_port, broker.proxied_port) as started:
-        yield started
-
-
-def test_a_commit_whose_answer_is_lost_is_not_made_twice(
-    broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink
-) -> None:
-    """The broker has committed, and nobody was told: it is asked again until it says so."""
-    broker.create_topic("lost-answer", 1)
-    broker.create_topic("lost-answer-positions", 1, COMPACTED)
-    mutations = single("lost-answer", 2000)
-    sink = make_exact(
-        f"127.0.0.1:{broker.proxy_port}",
-        records("lost-answer-positions", "shop"),
-        CommitRule(0.02, 0.02, max_events=200),
-        reconnect_backoff_max_ms="200",
-    )
-    delivery = ExactDelivery(sink, Source(mutations))
-    for done in (4_000, 12_000):
-        deliver_to(delivery, done)
-        wanted = proxy.lost + 1
-        proxy.loses = END_TXN
-        while proxy.lost < wanted:
-            delivery.step()
-        proxy.loses = None
-    delivery.run()
-    assert arrived(broker, "lost-answer") == contents(mutations)
-
-
-def test_the_next_instance_goes_on_behind_a_commit_whose_answer_was_lost(
-    broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink
-) -> None:
-    """The instance that committed never learns of it: only the topic tells."""
-    broker.create_topic("never-told", 1)
-    broker.create_topic("never-told-positions", 1, COMPACTED)
-    where = records("never-told-positions", "shop")
-    mutations = single("never-told", 1000)
-    first = make_exact(f"127.0.0.1:{broker.proxy_port}", where, reconnect_backoff_max_ms="200")
-    delivery = ExactDelivery(first, Source(mutations[:300]))
-    proxy.loses = END_TXN
-    delivery.until(lambda: proxy.lost > 0, "an answer that is lost")
-    assert delivery.done == 0
-    first.close(0)
-    second = make_exact(broker.bootstrap, where)
-    assert int(second.load().values["position"]) > 0
-    ExactDelivery(second, Source(mutations)).run()
-    assert arrived(broker, "never-told") == contents(mutations)
 
 
 def test_a_missing_topic_does_not_hold_back_what_comes_before_it(

@@ -222,6 +222,11 @@ def _signals_out_of_reach(properties: MongoProperties) -> Iterator[str]:
     collection = properties.signal_collection
     if collection is None or "source" not in properties.signal_channels:
         return
+    if properties.cursor_pipeline is not None:
+        yield (
+            f"`signal.data.collection={collection}` is seen only where `cursor.pipeline` lets its "
+            "inserts pass."
+        )
     holder = {"database": _parts(collection)[0], "collection": collection}
     scope = properties.capture_scope
     if scope != "deployment" and holder[scope] not in properties.capture_target:

@@ -216,6 +216,10 @@ def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
             "is not seen",
         ),
         ({"cursor.pipeline.order": "user_first"}, "no effect without `cursor.pipeline`"),
+        (
+            {"signal.data.collection": "ops.signals", "cursor.pipeline": '[{"$match": {"a": 1}}]'},
+            "is seen only where `cursor.pipeline` lets its inserts pass",
+        ),
         ({"signal.file": "/x"}, "no effect without `file` in `signal.enabled.channels`"),
         ({"notification.enabled.channels": "log"}, "`notification.*` has no effect"),
         ({"incremental.snapshot.watermarking.strategy": "insert_delete"}, "never writes"),

@@ -1,5 +1,5 @@
 """`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, mongo, dedupe,
-state, reconcile, mongo_debezium, mongo_agent, transfer, transform; or all."""
+state, reconcile, mongo_debezium, mongo_agent, transfer, transform, snapshot; or all."""
 
 import argparse
 from importlib import import_module
@@ -18,6 +18,7 @@ NAMES = (
     "mongo_agent",
     "transfer",
     "transform",
+    "snapshot",
 )
 
 

@@ -1,21 +1,15 @@
 """Copies of a real node's tables by a real agent, while writes go on."""
 
-import json
 import secrets
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import orjson
 import pytest
 
 from spark_jobs.win.tables import Tables
+from tests.agent.snapshot.beside import DEADLINE_S, Agent, keys
 from tests.agent.snapshot.writes import COLUMNS, TYPES, Writer
-from tests.agent_cli.command import agent as command
-from tests.harness.agent_process import AgentProcess
 from tests.harness.cassandra import CassandraNode
 from tests.harness.cassandra_settings import NodeSettings
 from tests.harness.processes import wait_until
@@ -23,7 +17,6 @@ from tests.merge.comparison import differences, select_all
 
 pytestmark = pytest.mark.servers
 
-DEADLINE_S = 180.0
 ROWS = 400
 
 
@@ -39,86 +32,12 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
         yield node
 
 
-class Agent:
-    """The agent beside the node, with a file for a sink."""
-
-    def __init__(self, node: CassandraNode, directory: Path, **properties: object) -> None:
-        self.directory = directory
-        for name in ("offsets", "relocation"):
-            (directory / name).mkdir(parents=True)
-        self.out = directory / "out.ndjson"
-        self.process = AgentProcess(
-            "agent",
-            directory,
-            {
-                "topic.prefix": "x",
-                "cassandra.config": node.yaml,
-                "cdc.raw.directory": node.cdc_raw,
-                "offset.backing.store.dir": directory / "offsets",
-                "commit.log.relocation.dir": directory / "relocation",
-                "commit.log.transfer.class": "archive",
-                "sink": "file",
-                "file.path": self.out,
-                "snapshot.scan.interval.ms": 300,
-                **{name.replace("_", "."): value for name, value in properties.items()},
-            },
-        )
-
-    def events(self, *, is_snapshot: bool | None = None) -> list[dict[str, Any]]:
-        """What arrived, whole lines alone."""
-        if not self.out.exists():
-            return []
-        lines = self.out.read_bytes().split(b"\n")[:-1]
-        found = [orjson.loads(line) for line in lines]
-        return [
-            each
-            for each in found
-            if is_snapshot in (None, each["value"]["source"]["snapshot"] == "true")
-        ]
-
-    def copy_of(self, table: str) -> dict[str, Any]:
-        """How far a table is; empty while it is not known."""
-        document = self.process.ask("/snapshot") or {"tables": []}
-        tables = [each for each in document["tables"] if each["table"] == table]
-        return tables[0] if tables else {}
-
-    def wait_for(self, table: str, state: str) -> dict[str, Any]:
-        self.process.wait_until(
-            lambda: self.copy_of(table).get("state") == state, f"{table} {state}", DEADLINE_S
-        )
-        return self.copy_of(table)
-
-    def post(self, verb: str, table: str) -> str:
-        """What the agent answers; empty while it does not."""
-        body = json.dumps({"table": table}).encode()
-        request = urllib.request.Request(
-            f"{self.process.url}/snapshot/{verb}", body, {"Content-Type": "application/json"}
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return str(json.load(answer)["sentence"])
-        except urllib.error.HTTPError as error:
-            with error:
-                return str(json.load(error)["sentence"])
-        except OSError:
-            return ""
-
-    def snapshot(self, *arguments: str) -> tuple[int, str]:
-        outcome = command("snapshot", *arguments, "--config", self.process.configuration)
-        return outcome.exit_code, outcome.output + outcome.errors
-
-
 @pytest.fixture
 def stopping() -> Iterator[list[Agent]]:
     agents: list[Agent] = []
     yield agents
     for each in agents:
         each.process.end()
-
-
-def keys(events: list[dict[str, Any]], table: str) -> list[str]:
-    topic = f"x.{table}"
-    return [json.dumps(each["key"]) for each in events if each["topic"] == topic]
 
 
 def test_a_table_that_is_published_later_is_copied_while_writes_go_on(
@@ -262,4 +181,32 @@ def test_a_copy_outlives_its_server(
     )
     agent.wait_for("shop.goods", "completed")
     assert len(set(keys(agent.events(is_snapshot=True), "shop.goods"))) == ROWS
+    agent.process.stop()
+
+
+def test_a_replica_that_is_away_is_waited_for(
+    node: CassandraNode, tmp_path: Path, stopping: list[Agent]
+) -> None:
+    """One of two replicas is nowhere: said in one sentence, and what to do about it."""
+    node.execute(
+        "CREATE KEYSPACE pair WITH replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 2}"
+    )
+    node.execute("CREATE TABLE pair.t (id int PRIMARY KEY) WITH cdc = true")
+    node.execute("INSERT INTO pair.t (id) VALUES (1)")
+    agent = Agent(node, tmp_path, snapshot_mode="initial", table_include_list="pair.t")
+    stopping.append(agent)
+    agent.process.launch()
+
+    def waiting() -> str:
+        return str((agent.process.ask("/snapshot") or {}).get("waiting", ""))
+
+    agent.process.wait_until(lambda: "snapshot.consistency=ALL" in waiting(), "why", DEADLINE_S)
+    assert "1 of 2 replicas are up" in waiting()
+    health = agent.process.ask("/health") or {}
+    assert health["components"]["snapshot"]["status"] == "failing"
+    agent.process.stop()
+    agent.process.launch("snapshot.consistency=ONE")
+    agent.wait_for("pair.t", "completed")
+    assert keys(agent.events(is_snapshot=True), "pair.t") == ['{"id": 1}']
     agent.process.stop()

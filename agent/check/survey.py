@@ -15,6 +15,7 @@ from agent.check.node import (
     running_settings,
 )
 from agent.check.progress import check_progress
+from agent.check.store import check_store
 from agent.config import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.config.patterns import is_published
@@ -56,6 +57,7 @@ def run_checks(config: AgentConfig) -> Iterator[Finding]:
         )
     yield from check_directories(config, seen.settings)
     yield from check_keys(config)
+    yield from check_store(config)
     topics: list[str] = []
     if seen.schema is not None:
         captured = _captured(seen.schema, counters=False)

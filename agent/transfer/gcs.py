@@ -54,6 +54,18 @@ class GcsStore:
     def open(self) -> None:
         import google.cloud.storage  # noqa: F401 - for what follows
 
+    def ask(self) -> None:
+        """Whether an object could be looked at. Raises UploadError."""
+        from google.cloud.storage.retry import DEFAULT_RETRY
+
+        timeout_s = self._settings.timeout_s
+        retry = DEFAULT_RETRY.with_timeout(timeout_s)
+        try:
+            bucket = self._opened_bucket()
+            bucket.get_blob(self._settings.directory.prefix or "-", timeout=timeout_s, retry=retry)
+        except Exception as error:
+            raise self._explained(error, "requests") from error
+
     def put(self, file: Path, is_stopped: Callable[[], bool]) -> bool:
         size_bytes, crc32c = _size_and_checksum(file)
         name = "/".join(part for part in (self._settings.directory.prefix, file.name) if part)

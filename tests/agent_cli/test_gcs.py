@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent_cli.command import agent
 from tests.agent_cli.site import Site, payload, write_segment
 from tests.agent_cli.test_run import DEADLINE_S, is_drained, running, values
 from tests.harness.gcs import Fault, FaultProxy, GcsServer
@@ -24,6 +25,26 @@ def server(tmp_path: Path) -> Iterator[GcsServer]:
     with GcsServer(tmp_path) as server:
         server.create_bucket("archive")
         yield server
+
+
+@pytest.mark.parametrize(
+    ("status", "exit_code", "part"), [(None, 0, "gs://archive/cdc answers"), (403, 1, "get there")]
+)
+def test_a_check_asks_the_store(
+    site: Site,
+    server: GcsServer,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int | None,
+    exit_code: int,
+    part: str,
+) -> None:
+    with FaultProxy(server.port) as proxy:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
+        if status is not None:
+            proxy.plan = lambda seen: Fault(status=status)
+        outcome = agent("check", "--config", site.configuration(SETTINGS))
+    assert part in " ".join(outcome.output.split())
+    assert (outcome.exit_code != 0) == (exit_code != 0)
 
 
 def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(

@@ -13,6 +13,7 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import ERROR, Quarantine
 from agent.raw_limit import configured_limit_bytes, limit_of_node_bytes
+from agent.registering import create_registrar
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder, node_connection
 from agent.segments import ledger_from_entries
 from agent.snapshot.connection import PageConnection
@@ -24,7 +25,7 @@ from agent.snapshot.snapshot import Snapshot, SnapshotSettings
 from agent.status import SERVICE_NAME, AgentStatus
 from agent.summary import AgentSummary
 from agent.transfer import Transfer, TransferSettings, create_transfer
-from commitlog import CounterHistory, EventFormat, __version__
+from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.http import HttpServer
 from sidecar.jmx_pages import jmx_pages
 from sidecar.lifecycle import Stop
@@ -69,6 +70,9 @@ class AgentService:
             config.properties.quarantine_max_bytes,
             config.cdc_raw_directory,
         )
+        self._schema_ids = SchemaIds()
+        self._registrar = create_registrar(self._schema_ids, config.properties.registries())
+        self._status.registrar = self._registrar
         self._note_raw_limit(configured_limit_bytes(config))
         properties = config.properties
         self._trouble = RecentTrouble()
@@ -183,7 +187,7 @@ class AgentService:
                 page_bytes=min(_PAGE_BYTES, max(1, properties.inflight_max_bytes // 8)),
             ),
             PageConnection(node_connection(config).address, event_format.admits),
-            SchemaEncoders(self._holder, event_format),
+            SchemaEncoders(self._holder, event_format, self._registrar),
             progress_from_entries(stored.values, identity.node_id),
             on_ready=self._status.wake_pipeline,
         )
@@ -200,6 +204,14 @@ class AgentService:
             counter_events=properties.counter_events,
             include=properties.table_include_list,
             exclude=properties.table_exclude_list,
+            exclude_columns=properties.excluded_columns,
+            names=properties.names,
+            decimal=properties.decimal_handling_mode,
+            varint=properties.varint_handling_mode,
+            duration=properties.duration_handling_mode,
+            key=properties.key_encoding,
+            value=properties.value_encoding,
+            schema_ids=self._schema_ids,
         )
 
     def _pipeline(
@@ -244,5 +256,6 @@ class AgentService:
             metrics=self._metrics,
             snapshot=snapshot,
             snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE),
+            registrar=self._registrar,
             clock=time.monotonic,
         )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, final
 
+from commitlog._commitlog_avro import SchemaIds, Unregistered
 from commitlog._commitlog_mongo import (
     MongoBatch,
     MongoEncoder,
@@ -33,9 +34,11 @@ __all__ = [
     "Scan",
     "Schema",
     "SchemaChanges",
+    "SchemaIds",
     "SegmentReader",
     "SnapshotEncoder",
     "Table",
+    "Unregistered",
     "Verification",
     "__version__",
     "event_times",
@@ -124,11 +127,22 @@ class EventFormat:
         include: Sequence[str] = ...,
         exclude: Sequence[str] = ...,
         all_tables: bool = False,
+        exclude_columns: Sequence[tuple[str, str, str]] = ...,
+        names: Literal["none", "avro", "avro_unicode"] = "none",
+        decimal: Literal["double", "precise", "string"] = "double",
+        varint: Literal["long", "precise", "string"] = "long",
+        duration: Literal["nanos", "precise", "string"] = "nanos",
+        key: Literal["json", "avro"] = "json",
+        value: Literal["json", "avro"] = "json",
+        schema_ids: SchemaIds | None = None,
     ) -> EventFormat:
         """`include` and `exclude` are regular expressions over `keyspace.table`, matched whole.
         `all_tables` publishes tables without `cdc = true` too (for `agent dump`).
-        `counter_events`: counter tables are skipped, or give events with their shards. Raises
-        ValueError for a pattern that is none."""
+        `counter_events`: counter tables are skipped, or give events with their shards.
+        `exclude_columns` are keyspace, table and column of what `after` and `cells` leave out;
+        columns of a key never are. `names`: what becomes of names that Avro does not take. `key`
+        and `value` in Avro begin with the ids that `schema_ids` has; a table without them blocks.
+        Raises ValueError for a pattern that is none."""
     def admits(self, keyspace: str, table: str) -> bool:
         """Whether `include` and `exclude` let a table pass."""
 
@@ -160,6 +174,9 @@ class SnapshotEncoder:
         started_us: int,
     ) -> SnapshotEncoder:
         """Raises SchemaError when the schema does not have the table."""
+    @property
+    def unregistered(self) -> list[Unregistered]:
+        """Schemas of Avro that have no id yet; without theirs nothing can be encoded."""
     def cql(self, after: int, to: int) -> str:
         """The statement for the tokens behind `after` up to and including `to`."""
     def encode(
@@ -228,6 +245,9 @@ class Blocked:
     @property
     def reason(self) -> str:
         """One sentence."""
+    @property
+    def unregistered(self) -> list[Unregistered]:
+        """Schemas that it waits for; then the schema of tables lacks nothing."""
 
 @final
 class Lost:

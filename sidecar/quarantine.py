@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 
 import orjson
 
+from sidecar.ndjson import shown
+
 
 @dataclass(frozen=True, slots=True)
 class RefusedEvent:
-    """An event that the sink will never take. Key and value are JSON."""
+    """An event that the sink will never take. Key and value are JSON, or Avro behind a zero."""
 
     topic: str
     key: bytes
@@ -26,8 +28,8 @@ def event_line(event: RefusedEvent, agent_version: str) -> bytes:
     }
     document = {
         "topic": event.topic,
-        "key": orjson.Fragment(event.key),
-        "value": orjson.Fragment(event.value),
+        "key": shown(event.key),
+        "value": shown(event.value),
         "headers": headers,
         "reason": event.reason,
         "noted_at": datetime.now(UTC).isoformat(),

@@ -17,6 +17,7 @@ import orjson
 
 from sidecar.delivery import EventBatch, Message, ProduceArguments
 from sidecar.errors import ConfigError, SidecarError
+from sidecar.ndjson import shown
 
 PROPERTY = "event.transform"
 
@@ -117,8 +118,8 @@ class TransformedBatch(Generic[PositionOf]):
             orjson.dumps(
                 {
                     "topic": topic,
-                    "key": orjson.Fragment(key),
-                    "value": orjson.Fragment(value or b"null"),
+                    "key": shown(key),
+                    "value": shown(value or b"null"),
                     "headers": {name: _header_text(name, text) for name, text in headers},
                 },
                 option=orjson.OPT_APPEND_NEWLINE,

@@ -49,6 +49,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "javaobj": ("agent/keystore", "mongo_agent/position"),
     "opentelemetry": "sidecar/tracing",
     "pymongo": "mongo_agent",
+    "urllib3": "sidecar/schema_registry",
     "watchdog": "agent/cdc_raw",
 }
 SURFACE = {

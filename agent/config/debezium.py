@@ -11,21 +11,12 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from sidecar import connect
-from sidecar.connect import ConverterProperties
-from sidecar.properties import CommaList, LowerCase, PassThrough, kept, pass_through, prop
+from sidecar.properties import PassThrough, Properties, kept, pass_through, prop
 
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
-_NUMBERS = "sends numbers in another form, which this release does not"
 _TOMBSTONES = "sends a null value after each delete, which this release does not"
-_AVRO = "is for Avro, and this release writes JSON alone"
 _LOSS = "loses the changes in older segments"
 _TOPICS = "changes the names of topics, which this release does not"
-
-
-def _empty(values: tuple[str, ...]) -> tuple[str, ...]:
-    if values:
-        raise ValueError("leaves out columns, which this release does not: it must be empty")
-    return values
 
 
 def _topic_strategy(value: str) -> str:
@@ -34,29 +25,13 @@ def _topic_strategy(value: str) -> str:
     return value
 
 
-class DebeziumProperties(ConverterProperties):
+class DebeziumProperties(Properties):
     """Features of Debezium's connector: accepted at the value that this release keeps to."""
 
     tombstones_on_delete: Annotated[bool, kept(False, _TOMBSTONES)] = prop(
         "tombstones.on.delete",
         default=False,
         doc="Whether a null value follows each delete.",
-    )
-    field_exclude_list: Annotated[CommaList, AfterValidator(_empty)] = prop(
-        "field.exclude.list",
-        aliases=["column.exclude.list", "field.blacklist"],
-        default=(),
-        doc="Columns to leave out; only the empty list.",
-    )
-    decimal_handling_mode: Annotated[str, LowerCase, kept("double", _NUMBERS)] = prop(
-        "decimal.handling.mode",
-        default="double",
-        doc="How decimals are sent; only `double`. `cells` carries them exactly.",
-    )
-    varint_handling_mode: Annotated[str, LowerCase, kept("long", _NUMBERS)] = prop(
-        "varint.handling.mode",
-        default="long",
-        doc="How varints are sent; only `long`. `cells` carries them exactly.",
     )
     topic_delimiter: Annotated[str, kept(".", _TOPICS)] = prop(
         "topic.delimiter",
@@ -67,11 +42,6 @@ class DebeziumProperties(ConverterProperties):
         "topic.naming.strategy",
         default="io.debezium.schema.SchemaTopicNamingStrategy",
         doc="How topics are named; only the default.",
-    )
-    sanitize_field_names: Annotated[bool, kept(False, _AVRO)] = prop(
-        "sanitize.field.names",
-        default=False,
-        doc="Names that Avro takes; only `false`.",
     )
     latest_commit_log_only: Annotated[bool, kept(False, _LOSS)] = prop(
         "latest.commit.log.only",
@@ -108,8 +78,11 @@ _WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound what is under wa
 _WOKEN = "the agent is woken by changes and looks every `cdc.dir.poll.interval.ms`"
 _FOLLOWED = "segments are always followed while the node writes them"
 
+_NAMES_OF_AVRO = ("field.name.adjustment.mode", "schema.name.adjustment.mode")
+
 INERT: Mapping[str, str] = {
-    **connect.INERT,
+    **{name: why for name, why in connect.INERT.items() if name not in _NAMES_OF_AVRO},
+    "schema.name.adjustment.mode": "names of schemas are always such as Avro takes.",
     "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",
     "cassandra.driver.config.file": "the driver's own file is not read; use `cassandra.hosts`, "
     "`cassandra.port`, `cassandra.username`, `cassandra.password` and `cassandra.ssl.*`.",

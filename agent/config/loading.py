@@ -89,6 +89,7 @@ def load_config(
         warnings=(
             *loaded.warnings,
             *connect.unused(properties, debezium.UNUSED_PREFIXES),
+            *properties.converter_warnings(),
             *_warnings(properties),
         ),
     )

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from agent.config import debezium
 from agent.config.debezium import DebeziumProperties
+from agent.config.encoding import EncodingProperties
 from agent.config.properties import EventProperties, NodeProperties, SegmentProperties
 from agent.config.snapshot import SnapshotProperties
 from sidecar.properties import Properties
@@ -12,6 +13,7 @@ from sidecar.settings import SidecarProperties
 
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("What is published", EventProperties),
+    ("How keys and values are written", EncodingProperties),
     ("Where to, progress, and the process", SidecarProperties),
     ("The node", NodeProperties),
     ("Segments", SegmentProperties),
@@ -29,6 +31,7 @@ class AgentProperties(
     SegmentProperties,
     NodeProperties,
     SidecarProperties,
+    EncodingProperties,
     EventProperties,
 ):
     """What a properties file of the agent may hold."""

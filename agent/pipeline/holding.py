@@ -1,6 +1,7 @@
 """Holding a segment whose next record cannot be read for now.
 
-A record of an unknown table or column waits for the schema; a file that cannot be read waits for
+A record of an unknown table or column waits for the schema, one whose events have no schema id yet
+for the registry; a file that cannot be read waits for
 the disk, a permission, or the key that it is encrypted with. All wait for a bounded time, and then
 what cannot be read is given up: the range is put on record and its segment is quarantined.
 """
@@ -10,9 +11,11 @@ from enum import Enum, auto
 
 from agent.cdc_raw import SegmentName
 from agent.pipeline.reader import Blocked
-from commitlog import Schema
+from agent.registering import Answer, Outcome
+from commitlog import Schema, Unregistered
 
 _RETRY_S = 1.0
+_NOBODY = Answer(Outcome.ASKED_FOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class Hold:
     """The schema that lacks it."""
     since_s: float
     next_try_s: float
+    unregistered: tuple[Unregistered, ...] = ()
+    """Schemas of Avro that a registry has no ids for yet; then the schema lacks nothing."""
+    refused_since_s: float | None = None
+    """Since when the registry refuses one of them."""
 
     def is_of(self, other: "Hold") -> bool:
         """True when both are about the same obstacle, so that its time goes on."""
@@ -53,6 +60,8 @@ class Step(Enum):
     WAIT = auto()
     ASK = auto()
     """Ask for a newer schema."""
+    REGISTER = auto()
+    """Ask a registry for ids."""
     READ = auto()
     """Read on: something changed, or it is time to try."""
     GIVE_UP = auto()
@@ -82,7 +91,16 @@ class Holding:
     ) -> Hold:
         """Waits for a table or a column; it is asked for at once."""
         missing = _missing(blocked)
-        hold = Hold(name, blocked.position, missing, blocked.reason, schema, now_s, now_s)
+        hold = Hold(
+            name,
+            blocked.position,
+            missing,
+            blocked.reason,
+            schema,
+            now_s,
+            now_s,
+            tuple(blocked.unregistered),
+        )
         return self._begin(hold, now_s)
 
     def begin_failed(
@@ -92,19 +110,37 @@ class Holding:
         hold = Hold(name, position, None, sentence, schema, now_s, now_s + _RETRY_S)
         return self._begin(hold, now_s)
 
-    def step(self, schema: Schema | None, now_s: float) -> Step:
-        """What to do now; `schema` is the one that is known now."""
+    def step(self, schema: Schema | None, now_s: float, answer: Answer = _NOBODY) -> Step:
+        """What to do now; `schema` is the one that is known now, `answer` what a registry says of
+        the schemas that are waited for."""
         hold = self.hold
         if hold is None:
             return Step.WAIT
         if hold.missing is not None and schema is not None and schema is not hold.schema:
             return Step.READ
+        if hold.unregistered:
+            return self._registry_step(hold, answer, now_s)
         is_asked = hold.next_try_s > hold.since_s
         if is_asked and now_s - hold.since_s >= self._hold_max_s:
             return Step.GIVE_UP
         if now_s < hold.next_try_s:
             return Step.WAIT
         return Step.READ if hold.missing is None else Step.ASK
+
+    def _registry_step(self, hold: Hold, answer: Answer, now_s: float) -> Step:
+        """A registry that is away is waited for without end; one that refuses a schema for the
+        time of every hold, since somebody may change its mind."""
+        if answer.outcome is Outcome.GIVEN:
+            return Step.READ
+        if answer.sentence:
+            hold = self.hold = replace(hold, sentence=answer.sentence)
+        if answer.outcome is not Outcome.REFUSED:
+            hold = self.hold = replace(hold, refused_since_s=None)
+        elif hold.refused_since_s is None:
+            hold = self.hold = replace(hold, refused_since_s=now_s)
+        elif now_s - hold.refused_since_s >= self._hold_max_s:
+            return Step.GIVE_UP
+        return Step.WAIT if now_s < hold.next_try_s else Step.REGISTER
 
     def asked(self, now_s: float) -> None:
         """The next question waits."""
@@ -125,8 +161,10 @@ class Holding:
         """When something is to be done about the hold; None without one."""
         if self.hold is None:
             return None
-        end_s = self.hold.since_s + self._hold_max_s
-        return max(0.0, min(self.hold.next_try_s, end_s) - now_s)
+        due_s = self.hold.next_try_s
+        if not self.hold.unregistered:
+            due_s = min(due_s, self.hold.since_s + self._hold_max_s)
+        return max(0.0, due_s - now_s)
 
     def _begin(self, hold: Hold, now_s: float) -> Hold:
         if self._last is not None and self._last.is_of(hold):

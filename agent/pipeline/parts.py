@@ -12,6 +12,7 @@ from agent.pipeline.looking import Looking
 from agent.pipeline.reader import SchemaSource
 from agent.pipeline.reading import Reading
 from agent.pipeline.settings import PipelineSettings
+from agent.registering import Registrar
 from agent.segments import Segments
 from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
@@ -35,6 +36,7 @@ class Parts:
     delivery: Delivery[EventSource, int]
     keeping: Keeping
     leaving: Leaving
+    registrar: Registrar
     segments: Segments
     snapshot: Snapshot | None = None
     is_stopping: bool = False

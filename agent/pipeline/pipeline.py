@@ -29,9 +29,11 @@ from agent.pipeline.steps.put_back import PutBackStep
 from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.view import View
 from agent.quarantine import Quarantine
+from agent.registering import Registrar
 from agent.segments import Ledger, begin
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
+from commitlog import SchemaIds
 from sidecar.errors import SinkRestartError
 from sidecar.lifecycle import Stop
 from sidecar.pipeline.delivering import Delivery
@@ -60,11 +62,13 @@ class Pipeline:
         metrics: AgentMetrics,
         snapshot: Snapshot | None = None,
         snapshot_store: OffsetStore | None = None,
+        registrar: Registrar | None = None,
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`ledger` is what `store` holds, and the progress of `snapshot` what `snapshot_store`
-        does; `executor` has one worker (its own thread without); `clock` gives seconds."""
+        does; `registrar` gets ids for schemas, where events are Avro; `executor` has one worker
+        (its own thread without); `clock` gives seconds."""
         self._wakeup = Wakeup()
         self._executor = executor or ThreadPoolExecutor(1, "reader")
         self._showing = Showing(settings, metrics, clock=clock)
@@ -96,6 +100,7 @@ class Pipeline:
                 clock=clock,
             ),
             leaving=Leaving(directory, transfer, quarantine, metrics),
+            registrar=registrar or Registrar(SchemaIds(), {}),
             segments=begin(ledger),
             snapshot=snapshot,
         )
@@ -141,8 +146,8 @@ class Pipeline:
         """Does what can be done now; True when there was something. Raises what ended the schema:
         with a kept one it would go on until a table is new, and end then."""
         parts = self._parts
-        if parts.schema.fatal is not None:
-            raise parts.schema.fatal
+        if (fatal := parts.schema.fatal or parts.registrar.fatal) is not None:
+            raise fatal
         worked = False
         try:
             worked |= self._put_back.turn()

@@ -6,7 +6,14 @@ from typing import Literal, Protocol
 
 from agent.cdc_raw import SegmentName
 from agent.keystore import KeySource, advised, open_segment
-from commitlog import CounterHistory, EventFormat, Schema, SchemaChanges, SegmentReader
+from commitlog import (
+    CounterHistory,
+    EventFormat,
+    Schema,
+    SchemaChanges,
+    SegmentReader,
+    Unregistered,
+)
 from sidecar.delivery import EventBatch
 
 
@@ -32,6 +39,9 @@ class Blocked(Protocol):
     def column(self) -> str | None: ...
     @property
     def reason(self) -> str: ...
+    @property
+    def unregistered(self) -> Sequence[Unregistered]:
+        """Schemas that it waits for, if it is not for a table or column."""
 
 
 class Lost(Protocol):

@@ -1,29 +1,44 @@
 """Encoders of tables, made by the schema that is known."""
 
+from agent.registering import Registrar
 from agent.schema import SchemaHolder
 from agent.snapshot.progress import Copy
-from commitlog import EventFormat, SchemaError, SnapshotEncoder
+from commitlog import EventFormat, SchemaError, SnapshotEncoder, Unregistered
+from sidecar.errors import UnavailableError
 
 
 class SchemaEncoders:
     """By the agent's schema and the format of its events."""
 
-    def __init__(self, holder: SchemaHolder, event_format: EventFormat) -> None:
+    def __init__(
+        self, holder: SchemaHolder, event_format: EventFormat, registrar: Registrar
+    ) -> None:
         self._holder = holder
         self._format = event_format
+        self._registrar = registrar
 
     def encoder(
         self, copy: Copy, *, element_times: bool, is_refused: bool
     ) -> SnapshotEncoder | None:
         """None while the schema does not have the table. `is_refused`: the node did not take the
-        last statement, so the schema is behind."""
+        last statement, so the schema is behind. Raises UnavailableError while a schema registry
+        has no ids for the schemas, and RefusedError when it refuses us."""
         if is_refused:
             self._holder.refresh(f"the node does not take the statement for {copy.table}")
         encoder = self._made(copy, element_times)
         if encoder is None:
             self._holder.refresh(f"the snapshot of {copy.table} needs it")
             encoder = self._made(copy, element_times)
+        if encoder is not None and (schemas := encoder.unregistered):
+            self._register(schemas)
         return encoder
+
+    def _register(self, schemas: list[Unregistered]) -> None:
+        if self._registrar.register(schemas):
+            return
+        if (fatal := self._registrar.fatal) is not None:
+            raise fatal
+        raise UnavailableError(self._registrar.last.sentence)
 
     def _made(self, copy: Copy, element_times: bool) -> SnapshotEncoder | None:
         schema = self._holder.latest()

@@ -14,6 +14,8 @@ _SECRET_NAME = re.compile(
     r"password|passwd|secret|jaas|token|credential|passphrase|private|user\.info|\bkey\.pem|ssl\.key\.pem",
     re.IGNORECASE,
 )
+_IN_ADDRESS = re.compile(r"//[^/@,]*@")
+"""User and password in the address of a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +61,6 @@ def _prefixed(
     for suffix in sorted(values):
         setting = settings[declaration.name + suffix]
         masked = _SECRET_NAME.search(suffix) and not has_reference(setting.value)
-        found.append(Row(setting.name, MASK if masked else setting.value, setting.origin))
+        shown = MASK if masked else _IN_ADDRESS.sub(f"//{MASK}@", setting.value)
+        found.append(Row(setting.name, shown, setting.origin))
     return found

@@ -18,7 +18,10 @@ from tests.agent_cli.site import Site
         ({"offset.backing.store.dir": "/none/offsets"}, "/none/offsets does not exist"),
         ({"commit.log.relocation.dir": "/none/moved"}, "/none/moved does not exist"),
         ({"cassandra.config": "/none/cassandra.yaml"}, "/none/cassandra.yaml"),
-        ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "JSON alone"),
+        (
+            {"value.converter": "io.confluent.connect.avro.AvroConverter"},
+            "`value.converter.schema.registry.url` must be set",
+        ),
     ],
 )
 def test_one_sentence_and_exit_code_2(

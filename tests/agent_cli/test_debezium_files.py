@@ -79,34 +79,27 @@ def test_a_file_of_the_present_releases_is_taken(yaml: Path) -> None:
     assert properties.snapshot_mode == "never"
 
 
-def test_the_example_of_the_manual_asks_for_avro_which_is_said_for_key_and_value(
-    yaml: Path,
-) -> None:
+def test_the_example_of_the_manual_runs_unchanged(yaml: Path) -> None:
     path = yaml.with_name("cdc.properties")
     path.write_text(MANUAL_EXAMPLE.format(yaml=yaml))
-    with pytest.raises(ConfigError) as raised:
-        load_config([path])
-    assert len(raised.value.problems) == 2
-    for side, problem in zip(("key", "value"), raised.value.problems, strict=True):
-        assert f"`{side}.converter`" in problem
-        assert "this release writes JSON alone" in problem
+    properties = load_config([path]).properties
+    assert (properties.key_encoding, properties.value_encoding) == ("avro", "avro")
+    assert properties.names == "avro"
+    for registry in properties.registries().values():
+        assert registry.urls == ("http://localhost:8081",)
+        assert registry.auto_register
 
 
 @pytest.mark.parametrize(
     "line",
     [
         "tombstones.on.delete=true",
-        "field.exclude.list=ks.t.c",
-        "column.exclude.list=ks.t.c",
-        "field.blacklist=ks.t.c",
-        "decimal.handling.mode=precise",
-        "varint.handling.mode=STRING",
         "commit.log.transfer.class=com.example.MyTransfer",
         "latest.commit.log.only=true",
-        "sanitize.field.names=true",
         "topic.delimiter=_",
         "topic.naming.strategy=com.example.Strategy",
         "key.converter=org.apache.kafka.connect.storage.StringConverter",
+        "value.converter=com.blueapron.connect.protobuf.ProtobufConverter",
         "value.converter=org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable=true",
     ],
@@ -122,6 +115,55 @@ def test_what_is_not_in_this_release_is_refused_by_name(tmp_path: Path, line: st
     name = line.split("=")[0]
     assert len(raised.value.problems) == 1
     assert name.removesuffix(".schemas.enable") in raised.value.problems[0]
+
+
+@pytest.mark.parametrize("name", ["field.exclude.list", "column.exclude.list", "field.blacklist"])
+def test_columns_are_left_out_under_every_name_of_the_list(tmp_path: Path, name: str) -> None:
+    properties = of_lines(tmp_path, f"{name}=ks.t.c, ks.t.D").properties
+    assert properties.excluded_columns == (("ks", "t", "c"), ("ks", "t", "D"))
+    with pytest.raises(ConfigError, match=r"each must be `keyspace\.table\.column`"):
+        of_lines(tmp_path, f"{name}=t.c")
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        ("", "none"),
+        ("sanitize.field.names=true", "avro"),
+        ("field.name.adjustment.mode=AVRO_UNICODE", "avro_unicode"),
+        ("key.converter=avro\nkey.converter.schema.registry.url=http://h:1", "avro"),
+        (
+            "key.converter=Avro\nkey.converter.schema.registry.url=http://h:1\n"
+            "sanitize.field.names=false",
+            "none",
+        ),
+    ],
+)
+def test_names_are_adjusted_for_avro(tmp_path: Path, lines: str, names: str) -> None:
+    assert of_lines(tmp_path, lines).properties.names == names
+
+
+def test_values_by_their_modes(tmp_path: Path) -> None:
+    modes = "decimal.handling.mode=precise\nvarint.handling.mode=STRING\n"
+    properties = of_lines(tmp_path, f"{modes}duration.handling.mode=precise").properties
+    assert properties.decimal_handling_mode == "precise"
+    assert properties.varint_handling_mode == "string"
+    assert properties.duration_handling_mode == "precise"
+
+
+def test_settings_of_the_converter_that_change_nothing_are_told(tmp_path: Path) -> None:
+    registry = "value.converter=avro\nvalue.converter.schema.registry.url=http://h:1\n"
+    (warning,) = of_lines(tmp_path, f"{registry}value.converter.schemas.enable=true").warnings
+    assert "`value.converter.schemas.enable` has no effect" in warning
+
+
+def of_lines(folder: Path, lines: str) -> AgentConfig:
+    path = folder / "cdc.properties"
+    path.write_text(
+        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
+        f"offset.backing.store.dir=/o\n{lines}\n"
+    )
+    return load_config([path])
 
 
 @pytest.mark.parametrize(

@@ -48,15 +48,19 @@ class HoldStep:
             return True
         if parts.reading.is_busy:
             return False
-        match parts.holding.step(parts.schema.current(), parts.clock()):
+        answer = parts.registrar.answer(hold.unregistered)
+        match parts.holding.step(parts.schema.current(), parts.clock(), answer):
             case Step.READ:
                 parts.holding.end()
                 parts.change(hold.name, is_held=False)
             case Step.ASK:
                 parts.holding.asked(parts.clock())
                 parts.reading.refresh(partial(parts.schema.refresh, hold.sentence))
+            case Step.REGISTER:
+                parts.holding.asked(parts.clock())
+                parts.reading.refresh(partial(parts.registrar.register, hold.unregistered))
             case Step.GIVE_UP:
-                return self._give_up(hold)
+                return self._give_up(parts.holding.hold or hold)
             case Step.WAIT:
                 return False
         return True

@@ -3,6 +3,7 @@
 use commitlog_core::schema::SchemaChange;
 use commitlog_core::segment::Gap;
 
+use crate::avro::Unregistered;
 use crate::event::{Kind, Op};
 
 /// Ranges of records that are passed over which one batch tells apart.
@@ -51,6 +52,8 @@ pub struct Blocked {
     pub column: Option<String>,
     /// One sentence.
     pub reason: String,
+    /// Schemas that it waits for; the schema of tables lacks nothing then.
+    pub unregistered: Vec<Unregistered>,
 }
 
 impl Blocked {

@@ -155,15 +155,26 @@ impl CellsWriter<'_> {
             }
             text.literal(b"}");
         }
-        if !row.complex_deletions.is_empty() {
+        let has_deletions = match row.complex_deletions.as_slice() {
+            [] => false,
+            deletions => deletions
+                .iter()
+                .any(|(column, _)| !self.plan.is_left_out(*column)),
+        };
+        if has_deletions {
             text.literal(b",\"cdel\":[");
-            for (index, (column, deletion)) in row.complex_deletions.iter().enumerate() {
+            let deletions = row.complex_deletions.iter();
+            let deletions = deletions.filter(|(column, _)| !self.plan.is_left_out(*column));
+            for (index, (column, deletion)) in deletions.enumerate() {
                 text = self.column(text, index, *column);
                 text = self.time(text, deletion.timestamp_us);
                 text = self.local_deletion_time(text, deletion.local_deletion_time);
                 text.literal(b"}");
             }
             text.literal(b"]");
+        }
+        if !self.plan.shows_all {
+            return self.shown_cells(text, row);
         }
         if !row.cells.is_empty() {
             text.literal(b",\"cell\":[");
@@ -173,6 +184,27 @@ impl CellsWriter<'_> {
             }
             text.literal(b"]");
         }
+        text
+    }
+
+    /// The cells of a row less those of columns that are left out.
+    #[cold]
+    fn shown_cells<'b>(&mut self, mut text: EventText<'b>, row: &Row<'_>) -> EventText<'b> {
+        let cells = row.cells.iter();
+        let mut cells = cells
+            .filter(|cell| !self.plan.is_left_out(cell.column))
+            .enumerate();
+        let mut next = cells.next();
+        if next.is_none() {
+            return text;
+        }
+        text.literal(b",\"cell\":[");
+        while let Some((index, cell)) = next {
+            text = self.column(text, index, cell.column);
+            text = self.cell(text, cell);
+            next = cells.next();
+        }
+        text.literal(b"]");
         text
     }
 
@@ -234,7 +266,7 @@ impl CellsWriter<'_> {
     }
 }
 
-fn components<'c>(
+pub fn components<'c>(
     plan: &'c TablePlan,
     values: &'c [Option<&'c [u8]>],
 ) -> impl Iterator<Item = Component<'c>> {

@@ -15,6 +15,7 @@ use crate::fixed_text::FixedText;
 use crate::partition::Partition;
 use crate::plan::{Member, TablePlan};
 use crate::range_bound::write_bound;
+use crate::row_cells::{CellPlaces, simple_cells};
 use crate::time_text::TimeText;
 use crate::value::ValueError;
 use crate::value::json::{ElementCell, is_plain_text, write_json, write_multi_cell, write_removed};
@@ -22,13 +23,10 @@ use crate::value::json::{ElementCell, is_plain_text, write_json, write_multi_cel
 /// Scratch space, reused from event to event.
 #[derive(Default)]
 pub struct Scratch {
-    comparable: Vec<u8>,
+    pub comparable: Vec<u8>,
     /// A value that is not written into the event at once.
-    value: Vec<u8>,
-    /// For each column of the table, where its cells lie in the row; none of a column that is not
-    /// among the located ones.
-    cells: Vec<(u32, u32)>,
-    located: Vec<u32>,
+    pub value: Vec<u8>,
+    pub cells: CellPlaces,
     /// Where the values of the key columns stand in the message key.
     key_values: Vec<(usize, usize)>,
 }
@@ -60,7 +58,7 @@ impl EventWriter<'_> {
         self.scratch.key_values.clear();
         let whole = text.room();
         let mut open = *b"{";
-        let columns = plan.table.partition_key.iter().zip(partition.values());
+        let columns = plan.shown.partition_key.iter().zip(partition.values());
         for (member, (column, value)) in plan.partition_key_members.iter().zip(columns) {
             text.literal(&open);
             open = *b",";
@@ -68,7 +66,7 @@ impl EventWriter<'_> {
             text = self.key_value(text, whole, column, Some(value))?;
         }
         let clustering = clustering_of(content);
-        let columns = plan.table.clustering.iter().enumerate();
+        let columns = plan.shown.clustering.iter().enumerate();
         for (member, (index, column)) in plan.clustering_members.iter().zip(columns) {
             text.literal(&open);
             open = *b",";
@@ -191,18 +189,18 @@ impl EventWriter<'_> {
     fn columns<'b>(&mut self, mut text: EventText<'b>, content: &Content<'_, '_>) -> Written<'b> {
         let plan = self.plan;
         if let Content::Write(row) = content {
-            if let Some(simple) = self.simple_cells(row) {
+            if let Some(simple) = simple_cells(row).filter(|_| plan.is_plain) {
                 return self.simple_columns(text, simple);
             }
-            self.locate_cells(row);
+            self.scratch.cells.locate(row, plan.table.columns.len());
         }
-        let columns = plan.column_members.iter().zip(&plan.table.columns);
+        let columns = plan.column_members.iter().zip(&plan.shown.columns);
         for (index, (member, column)) in columns.enumerate() {
             let is_written = match content {
-                Content::Write(row) => self.has_cells(index, row),
+                Content::Write(row) => self.scratch.cells.has(index, row),
                 _ => false,
             };
-            if column.dropped_at_us.is_some() && !is_written {
+            if column.dropped_at_us.is_some() && !is_written || plan.is_left_out(index as u32) {
                 continue;
             }
             if plan.has_versions && !is_written && self.is_written_otherwise(column, content) {
@@ -225,23 +223,11 @@ impl EventWriter<'_> {
         Ok(text)
     }
 
-    /// The cells of a row that has at most one for each column, in the order of columns, and
-    /// nothing else: as nearly all are that have no collections.
-    #[inline]
-    fn simple_cells<'r, 'p>(&self, row: &'r Row<'p>) -> Option<&'r [Cell<'p>]> {
-        let cells = row.cells.as_slice();
-        let is_simple = !self.plan.has_versions
-            && row.complex_deletions.is_empty()
-            && cells.is_sorted_by(|a, b| a.column < b.column)
-            && cells.iter().all(|cell| cell.path.is_none());
-        is_simple.then_some(cells)
-    }
-
     #[inline]
     fn simple_columns<'b>(&mut self, mut text: EventText<'b>, cells: &[Cell<'_>]) -> Written<'b> {
         let plan = self.plan;
         let mut cells = cells.iter().peekable();
-        let columns = plan.column_members.iter().zip(&plan.table.columns);
+        let columns = plan.column_members.iter().zip(&plan.shown.columns);
         for (index, (member, column)) in (0_u32..).zip(columns) {
             match cells.next_if(|cell| cell.column == index) {
                 Some(cell) => text = self.written_cell(text, member, column, cell)?,
@@ -296,52 +282,15 @@ impl EventWriter<'_> {
         text
     }
 
-    /// Notes where the cells of each column lie; cells of a column are neighbours.
-    #[inline]
-    fn locate_cells(&mut self, row: &Row<'_>) {
-        let places = &mut self.scratch.cells;
-        // One by one: what many at once have cleared is slow to read right after.
-        for column in self.scratch.located.drain(..) {
-            if let Some(place) = places.get_mut(column as usize) {
-                *place = (0, 0);
-            }
-        }
-        if places.len() < self.plan.table.columns.len() {
-            places.resize(self.plan.table.columns.len(), (0, 0));
-        }
-        for (index, cell) in (0_u32..).zip(&row.cells) {
-            if let Some((start, end)) = places.get_mut(cell.column as usize) {
-                if *end == 0 {
-                    *start = index;
-                    self.scratch.located.push(cell.column);
-                }
-                *end = index + 1;
-            }
-        }
-    }
-
-    #[inline]
-    fn cells_of<'r, 'p>(&self, column: usize, row: &'r Row<'p>) -> &'r [Cell<'p>] {
-        let (start, end) = self.scratch.cells.get(column).copied().unwrap_or((0, 0));
-        row.cells
-            .get(start as usize..end as usize)
-            .unwrap_or_default()
-    }
-
     /// Whether another version of the column is written: its member stands for the column.
     #[cold]
     fn is_written_otherwise(&self, column: &Column, content: &Content<'_, '_>) -> bool {
         let Content::Write(row) = content else {
             return false;
         };
-        let versions = self.plan.table.columns.iter().enumerate();
+        let versions = self.plan.shown.columns.iter().enumerate();
         let mut versions = versions.filter(|(_, other)| other.is_namesake(column));
-        versions.any(|(index, _)| self.has_cells(index, row))
-    }
-
-    #[inline]
-    fn has_cells(&self, column: usize, row: &Row<'_>) -> bool {
-        !self.cells_of(column, row).is_empty() || is_overwritten(column, row)
+        versions.any(|(index, _)| self.scratch.cells.has(index, row))
     }
 
     #[inline]
@@ -353,7 +302,7 @@ impl EventWriter<'_> {
         column: &Column,
         row: &Row<'_>,
     ) -> Written<'b> {
-        let cells = self.cells_of(index, row);
+        let cells = self.scratch.cells.of(index, row);
         if column.multi_cell {
             text.fixed(&member.value);
             return self.written_elements(text, &column.cql_type, cells);
@@ -445,7 +394,7 @@ impl EventWriter<'_> {
 }
 
 /// `source.pos` of what is in no segment.
-const NO_POSITION: i64 = -1;
+pub const NO_POSITION: i64 = -1;
 /// What follows a live value.
 const END_LIVE: &[u8; 32] = b",\"deletion_ts\":null,\"set\":true},";
 
@@ -462,17 +411,10 @@ fn deleted_column<'b>(
     text
 }
 
-#[inline]
-fn is_overwritten(column: usize, row: &Row<'_>) -> bool {
-    row.complex_deletions
-        .iter()
-        .any(|(index, _)| *index as usize == column)
-}
-
 /// The clustering of the row that an event is about; none for a whole partition, a range and the
 /// static row.
 #[inline]
-fn clustering_of<'a, 'p>(content: &Content<'a, 'p>) -> &'a [Option<&'p [u8]>] {
+pub fn clustering_of<'a, 'p>(content: &Content<'a, 'p>) -> &'a [Option<&'p [u8]>] {
     match content {
         Content::RowDeletion { clustering, .. } => clustering,
         Content::Write(row) => &row.clustering,

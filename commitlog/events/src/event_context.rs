@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use commitlog_core::descriptor::Version;
 
+use crate::avro::AvroContext;
 use crate::event::{Content, Op};
 use crate::fixed_text::FixedText;
-use crate::format::EventFormat;
+use crate::format::{Encoding, EventFormat};
 use crate::plan::TablePlan;
 use crate::snapshot::OLDEST_US;
 use crate::value::json::write_string;
@@ -21,6 +22,7 @@ pub struct EventContext {
     starts: [FixedText<128>; Op::ALL.len()],
     /// File name of the segment as a JSON string.
     file: Vec<u8>,
+    pub avro: AvroContext,
 }
 
 impl EventContext {
@@ -43,6 +45,7 @@ impl EventContext {
             snapshot_us: None,
             starts,
             file,
+            avro: AvroContext::new(format, segment, now_ms),
         }
     }
 
@@ -78,8 +81,11 @@ impl EventContext {
         }
     }
 
-    /// The part of `source` between the event's time and its position.
+    /// The part of `source` between the event's time and its position, as values have it.
     pub fn source_middle(&self, plan: &TablePlan) -> FixedText<128> {
+        if let (Some(avro), Encoding::Avro) = (&plan.avro, self.format.value) {
+            return [&avro.source_cluster[..], &self.avro.file].concat().into();
+        }
         [&plan.source_cluster, &self.file[..], b",\"pos\":"]
             .concat()
             .into()

@@ -80,6 +80,18 @@ impl<'b> EventText<'b> {
         self.room = write_base64(std::mem::take(&mut self.room), bytes);
     }
 
+    /// A number as Avro writes it.
+    #[inline(always)]
+    pub fn varint(&mut self, number: i64) {
+        self.room = write_varint(std::mem::take(&mut self.room), number);
+    }
+
+    /// Bytes or a string as Avro writes them: behind their number.
+    #[inline(always)]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.room = write_bytes(std::mem::take(&mut self.room), bytes);
+    }
+
     #[inline(always)]
     pub fn number(&mut self, number: i64) {
         self.room = write_number(std::mem::take(&mut self.room), number);
@@ -153,6 +165,44 @@ fn write_slice<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
         }
         None => &mut [],
     }
+}
+
+/// Seven bits a byte, the lowest first; small numbers of both signs are short.
+#[inline(never)]
+fn write_varint(room: &mut [u8], number: i64) -> &mut [u8] {
+    let mut text = EventText::new(room);
+    let (bytes, length) = varint_bytes(number);
+    text.padded(&bytes, length);
+    text.room
+}
+
+#[inline(never)]
+fn write_bytes<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
+    let mut text = EventText::new(room);
+    match u8::try_from(bytes.len()) {
+        Ok(length @ ..0x40) => text.literal(&[length << 1]),
+        _ => text.varint(bytes.len() as i64),
+    }
+    text.slice(bytes);
+    text.room
+}
+
+/// A number as Avro writes it, and how many of the bytes are it.
+#[inline]
+pub fn varint_bytes(number: i64) -> ([u8; 10], usize) {
+    let mut bytes = [0; 10];
+    let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
+    let mut length = 0;
+    for byte in &mut bytes {
+        length += 1;
+        if rest < 0x80 {
+            *byte = rest as u8;
+            break;
+        }
+        *byte = rest as u8 | 0x80;
+        rest >>= 7;
+    }
+    (bytes, length)
 }
 
 #[inline(never)]

@@ -1,7 +1,11 @@
 //! How events look, as the configuration asks for it.
 
+use std::sync::Arc;
+
 use regex::Regex;
 
+use crate::avro::SchemaIds;
+use crate::names::NameAdjustment;
 use crate::value::ValueModes;
 
 /// Letters of `op`.
@@ -22,6 +26,15 @@ pub enum PartitionBy {
     PartitionKey,
     /// The whole message key, as the incumbent does.
     Key,
+}
+
+/// What keys or values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encoding {
+    #[default]
+    Json,
+    /// Avro behind the id of its schema.
+    Avro,
 }
 
 /// What becomes of counter tables.
@@ -48,6 +61,21 @@ pub struct EventFormat {
     pub counter_events: CounterEvents,
     pub value_modes: ValueModes,
     pub tables: TableFilter,
+    /// Columns that are left out: keyspace, table, column.
+    pub excluded: Vec<[String; 3]>,
+    pub names: NameAdjustment,
+    pub key: Encoding,
+    pub value: Encoding,
+    /// What Avro needs.
+    pub schema_ids: Arc<SchemaIds>,
+}
+
+impl EventFormat {
+    /// Whether a column that is no part of the key is left out.
+    pub fn leaves_out(&self, keyspace: &str, table: &str, column: &str) -> bool {
+        let of = [keyspace, table, column];
+        self.excluded.iter().any(|excluded| excluded.iter().eq(of))
+    }
 }
 
 /// Which tables are published.

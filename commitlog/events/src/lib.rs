@@ -5,6 +5,7 @@
 //! member that an exact merge needs, `counters` the shards of counters, and `identity` the event id; [`structure`] shows what a segment consists of. What the bytes look like is in
 //! `docs/event-format.md`.
 
+pub mod avro;
 pub mod batch;
 pub mod byte_comparable;
 mod cells;
@@ -17,12 +18,14 @@ mod fixed_text;
 pub mod format;
 pub mod hash;
 mod identity;
+pub mod names;
 mod partition;
 mod plan;
 mod publisher;
 mod range_bound;
 pub mod reader;
 mod refusal;
+mod row_cells;
 pub mod short_hashes;
 pub mod snapshot;
 pub mod structure;

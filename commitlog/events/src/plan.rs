@@ -5,9 +5,10 @@ use std::sync::Arc;
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 
+use crate::avro::AvroPlan;
 use crate::byte_comparable::equals_differ;
 use crate::fixed_text::FixedText;
-use crate::format::EventFormat;
+use crate::format::{Encoding, EventFormat};
 use crate::identity::{canonical_name, canonical_start};
 use crate::value::json::write_string;
 
@@ -29,15 +30,21 @@ pub struct Member {
 }
 
 impl Member {
-    fn of(column: &Column) -> Self {
-        let mut quoted = Vec::new();
-        write_string(&mut quoted, column.name.as_bytes());
+    /// `shown` is the column under the name that it has in `after`.
+    fn of(column: &Column, shown: &Column) -> Self {
+        let quoted = |name: &str| {
+            let mut quoted = Vec::new();
+            write_string(&mut quoted, name.as_bytes());
+            quoted
+        };
+        let cell = quoted(&column.name);
+        let quoted = quoted(&shown.name);
         let quoted = quoted.as_slice();
         Self {
             name: [quoted, b":"].concat().into(),
             value: [quoted, b":{\"value\":"].concat().into(),
             null: [quoted, b":null,"].concat().into(),
-            cell: [b"{\"col\":", quoted, b",\"ts\":"].concat().into(),
+            cell: [b"{\"col\":", cell.as_slice(), b",\"ts\":"].concat().into(),
             canonical: canonical_name(column.name.as_bytes()).into(),
             element_type: element_type(column).filter(equals_differ),
         }
@@ -47,9 +54,19 @@ impl Member {
 /// Prepared texts and orders of one table.
 pub struct TablePlan {
     pub table: Arc<Table>,
+    /// The table under the names that events have, see [`EventFormat::names`].
+    pub shown: Arc<Table>,
     /// Columns of it came back with another type.
     pub has_versions: bool,
+    /// No column of it is left out.
+    pub shows_all: bool,
+    /// Neither: as nearly all tables are.
+    pub is_plain: bool,
+    /// For each of [`Table::columns`] whether it is left out.
+    left_out: Vec<bool>,
     pub topic: String,
+    /// Where a key or a value is Avro.
+    pub avro: Option<Box<AvroPlan>>,
     /// Names of the key columns as JSON members.
     pub partition_key_members: Vec<Member>,
     pub clustering_members: Vec<Member>,
@@ -69,7 +86,22 @@ pub struct TablePlan {
 
 impl TablePlan {
     pub fn new(table: &Arc<Table>, format: &EventFormat) -> Self {
-        let members = |columns: &[Column]| columns.iter().map(Member::of).collect::<Vec<_>>();
+        let shown = format.names.shown(table);
+        let members = |columns: &[Column], shown: &[Column]| {
+            let columns = columns.iter().zip(shown);
+            columns
+                .map(|(column, shown)| Member::of(column, shown))
+                .collect::<Vec<_>>()
+        };
+        let left_out: Vec<bool> = table
+            .columns
+            .iter()
+            .map(|column| format.leaves_out(&table.keyspace, &table.name, &column.name))
+            .collect();
+        let shows_all = !left_out.contains(&true);
+        let topic = topic_name(&format.topic_prefix, &table.keyspace, &table.name);
+        let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro)
+            .then(|| Box::new(AvroPlan::new(table, &shown, &left_out, &topic, format)));
         let mut by_name: Vec<usize> = (0..table.columns.len()).collect();
         by_name.sort_by_key(|index| table.columns.get(*index).map(|c| c.name.as_bytes()));
         let mut name_ranks = vec![0; table.columns.len()];
@@ -87,10 +119,11 @@ impl TablePlan {
         write_string(&mut source_table, table.name.as_bytes());
         source_table.extend_from_slice(b"},\"after\":{");
         Self {
-            topic: topic_name(&format.topic_prefix, &table.keyspace, &table.name),
-            partition_key_members: members(&table.partition_key),
-            clustering_members: members(&table.clustering),
-            column_members: members(&table.columns),
+            topic,
+            avro,
+            partition_key_members: members(&table.partition_key, &shown.partition_key),
+            clustering_members: members(&table.clustering, &shown.clustering),
+            column_members: members(&table.columns, &shown.columns),
             source_cluster,
             source_table: source_table.into(),
             cells_table: format!("\",\"id\":\"{}\",\"pk\":", table.id)
@@ -99,8 +132,18 @@ impl TablePlan {
             canonical_start: canonical_start(table).into(),
             name_ranks,
             has_versions: table.has_versions(),
+            shows_all,
+            is_plain: shows_all && !table.has_versions(),
+            left_out,
             table: Arc::clone(table),
+            shown,
         }
+    }
+
+    /// Whether a column is left out of `after` and `cells`.
+    #[inline]
+    pub fn is_left_out(&self, column: u32) -> bool {
+        !self.shows_all && self.left_out.get(column as usize).copied().unwrap_or(false)
     }
 
     pub fn column_name(&self, column: u32) -> &[u8] {

@@ -7,6 +7,7 @@ use commitlog_core::row::{Marker, Row, Unfiltered};
 use commitlog_core::schema::{Schema, Table, TableId, TableKind};
 use rustc_hash::FxHashMap;
 
+use crate::avro::{AvroPlan, AvroWriter, SchemaIds, Starts};
 use crate::batch::{EventBatch, EventFacts, Topic, USUAL_ROOM};
 use crate::counters::{self, CounterHistory, ShardNews};
 use crate::encoder::{EventWriter, Scratch};
@@ -14,7 +15,7 @@ use crate::event::{Bound, Content};
 use crate::event_context::EventContext;
 use crate::event_text::{EventText, more_room};
 use crate::fixed_text::FixedText;
-use crate::format::{CounterEvents, EventFormat, PartitionBy};
+use crate::format::{CounterEvents, Encoding, EventFormat, PartitionBy};
 use crate::hash::kafka_partition_hash;
 use crate::identity::Identity;
 use crate::partition::Partition;
@@ -35,9 +36,32 @@ pub(crate) struct PublishedTable {
     topic: Option<(u64, u32)>,
     /// [`EventContext::source_middle`] in that batch.
     source_middle: FixedText<128>,
+    /// What messages in Avro begin with, once their schemas have ids.
+    starts: Option<Starts>,
 }
 
 impl PublishedTable {
+    /// What messages begin with; refused while a schema has no id.
+    fn starts(&mut self, ids: &SchemaIds) -> Result<Starts, Box<Refusal>> {
+        if self.starts.is_none() {
+            self.starts = match &self.plan.avro {
+                Some(avro) => avro.starts(ids),
+                None => Some(Starts::default()),
+            };
+        }
+        self.starts.ok_or_else(|| {
+            let Table { keyspace, name, .. } = &*self.plan.table;
+            let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
+            Box::new(Refusal::Unregistered {
+                table: format!("{keyspace}.{name}"),
+                schemas: schemas
+                    .filter(|schema| ids.get(schema).is_none())
+                    .cloned()
+                    .collect(),
+            })
+        })
+    }
+
     /// Index of the table's topic in the batch of this number.
     fn topic_in(&mut self, batch: &mut EventBatch, number: u64, context: &EventContext) -> u32 {
         match self.topic {
@@ -125,6 +149,7 @@ impl Publisher {
                 plan: TablePlan::new(table, &self.format),
                 topic: None,
                 source_middle: Vec::new().into(),
+                starts: None,
             })),
         };
         let place = self.dispositions.len();
@@ -173,6 +198,7 @@ impl Publisher {
         else {
             return Ok(());
         };
+        let starts = published.starts(&self.format.schema_ids)?;
         let topic = published.topic_in(batch, place.batch, context);
         let plan = &published.plan;
         let partition = Partition::of(&plan.table, update.key).ok_or_else(|| {
@@ -183,6 +209,7 @@ impl Publisher {
         })?;
         let mut events = UpdateEvents {
             plan,
+            starts,
             source_middle: &published.source_middle,
             partition: &partition,
             partition_hash: match self.format.partition_by {
@@ -228,6 +255,7 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
 /// The events of one update.
 pub(crate) struct UpdateEvents<'u, 'p, 'h> {
     pub plan: &'u TablePlan,
+    pub starts: Starts,
     pub source_middle: &'u FixedText<128>,
     pub partition: &'u Partition<'p>,
     pub partition_hash: Option<u32>,
@@ -340,6 +368,9 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         content: &Content<'_, 'p>,
         timestamp_us: i64,
     ) -> Result<Option<(usize, usize)>, ValueError> {
+        if let Some(avro) = &self.plan.avro {
+            return self.write_avro(avro, content, timestamp_us);
+        }
         let mut writer = EventWriter {
             scratch: self.scratch,
             context: self.context,
@@ -365,6 +396,82 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         )?;
         // Where the key did not fit, there is no room for the value.
         let rest = value.room();
+        Ok((rest > 0).then(|| (length, left.saturating_sub(rest))))
+    }
+
+    /// The same where key, value or both are Avro.
+    fn write_avro(
+        &mut self,
+        avro: &AvroPlan,
+        content: &Content<'_, 'p>,
+        timestamp_us: i64,
+    ) -> Result<Option<(usize, usize)>, ValueError> {
+        let (context, plan) = (self.context, self.plan);
+        let (source_middle, shards) = (self.source_middle, self.shards.as_slice());
+        let (is_key_avro, is_value_avro) = (
+            context.format.key == Encoding::Avro,
+            context.format.value == Encoding::Avro,
+        );
+        let mut json_key = Vec::new();
+        let room = self.batch.room();
+        let whole = room.len();
+        let mut left = whole;
+        if !is_key_avro || !is_value_avro {
+            let mut writer = EventWriter {
+                scratch: self.scratch,
+                context,
+                plan,
+                source_middle,
+                shards,
+            };
+            left = writer
+                .key(EventText::new(room), self.partition, content)?
+                .room();
+            if left == 0 {
+                return Ok(None);
+            }
+            let key = self.batch.room().get(..whole.saturating_sub(left));
+            json_key = key.unwrap_or_default().to_vec();
+        }
+        let mut writer = AvroWriter {
+            scratch: self.scratch,
+            context,
+            plan,
+            avro,
+            starts: self.starts,
+            source_middle,
+            shards,
+        };
+        if is_key_avro {
+            let text = EventText::new(self.batch.room());
+            left = writer.key(text, self.partition, content)?.room();
+        }
+        let length = whole.saturating_sub(left);
+        let room = self.batch.room().get_mut(length..).unwrap_or_default();
+        let (text, position) = (EventText::new(room), self.place.position);
+        let rest = if is_value_avro {
+            writer
+                .value(text, self.partition, content, timestamp_us, position)?
+                .room()
+        } else {
+            let mut writer = EventWriter {
+                scratch: self.scratch,
+                context,
+                plan,
+                source_middle,
+                shards,
+            };
+            writer
+                .value(
+                    text,
+                    &json_key,
+                    self.partition,
+                    content,
+                    timestamp_us,
+                    position,
+                )?
+                .room()
+        };
         Ok((rest > 0).then(|| (length, left.saturating_sub(rest))))
     }
 }

@@ -1,5 +1,6 @@
 //! The members of an event that say which range is deleted.
 
+use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Table, marshal_name};
 
 use crate::event::Bound;
@@ -17,22 +18,44 @@ pub fn write_bound(
     out.extend_from_slice(bound.kind.name().as_bytes());
     out.extend_from_slice(b"\",\"values\":[");
     let mut separator: &[u8] = b"{\"name\":";
-    for (column, value) in table.clustering.iter().zip(bound.clustering) {
+    for value in bound_values(table, bound) {
         out.extend_from_slice(separator);
         separator = b",{\"name\":";
-        write_string(out, cql_identifier(&column.name).as_bytes());
+        write_string(out, value.name.as_bytes());
         out.extend_from_slice(b",\"value\":");
-        match value {
-            Some(value) => write_json_text(out, &column.cql_type, value)?,
+        match value.bytes {
+            Some(bytes) => write_json_text(out, value.cql_type, bytes)?,
             None => out.extend_from_slice(b"null"),
         }
         out.extend_from_slice(b",\"type\":");
-        let class = marshal_name(&column.cql_type, column.multi_cell, column.reversed);
-        write_string(out, class.as_bytes());
+        write_string(out, value.class.as_bytes());
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");
     Ok(())
+}
+
+/// One column of a bound.
+pub struct BoundValue<'b> {
+    pub name: std::borrow::Cow<'b, str>,
+    pub bytes: Option<&'b [u8]>,
+    pub cql_type: &'b CqlType,
+    /// The class of its type.
+    pub class: String,
+}
+
+/// What a bound says, column by column.
+pub fn bound_values<'b>(
+    table: &'b Table,
+    bound: &Bound<'b, 'b>,
+) -> impl ExactSizeIterator<Item = BoundValue<'b>> {
+    let columns = table.clustering.iter().zip(bound.clustering);
+    columns.map(|(column, value)| BoundValue {
+        name: cql_identifier(&column.name),
+        bytes: *value,
+        cql_type: &column.cql_type,
+        class: marshal_name(&column.cql_type, column.multi_cell, column.reversed),
+    })
 }
 
 /// A name as CQL writes it: quoted unless it is plain lower case (`ColumnIdentifier#toCQLString`).

@@ -3,6 +3,7 @@
 use commitlog_core::error::DecodeError;
 use commitlog_core::schema::TableId;
 
+use crate::avro::Unregistered;
 use crate::batch::Blocked;
 use crate::value::ValueError;
 
@@ -18,6 +19,11 @@ pub(crate) enum Refusal {
     OpenRange,
     /// What stands behind an update is no update of the same partition.
     Misplaced,
+    /// Schemas of a table that have no id yet.
+    Unregistered {
+        table: String,
+        schemas: Vec<Unregistered>,
+    },
 }
 
 impl From<Box<DecodeError>> for Box<Refusal> {
@@ -70,6 +76,11 @@ impl Refusal {
                 None,
                 format!("a partition key of {length} bytes does not fit table {name}"),
             ),
+            Self::Unregistered { table: name, .. } => (
+                table(),
+                None,
+                format!("the schemas of table {name} are not in the schema registry"),
+            ),
             Self::OpenRange => (table(), None, "a range deletion has no end".to_owned()),
             Self::Misplaced => (
                 table(),
@@ -77,12 +88,17 @@ impl Refusal {
                 "the mutation does not fit the schema: what follows an update is none".to_owned(),
             ),
         };
+        let unregistered = match self {
+            Self::Unregistered { schemas, .. } => schemas.clone(),
+            _ => Vec::new(),
+        };
         Blocked {
             start,
             end,
             table_id,
             column,
             reason,
+            unregistered,
         }
     }
 }

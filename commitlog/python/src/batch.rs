@@ -11,6 +11,7 @@ use commitlog_events::snapshot::token_of;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::avro::Unregistered;
 use crate::messages::{self, Messages, SourceText};
 use crate::schema::SchemaChanges;
 
@@ -144,6 +145,7 @@ pub struct Blocked {
     table_id: String,
     column: Option<String>,
     reason: String,
+    unregistered: Vec<Unregistered>,
 }
 
 /// Records of one table that are passed over, all for want of the same.
@@ -227,6 +229,12 @@ impl EventBatch {
             table_id: blocked.table_id.clone(),
             column: blocked.column.clone(),
             reason: blocked.reason.clone(),
+            unregistered: blocked
+                .unregistered
+                .iter()
+                .cloned()
+                .map(Unregistered)
+                .collect(),
         })
     }
 

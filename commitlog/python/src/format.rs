@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use commitlog_events::format::{self, CounterEvents, OpStyle, PartitionBy, TableFilter};
-use commitlog_events::value::ValueModes;
+use commitlog_events::format::{self, CounterEvents, Encoding, OpStyle, PartitionBy, TableFilter};
+use commitlog_events::names::NameAdjustment;
+use commitlog_events::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+use crate::avro::SchemaIds;
 
 /// How events look and which tables are published.
 #[pyclass(frozen, module = "commitlog")]
@@ -17,7 +20,9 @@ impl EventFormat {
     #[pyo3(signature = (*, topic_prefix, cluster, node_id,
         connector_version = env!("CARGO_PKG_VERSION").to_owned(), cells = true,
         op_style = "native", partition_by = "partition_key", counter_events = "skip", include = Vec::new(),
-        exclude = Vec::new(), all_tables = false))]
+        exclude = Vec::new(), all_tables = false, exclude_columns = Vec::new(), names = "none",
+        decimal = "double", varint = "long", duration = "nanos", key = "json", value = "json",
+        schema_ids = None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         topic_prefix: String,
@@ -31,6 +36,14 @@ impl EventFormat {
         include: Vec<String>,
         exclude: Vec<String>,
         all_tables: bool,
+        exclude_columns: Vec<[String; 3]>,
+        names: &str,
+        decimal: &str,
+        varint: &str,
+        duration: &str,
+        key: &str,
+        value: &str,
+        schema_ids: Option<&SchemaIds>,
     ) -> PyResult<Self> {
         let op_style = match op_style {
             "native" => OpStyle::Native,
@@ -60,13 +73,50 @@ impl EventFormat {
             op_style,
             partition_by,
             counter_events,
-            value_modes: ValueModes::default(),
+            value_modes: ValueModes {
+                decimal: match decimal {
+                    "double" => DecimalMode::Double,
+                    "precise" => DecimalMode::Precise,
+                    "string" => DecimalMode::String,
+                    other => return Err(unknown("decimal", other)),
+                },
+                varint: match varint {
+                    "long" => VarintMode::Long,
+                    "precise" => VarintMode::Precise,
+                    "string" => VarintMode::String,
+                    other => return Err(unknown("varint", other)),
+                },
+                duration: match duration {
+                    "nanos" => DurationMode::Nanos,
+                    "precise" => DurationMode::Precise,
+                    "string" => DurationMode::String,
+                    other => return Err(unknown("duration", other)),
+                },
+            },
             tables,
+            excluded: exclude_columns,
+            names: match names {
+                "none" => NameAdjustment::None,
+                "avro" => NameAdjustment::Avro,
+                "avro_unicode" => NameAdjustment::AvroUnicode,
+                other => return Err(unknown("names", other)),
+            },
+            key: encoding("key", key)?,
+            value: encoding("value", value)?,
+            schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         })))
     }
 
     fn admits(&self, keyspace: &str, table: &str) -> bool {
         self.0.tables.admits(keyspace, table)
+    }
+}
+
+fn encoding(argument: &str, name: &str) -> PyResult<Encoding> {
+    match name {
+        "json" => Ok(Encoding::Json),
+        "avro" => Ok(Encoding::Avro),
+        other => Err(unknown(argument, other)),
     }
 }
 

@@ -6,6 +6,7 @@
 // PyO3 hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+mod avro;
 mod batch;
 mod counters;
 mod error;
@@ -24,6 +25,8 @@ use pyo3::prelude::*;
 mod _commitlog {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::avro::{SchemaIds, Unregistered};
     #[pymodule_export]
     use crate::batch::{Blocked, EventBatch, Gap, Lost};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! Messages as the objects of Python that a Kafka client takes.
 
-use commitlog_events::value::json::write_string;
+use commitlog_events::value::json::{write_base64, write_string};
 use pyo3::exceptions::PyIndexError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -161,9 +161,9 @@ pub fn ndjson<M: Messages>(
         out.extend_from_slice(b"{\"topic\":");
         write_string(&mut out, topic.as_bytes());
         out.extend_from_slice(b",\"key\":");
-        out.extend_from_slice(batch.key(entry));
+        write_shown(&mut out, batch.key(entry));
         out.extend_from_slice(b",\"value\":");
-        out.extend_from_slice(batch.value(entry).unwrap_or(b"null"));
+        write_shown(&mut out, batch.value(entry).unwrap_or(b"null"));
         out.extend_from_slice(b",\"headers\":{\"cdc.id\":\"");
         for byte in batch.id(entry) {
             out.extend_from_slice(format!("{byte:02x}").as_bytes());
@@ -175,6 +175,15 @@ pub fn ndjson<M: Messages>(
         out.extend_from_slice(headers.as_bytes());
     }
     out
+}
+
+/// JSON as it is, Avro as base64: no JSON begins with a zero.
+fn write_shown(out: &mut Vec<u8>, part: &[u8]) {
+    if part.first() == Some(&0) {
+        write_base64(out, part);
+    } else {
+        out.extend_from_slice(part);
+    }
 }
 
 fn bytes_or_none<'py>(py: Python<'py>, bytes: Option<&[u8]>) -> Bound<'py, PyAny> {

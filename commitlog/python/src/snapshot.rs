@@ -6,6 +6,7 @@ use commitlog_core::schema::TableId;
 use commitlog_events::snapshot::{self, ElementTimes, PageRequest, SnapshotError};
 use pyo3::prelude::*;
 
+use crate::avro::Unregistered;
 use crate::batch::{EventBatch, Origin};
 use crate::error::{MalformedValueError, SchemaError};
 use crate::format::EventFormat;
@@ -42,6 +43,16 @@ impl SnapshotEncoder {
             element_times,
             started_us,
         ))))
+    }
+
+    #[getter]
+    fn unregistered(&self) -> Vec<Unregistered> {
+        let encoder = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        encoder
+            .unregistered()
+            .into_iter()
+            .map(Unregistered)
+            .collect()
     }
 
     fn cql(&self, after: i64, to: i64) -> String {

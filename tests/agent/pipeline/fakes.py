@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agent.cdc_raw import SegmentName
-from commitlog import Schema, SchemaChanges
+from commitlog import Schema, SchemaChanges, Unregistered
 from sidecar.delivery import Message, ProduceArguments
 from sidecar.errors import OffsetSaveError
 from tests.sidecar.batches import produce_arguments
@@ -74,6 +74,7 @@ class FakeBlocked:
     table_id: str
     column: str | None
     reason: str
+    unregistered: Sequence[Unregistered] = ()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from agent.metrics import AgentMetrics
 from agent.pipeline import OpenReader, Pipeline, PipelineSettings, View
 from agent.quarantine import Quarantine
+from agent.registering import Registrar
 from agent.segments import ledger_from_entries
 from agent.transfer import Transfer
 from agent.transfer.local import Local
@@ -34,10 +35,12 @@ class Rig:
         schema: Schema | None = None,
         poll_interval_ms: int = 10_000,
         make_worker: Callable[[], Executor] = InlineExecutor,
+        registrar: Registrar | None = None,
     ) -> None:
         """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
         one than that works at once."""
         self.make_worker = make_worker
+        self.registrar = registrar
         self.raw = Raw(directory / "cdc_raw")
         self.relocation = directory / "relocation"
         self.settings = PipelineSettings(
@@ -75,6 +78,7 @@ class Rig:
             transfer=self.transfer,
             quarantine=self.quarantine,
             metrics=self.metrics,
+            registrar=self.registrar,
             executor=executor or self.make_worker(),
             clock=clock or self.clock,
         )
@@ -82,11 +86,15 @@ class Rig:
     def kill(self, sink: MemorySink | None = None) -> None:
         """What SIGKILL leaves: nothing of the process, and what the sink took may be lost or not.
         The watch is ended, which the kernel does for a process."""
-        self.pipeline._parts.looking.close()
-        self.pipeline._wakeup.close()
+        self.end()
         self.collect()
         self.sink = sink or MemorySink(automatic=self.sink._automatic)
         self.start()
+
+    def end(self) -> None:
+        """Nothing of the process is left; what the sink took is."""
+        self.pipeline._parts.looking.close()
+        self.pipeline._wakeup.close()
 
     def look(self) -> None:
         """The watch saw something."""

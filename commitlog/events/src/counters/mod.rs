@@ -150,6 +150,15 @@ pub fn write_shards(out: &mut Vec<u8>, shards: &[ShardNews]) {
     out.extend_from_slice(b"]}");
 }
 
+/// What `kind` says of a shard; nothing of those of present releases.
+pub(crate) fn kind_name(kind: ShardKind) -> Option<&'static str> {
+    match kind {
+        ShardKind::Global => None,
+        ShardKind::Local => Some("local"),
+        ShardKind::Remote => Some("remote"),
+    }
+}
+
 fn write_shard(out: &mut Vec<u8>, ShardNews { shard, growth }: &ShardNews) {
     out.extend_from_slice(b"{\"id\":\"");
     write_uuid(out, &shard.counter_id);
@@ -157,10 +166,10 @@ fn write_shard(out: &mut Vec<u8>, ShardNews { shard, growth }: &ShardNews) {
     write_number(out, shard.clock);
     out.extend_from_slice(b",\"count\":");
     write_number(out, shard.count);
-    match shard.kind {
-        ShardKind::Global => {}
-        ShardKind::Local => out.extend_from_slice(b",\"kind\":\"local\""),
-        ShardKind::Remote => out.extend_from_slice(b",\"kind\":\"remote\""),
+    if let Some(kind) = kind_name(shard.kind) {
+        out.extend_from_slice(b",\"kind\":\"");
+        out.extend_from_slice(kind.as_bytes());
+        out.push(b'"');
     }
     if let Some(growth) = growth {
         out.extend_from_slice(b",\"delta\":");

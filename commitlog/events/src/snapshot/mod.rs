@@ -15,6 +15,7 @@ use commitlog_core::descriptor::Version;
 use commitlog_core::row::Row;
 use commitlog_core::schema::Table;
 
+use crate::avro::{Starts, Unregistered};
 use crate::batch::{EventBatch, Stop, Topic};
 use crate::encoder::Scratch;
 use crate::event::Content;
@@ -115,6 +116,23 @@ impl SnapshotEncoder {
         &self.format
     }
 
+    /// Schemas that have no id yet; without it nothing is encoded.
+    pub fn unregistered(&self) -> Vec<Unregistered> {
+        let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
+        let ids = &self.format.schema_ids;
+        let without = schemas.filter(|schema| ids.get(schema).is_none());
+        without.cloned().collect()
+    }
+
+    fn starts(&self) -> Result<Starts, SnapshotError> {
+        let Some(avro) = &self.plan.avro else {
+            return Ok(Starts::default());
+        };
+        avro.starts(&self.format.schema_ids).ok_or_else(|| {
+            SnapshotError::Row("the schemas of the table are not in the schema registry".into())
+        })
+    }
+
     /// The events of a page. A position is that of a token, reached when everything up to and
     /// including it is done; `mutations` counts the rows.
     pub fn encode(
@@ -137,11 +155,12 @@ impl SnapshotEncoder {
             table: format!("{}.{}", self.plan.table.keyspace, self.plan.table.name),
         });
         let source_middle = context.source_middle(&self.plan);
+        let shared = (self.starts()?, &source_middle);
         self.rows.begin(&page, &self.selection)?;
         let mut last = None;
         for row in page.rows() {
             let row = row?;
-            last = Some(self.row(&row, request, &context, topic, &source_middle, &mut batch)?);
+            last = Some(self.row(&row, request, &context, topic, shared, &mut batch)?);
             batch.mutations += 1;
         }
         self.identity.settle(&mut batch);
@@ -168,7 +187,7 @@ impl SnapshotEncoder {
         request: &PageRequest<'_>,
         context: &EventContext,
         topic: u32,
-        source_middle: &FixedText<128>,
+        (starts, source_middle): (Starts, &FixedText<128>),
         batch: &mut EventBatch,
     ) -> Result<i64, SnapshotError> {
         let is_first = !self.selection.is_key_of(row, &self.key);
@@ -191,6 +210,7 @@ impl SnapshotEncoder {
         let mut shards = Vec::new();
         let mut events = UpdateEvents {
             plan: &self.plan,
+            starts,
             source_middle,
             partition: &partition,
             partition_hash: match self.format.partition_by {

@@ -18,12 +18,13 @@ use serde_json::{Map, Value, json};
 use crate::counters::shards_json;
 use crate::partition::Partition;
 use crate::value::json::write_json;
-use crate::value::{DecimalMode, ValueModes, VarintMode};
+use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 
 /// No digit is lost, as in events it may be.
 const MODES: ValueModes = ValueModes {
     decimal: DecimalMode::String,
     varint: VarintMode::String,
+    duration: DurationMode::Nanos,
 };
 
 /// One payload and where it stands.

@@ -24,7 +24,7 @@ pub(super) fn write_hex(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Appends a UUID with its four hyphens.
-pub(super) fn write_uuid(out: &mut Vec<u8>, bytes: [u8; 16]) {
+pub(crate) fn write_uuid(out: &mut Vec<u8>, bytes: [u8; 16]) {
     out.reserve(36);
     for (index, byte) in bytes.into_iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {

@@ -7,7 +7,7 @@ use super::ValueError;
 
 /// Java's `InetAddress#getHostAddress`: IPv6 as eight groups without leading zeros, never
 /// shortened with `::`; an IPv4 address mapped into IPv6 as the IPv4 address that it is.
-pub(super) fn write_host_address(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
+pub(crate) fn write_host_address(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
     if let Ok(octets) = <[u8; 4]>::try_from(bytes) {
         write_ipv4(out, octets.into());
     } else if let Ok(octets) = <[u8; 16]>::try_from(bytes) {

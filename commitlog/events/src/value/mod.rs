@@ -23,6 +23,8 @@ pub use counter::counter_total;
 pub use cql_name::cql_name;
 pub use duration::Duration;
 pub use error::{Problem, ValueError};
+pub(crate) use hex::write_uuid;
+pub(crate) use inet::write_host_address;
 pub use reader::{Reader, fixed};
 
 /// How `decimal` is written (`decimal.handling.mode`).
@@ -49,11 +51,24 @@ pub enum VarintMode {
     String,
 }
 
-/// The choices that the JSON of a value depends on.
+/// How `duration` is written (`duration.handling.mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DurationMode {
+    /// Nanoseconds, a month as 30 days.
+    #[default]
+    Nanos,
+    /// `{"months":n,"days":n,"nanoseconds":n}`.
+    Precise,
+    /// A string in CQL's short form, `1mo2d3h`.
+    String,
+}
+
+/// The choices that a value in an event depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ValueModes {
     pub decimal: DecimalMode,
     pub varint: VarintMode,
+    pub duration: DurationMode,
 }
 
 /// Most digits, give or take three, that a `decimal` or `varint` is printed with; without a limit

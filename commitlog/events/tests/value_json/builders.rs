@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use commitlog_core::cql_type::{CqlType, UserType, UserTypeField};
 use commitlog_events::value::json::write_json;
-use commitlog_events::value::{DecimalMode, ValueError, ValueModes, VarintMode};
+use commitlog_events::value::{DecimalMode, DurationMode, ValueError, ValueModes, VarintMode};
 use serde_json::Value;
 
 pub const PRECISE: ValueModes = ValueModes {
     decimal: DecimalMode::Precise,
     varint: VarintMode::Precise,
+    duration: DurationMode::Precise,
 };
 pub const STRING: ValueModes = ValueModes {
     decimal: DecimalMode::String,
     varint: VarintMode::String,
+    duration: DurationMode::String,
 };
 
 pub fn json(ty: &CqlType, bytes: &[u8], modes: ValueModes) -> Value {

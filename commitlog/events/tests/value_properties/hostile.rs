@@ -4,7 +4,7 @@ use commitlog_core::cql_type::CqlType;
 use commitlog_events::byte_comparable::{Component, write_bound, write_clustering};
 use commitlog_events::value::json::{ElementCell, write_json, write_multi_cell, write_removed};
 use commitlog_events::value::text::{write_json_text, write_text};
-use commitlog_events::value::{DecimalMode, ValueError, ValueModes, VarintMode};
+use commitlog_events::value::{DecimalMode, DurationMode, ValueError, ValueModes, VarintMode};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -15,14 +15,17 @@ const MODES: [ValueModes; 3] = [
     ValueModes {
         decimal: DecimalMode::Double,
         varint: VarintMode::Long,
+        duration: DurationMode::Nanos,
     },
     ValueModes {
         decimal: DecimalMode::Precise,
         varint: VarintMode::Precise,
+        duration: DurationMode::Precise,
     },
     ValueModes {
         decimal: DecimalMode::String,
         varint: VarintMode::String,
+        duration: DurationMode::String,
     },
 ];
 

@@ -131,7 +131,7 @@ impl<'t> EntryWriter<'t> {
 }
 
 /// Whether Connect's schema of the type is a string.
-fn is_string(ty: &CqlType, modes: ValueModes) -> bool {
+pub(crate) fn is_string(ty: &CqlType, modes: ValueModes) -> bool {
     match ty {
         CqlType::Ascii | CqlType::Text | CqlType::Uuid | CqlType::TimeUuid | CqlType::Inet => true,
         CqlType::Decimal => modes.decimal == DecimalMode::String,

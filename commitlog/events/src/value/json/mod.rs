@@ -14,6 +14,7 @@ use super::hex::write_uuid;
 use super::{ValueError, ValueModes, fixed};
 
 pub use binary::{SHORT_BASE64, SHORT_BASE64_TEXT, place_short_base64, write_base64};
+pub(crate) use composite::is_string;
 pub use multi_cell::{ElementCell, write_multi_cell, write_removed};
 pub use string::{is_plain as is_plain_text, write_string};
 
@@ -73,7 +74,7 @@ fn write_value(
         CqlType::Double => number::write_f64(out, f64::from_be_bytes(fixed(ty, bytes)?)),
         CqlType::VarInt => number::write_varint(out, bytes, modes.varint)?,
         CqlType::Decimal => number::write_decimal(out, bytes, modes.decimal)?,
-        CqlType::Duration => number::write_duration(out, bytes)?,
+        CqlType::Duration => number::write_duration(out, bytes, modes.duration)?,
         CqlType::Counter => number::write_counter(out, bytes)?,
         CqlType::Uuid | CqlType::TimeUuid => {
             let uuid = fixed(ty, bytes)?;

@@ -4,7 +4,7 @@ use super::super::counter::counter_total;
 use super::super::decimal::{Decimal, Integer};
 use super::super::duration::Duration;
 use super::super::shortest;
-use super::super::{DecimalMode, VarintMode};
+use super::super::{DecimalMode, DurationMode, VarintMode};
 use super::ValueError;
 use super::binary::write_base64;
 
@@ -84,8 +84,29 @@ pub(super) fn write_decimal(
     Ok(())
 }
 
-pub(super) fn write_duration(out: &mut Vec<u8>, bytes: &[u8]) -> Result<(), ValueError> {
-    write_integer(out, Duration::parse(bytes)?.total_nanoseconds());
+pub(super) fn write_duration(
+    out: &mut Vec<u8>,
+    bytes: &[u8],
+    mode: DurationMode,
+) -> Result<(), ValueError> {
+    let duration = Duration::parse(bytes)?;
+    match mode {
+        DurationMode::Nanos => write_integer(out, duration.total_nanoseconds()),
+        DurationMode::Precise => {
+            out.extend_from_slice(br#"{"months":"#);
+            write_integer(out, duration.months);
+            out.extend_from_slice(br#","days":"#);
+            write_integer(out, duration.days);
+            out.extend_from_slice(br#","nanoseconds":"#);
+            write_integer(out, duration.nanoseconds);
+            out.push(b'}');
+        }
+        DurationMode::String => {
+            out.push(b'"');
+            duration.write_text(out);
+            out.push(b'"');
+        }
+    }
     Ok(())
 }
 

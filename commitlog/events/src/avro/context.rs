@@ -1,0 +1,47 @@
+//! What the values of one read have in common.
+
+use super::plan::string;
+use crate::event::Op;
+use crate::event_text::varint_bytes;
+use crate::fixed_text::FixedText;
+use crate::format::EventFormat;
+
+/// What the values of one read have in common.
+pub struct AvroContext {
+    /// For each [`Op`] the start of a value, up to in front of the event's time in `source`.
+    starts: [FixedText<128>; Op::ALL.len()],
+    /// File name of the segment.
+    pub file: Vec<u8>,
+}
+
+impl AvroContext {
+    pub fn new(format: &EventFormat, segment: &str, now_ms: i64) -> Self {
+        let starts = Op::ALL.map(|op| {
+            let (now, length) = varint_bytes(now_ms);
+            let mut start = now.get(..length).unwrap_or_default().to_vec();
+            start.extend(string(&[
+                op.letter(format.op_style),
+                &format.connector_version,
+                "cassandra",
+                &format.topic_prefix,
+            ]));
+            start.into()
+        });
+        Self {
+            starts,
+            file: string(&[segment]),
+        }
+    }
+
+    #[inline]
+    pub fn start(&self, op: Op) -> &FixedText<128> {
+        let [insert, update, delete, range, read] = &self.starts;
+        match op {
+            Op::Insert => insert,
+            Op::Update => update,
+            Op::Delete => delete,
+            Op::Range => range,
+            Op::Read => read,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What is prepared once for each table that is written as Avro.
+
+use std::sync::Arc;
+
+use commitlog_core::cql_type::CqlType;
+use commitlog_core::schema::{Column, Table};
+
+use super::ids::{SchemaIds, Side, Unregistered};
+use super::schema::SchemaWriter;
+use crate::event_text::varint_bytes;
+use crate::fixed_text::FixedText;
+use crate::format::{Encoding, EventFormat};
+use crate::names::NameAdjustment;
+
+/// A column as a field of `after`.
+#[derive(Debug, Clone)]
+pub struct AfterField {
+    /// Its own among the fields: a column that came back with another type has one for each.
+    pub name: String,
+    /// Whether its record has `removed` or `shards`.
+    pub has_more: bool,
+    /// The field is absent: the column is left out.
+    pub is_left_out: bool,
+}
+
+/// Prepared bytes of a table.
+pub struct AvroPlan {
+    /// Under the names of the schemas.
+    pub table: Arc<Table>,
+    /// One for each partition-key column, clustering column and other column.
+    pub fields: Vec<AfterField>,
+    /// Names of the columns of [`Table::columns`], as `cells` has them.
+    pub names: Vec<FixedText>,
+    /// `cluster` of `source`.
+    pub source_cluster: Vec<u8>,
+    /// `keyspace` and `table` of `source`.
+    pub source_table: FixedText<64>,
+    /// `id` of `cells`.
+    pub table_id: FixedText<64>,
+    /// The schemas of key and value; none of what is not Avro.
+    pub schemas: Vec<Unregistered>,
+}
+
+/// What a key and a value begin with: a zero and the id of the schema.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Starts {
+    pub key: [u8; 5],
+    pub value: [u8; 5],
+}
+
+impl AvroPlan {
+    /// `shown` is the table under adjusted names; `left_out` are columns by their index.
+    pub fn new(
+        table: &Arc<Table>,
+        shown: &Arc<Table>,
+        left_out: &[bool],
+        topic: &str,
+        format: &EventFormat,
+    ) -> Self {
+        // Of a name that Avro does not take a schema cannot be made.
+        let adjustment = match format.names {
+            NameAdjustment::None => NameAdjustment::Avro,
+            other => other,
+        };
+        let renamed = match format.names {
+            NameAdjustment::None => adjustment.shown(table),
+            _ => Arc::clone(shown),
+        };
+        let fields = after_fields(&renamed, left_out);
+        let keys = renamed.partition_key.len() + renamed.clustering.len();
+        let key_names: Vec<String> = fields.iter().take(keys).map(|f| f.name.clone()).collect();
+        let writer =
+            || SchemaWriter::new(table, &format.topic_prefix, format.value_modes, adjustment);
+        let mut schemas = Vec::new();
+        if format.key == Encoding::Avro {
+            schemas.push(Unregistered {
+                side: Side::Key,
+                topic: topic.to_owned(),
+                record: writer().record_name("Key"),
+                schema: writer().key(&renamed, &key_names).into(),
+            });
+        }
+        if format.value == Encoding::Avro {
+            let columns = columns_of(&renamed).zip(&fields);
+            let columns = columns.filter(|(_, field)| !field.is_left_out);
+            schemas.push(Unregistered {
+                side: Side::Value,
+                topic: topic.to_owned(),
+                record: writer().record_name("Envelope"),
+                schema: writer().value(columns, format.cells).into(),
+            });
+        }
+        let names = table
+            .columns
+            .iter()
+            .map(|column| string(&[&column.name]).into());
+        Self {
+            names: names.collect(),
+            source_cluster: string(&[&format.cluster]),
+            source_table: string(&[&table.keyspace, &table.name]).into(),
+            table_id: string(&[&table.id.to_string()]).into(),
+            schemas,
+            fields,
+            table: renamed,
+        }
+    }
+
+    /// Fields of `after` for [`Table::columns`].
+    pub fn column_fields(&self) -> &[AfterField] {
+        let first = self.fields.len().saturating_sub(self.names.len());
+        self.fields.get(first..).unwrap_or_default()
+    }
+
+    /// What messages begin with, once all schemas have an id.
+    pub fn starts(&self, ids: &SchemaIds) -> Option<Starts> {
+        let mut starts = Starts::default();
+        for schema in &self.schemas {
+            let [a, b, c, d] = ids.get(schema)?.to_be_bytes();
+            match schema.side {
+                Side::Key => starts.key = [0, a, b, c, d],
+                Side::Value => starts.value = [0, a, b, c, d],
+            }
+        }
+        Some(starts)
+    }
+}
+
+/// Strings as Avro writes them, one after the other.
+pub fn string(texts: &[&str]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for text in texts {
+        let (bytes, length) = varint_bytes(text.len() as i64);
+        out.extend_from_slice(bytes.get(..length).unwrap_or_default());
+        out.extend_from_slice(text.as_bytes());
+    }
+    out
+}
+
+fn columns_of(table: &Table) -> impl Iterator<Item = &Column> {
+    let keys = table.partition_key.iter().chain(&table.clustering);
+    keys.chain(&table.columns)
+}
+
+fn after_fields(table: &Table, left_out: &[bool]) -> Vec<AfterField> {
+    let keys = table.partition_key.len() + table.clustering.len();
+    let mut taken = vec!["_range_start".to_owned(), "_range_end".to_owned()];
+    let mut fields: Vec<_> = columns_of(table)
+        .enumerate()
+        .map(|(index, column)| AfterField {
+            name: String::new(),
+            has_more: has_more(column),
+            is_left_out: index
+                .checked_sub(keys)
+                .and_then(|index| left_out.get(index).copied())
+                .unwrap_or(false),
+        })
+        .collect();
+    // The column that there is has the name; versions of it that were dropped tell their type.
+    for is_dropped in [false, true] {
+        for (column, field) in columns_of(table).zip(&mut fields) {
+            if column.dropped_at_us.is_some() == is_dropped && !field.is_left_out {
+                let original = format!("{} {:?}", column.name, column.cql_type);
+                let is_free = |name: &str| !taken.iter().any(|taken| taken == name);
+                field.name = crate::names::unique_name(&column.name, &original, is_free);
+                taken.push(field.name.clone());
+            }
+        }
+    }
+    fields
+}
+
+fn has_more(column: &Column) -> bool {
+    match &column.cql_type {
+        CqlType::Counter => true,
+        CqlType::List(_) | CqlType::Set(_) | CqlType::Udt(_) => column.multi_cell,
+        _ => false,
+    }
+}

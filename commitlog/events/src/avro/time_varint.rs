@@ -1,0 +1,29 @@
+//! A write time as Avro writes it, which stands in an event again and again.
+
+use crate::event_text::{EventText, varint_bytes};
+
+/// A time in microseconds and its bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeVarint {
+    us: i64,
+    bytes: [u8; 10],
+    length: usize,
+}
+
+impl TimeVarint {
+    #[inline]
+    pub fn of(us: i64) -> Self {
+        let (bytes, length) = varint_bytes(us);
+        Self { us, bytes, length }
+    }
+
+    /// Writes a time, which is most often the one before.
+    #[inline]
+    pub fn write<'b>(&mut self, mut text: EventText<'b>, us: i64) -> EventText<'b> {
+        if us != self.us {
+            *self = Self::of(us);
+        }
+        text.padded(&self.bytes, self.length);
+        text
+    }
+}

@@ -1,0 +1,326 @@
+//! A value as Avro, with the meaning that its JSON has (`docs/types.md`).
+
+use commitlog_core::cql_type::CqlType;
+
+use crate::event_text::EventText;
+use crate::value::decimal::{Decimal, Integer};
+use crate::value::json::{ElementCell, is_plain_text, is_string};
+use crate::value::{
+    DecimalMode, Duration, DurationMode, Reader, ValueError, ValueModes, VarintMode, fixed,
+    write_host_address, write_uuid,
+};
+
+pub type Written<'b> = Result<EventText<'b>, ValueError>;
+
+/// The branch of `["null", T]` that is null.
+pub const NULL: &[u8; 1] = &[0];
+/// The other one.
+pub const THERE: &[u8; 1] = &[2];
+/// What ends an array or a map.
+pub const END: &[u8; 1] = &[0];
+
+/// Writes values.
+pub struct ValueWriter<'s> {
+    /// For what is text first.
+    pub scratch: &'s mut Vec<u8>,
+    pub modes: ValueModes,
+}
+
+impl ValueWriter<'_> {
+    /// `["null", T]` of a value: what the JSON shows as `null` is null.
+    #[inline]
+    pub fn nullable<'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        ty: &CqlType,
+        bytes: Option<&[u8]>,
+    ) -> Written<'b> {
+        match bytes {
+            Some(bytes) if !bytes.is_empty() || has_empty(ty) => {
+                text.literal(THERE);
+                self.value(text, ty, bytes)
+            }
+            _ => {
+                text.literal(NULL);
+                Ok(text)
+            }
+        }
+    }
+
+    /// A value that is not null.
+    #[inline(never)]
+    pub fn value<'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        ty: &CqlType,
+        bytes: &[u8],
+    ) -> Written<'b> {
+        match ty {
+            CqlType::Ascii | CqlType::Text => return Ok(string(text, bytes)),
+            CqlType::Blob | CqlType::Custom(_) => text.bytes(bytes),
+            CqlType::Boolean => {
+                let [byte] = fixed(ty, bytes)?;
+                text.literal(&[u8::from(byte != 0)]);
+            }
+            CqlType::TinyInt => text.varint(i8::from_be_bytes(fixed(ty, bytes)?).into()),
+            CqlType::SmallInt => text.varint(i16::from_be_bytes(fixed(ty, bytes)?).into()),
+            CqlType::Int => text.varint(i32::from_be_bytes(fixed(ty, bytes)?).into()),
+            CqlType::BigInt | CqlType::Timestamp | CqlType::Time => {
+                text.varint(i64::from_be_bytes(fixed(ty, bytes)?));
+            }
+            // The day of 1970-01-01 is 2^31.
+            CqlType::Date => {
+                text.varint((i32::from_be_bytes(fixed(ty, bytes)?) ^ i32::MIN).into());
+            }
+            CqlType::Float => {
+                let number = f32::from_be_bytes(fixed(ty, bytes)?);
+                text.literal(&number.to_le_bytes());
+            }
+            CqlType::Double => {
+                let number = f64::from_be_bytes(fixed(ty, bytes)?);
+                text.literal(&number.to_le_bytes());
+            }
+            CqlType::VarInt => return self.varint(text, bytes),
+            CqlType::Decimal => return self.decimal(text, bytes),
+            CqlType::Duration => return self.duration(text, bytes),
+            CqlType::Uuid | CqlType::TimeUuid => {
+                self.scratch.clear();
+                write_uuid(self.scratch, fixed(ty, bytes)?);
+                text.bytes(self.scratch);
+            }
+            CqlType::Inet => {
+                self.scratch.clear();
+                self.scratch.push(b'/');
+                write_host_address(self.scratch, bytes)?;
+                text.bytes(self.scratch);
+            }
+            // Neither is a value that an event shows.
+            CqlType::Counter | CqlType::Empty => {
+                return Err(ValueError::length(ty, &0, bytes.len()));
+            }
+            CqlType::List(element) | CqlType::Set(element) => {
+                let mut reader = Reader::new(ty, bytes);
+                let count = reader.read_count()?;
+                text = block(text, count.into());
+                for _ in 0..count {
+                    text = self.nullable(text, element, reader.read_element()?)?;
+                }
+                reader.finish()?;
+                text = end_block(text);
+            }
+            CqlType::Map(key, value) => {
+                let mut reader = Reader::new(ty, bytes);
+                let count = reader.read_count()?;
+                text = block(text, count.into());
+                for _ in 0..count {
+                    let entry_key = reader.read_element()?;
+                    text = self.entry(text, key, value, entry_key, reader.read_element()?)?;
+                }
+                reader.finish()?;
+                text = end_block(text);
+            }
+            CqlType::Tuple(fields) => {
+                let mut reader = Reader::new(ty, bytes);
+                for field in fields {
+                    text = self.field(text, field, &mut reader)?;
+                }
+                reader.finish()?;
+            }
+            CqlType::Udt(user_type) => {
+                let mut reader = Reader::new(ty, bytes);
+                for field in &user_type.fields {
+                    text = self.field(text, &field.cql_type, &mut reader)?;
+                }
+                reader.finish()?;
+            }
+            CqlType::Vector(element, dimension) => {
+                return self.vector(text, ty, element, *dimension, bytes);
+            }
+        }
+        Ok(text)
+    }
+
+    /// Elements of a list or set that are cells: those that live.
+    pub fn elements<'a, 'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        element: &CqlType,
+        cells: impl Iterator<Item = ElementCell<'a>> + Clone,
+        bytes_of: impl Fn(ElementCell<'a>) -> &'a [u8],
+    ) -> Written<'b> {
+        let live = cells.filter(|cell| !cell.tombstone);
+        let count = live.clone().count() as i64;
+        text = block(text, count);
+        for cell in live {
+            text = self.nullable(text, element, Some(bytes_of(cell)))?;
+        }
+        Ok(end_block(text))
+    }
+
+    /// Entries of a map that are cells; a removed key has no value.
+    pub fn entries<'a, 'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        key: &CqlType,
+        value: &CqlType,
+        cells: impl Iterator<Item = ElementCell<'a>> + Clone,
+    ) -> Written<'b> {
+        let count = cells.clone().count() as i64;
+        text = block(text, count);
+        for cell in cells {
+            let live = (!cell.tombstone).then_some(cell.value);
+            text = self.entry(text, key, value, Some(cell.path), live)?;
+        }
+        Ok(end_block(text))
+    }
+
+    /// An entry of a map: of a map of Avro if the keys are strings, else a record.
+    fn entry<'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        key: &CqlType,
+        value: &CqlType,
+        key_bytes: Option<&[u8]>,
+        value_bytes: Option<&[u8]>,
+    ) -> Written<'b> {
+        if is_string(key, self.modes) {
+            match key_bytes {
+                Some(bytes) if !bytes.is_empty() => text = self.value(text, key, bytes)?,
+                // A key is a string, so nothing cannot be null here.
+                _ => text.bytes(b""),
+            }
+        } else {
+            text = self.nullable(text, key, key_bytes)?;
+        }
+        self.nullable(text, value, value_bytes)
+    }
+
+    /// Fields that the bytes end before are null: the value is older than they are.
+    fn field<'b>(
+        &mut self,
+        text: EventText<'b>,
+        field: &CqlType,
+        reader: &mut Reader<'_, '_>,
+    ) -> Written<'b> {
+        let bytes = if reader.is_at_end() {
+            None
+        } else {
+            reader.read_element()?
+        };
+        self.nullable(text, field, bytes)
+    }
+
+    fn vector<'b>(
+        &mut self,
+        mut text: EventText<'b>,
+        ty: &CqlType,
+        element: &CqlType,
+        dimension: u32,
+        bytes: &[u8],
+    ) -> Written<'b> {
+        if let Some(length) = ty.fixed_length().filter(|length| *length != bytes.len()) {
+            return Err(ValueError::length(ty, &length, bytes.len()));
+        }
+        let mut reader = Reader::new(ty, bytes);
+        let fixed_length = element.fixed_length();
+        text = block(text, dimension.into());
+        for _ in 0..dimension {
+            let bytes = match fixed_length {
+                Some(length) => reader.read_bytes(length)?,
+                None => reader.read_vbytes()?,
+            };
+            text = self.nullable(text, element, Some(bytes))?;
+        }
+        reader.finish()?;
+        Ok(end_block(text))
+    }
+
+    fn varint<'b>(&mut self, mut text: EventText<'b>, bytes: &[u8]) -> Written<'b> {
+        let integer = Integer::new(bytes);
+        match self.modes.varint {
+            VarintMode::Long => text.varint(integer.low_i64()),
+            VarintMode::Precise => text.bytes(integer.bytes()),
+            VarintMode::String => {
+                integer.check_digits(&CqlType::VarInt)?;
+                self.scratch.clear();
+                integer.write_text(self.scratch);
+                text.bytes(self.scratch);
+            }
+        }
+        Ok(text)
+    }
+
+    fn decimal<'b>(&mut self, mut text: EventText<'b>, bytes: &[u8]) -> Written<'b> {
+        let decimal = Decimal::parse(bytes)?;
+        match self.modes.decimal {
+            DecimalMode::Double => {
+                let number = decimal.to_f64(self.scratch);
+                text.literal(&number.to_le_bytes());
+            }
+            DecimalMode::Precise => {
+                text.varint(decimal.scale.into());
+                text.bytes(decimal.unscaled.bytes());
+            }
+            DecimalMode::String => {
+                self.scratch.clear();
+                decimal.write_plain(self.scratch)?;
+                text.bytes(self.scratch);
+            }
+        }
+        Ok(text)
+    }
+
+    fn duration<'b>(&mut self, mut text: EventText<'b>, bytes: &[u8]) -> Written<'b> {
+        let duration = Duration::parse(bytes)?;
+        match self.modes.duration {
+            DurationMode::Nanos => text.varint(duration.total_nanoseconds()),
+            DurationMode::Precise => {
+                text.varint(duration.months.into());
+                text.varint(duration.days.into());
+                text.varint(duration.nanoseconds);
+            }
+            DurationMode::String => {
+                self.scratch.clear();
+                duration.write_text(self.scratch);
+                text.bytes(self.scratch);
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// Whether a value of zero bytes is one that is shown.
+#[inline]
+fn has_empty(ty: &CqlType) -> bool {
+    matches!(
+        ty,
+        CqlType::Ascii | CqlType::Text | CqlType::Blob | CqlType::Custom(_)
+    )
+}
+
+/// A string; bytes that are no UTF-8 become U+FFFD, as in the JSON.
+#[inline]
+pub fn string<'b>(mut text: EventText<'b>, bytes: &[u8]) -> EventText<'b> {
+    if is_plain_text(bytes) || std::str::from_utf8(bytes).is_ok() {
+        text.bytes(bytes);
+    } else {
+        text.bytes(String::from_utf8_lossy(bytes).as_bytes());
+    }
+    text
+}
+
+/// The start of an array or a map of so many.
+#[inline]
+pub fn block(mut text: EventText<'_>, count: i64) -> EventText<'_> {
+    if count > 0 {
+        text.varint(count);
+    }
+    text
+}
+
+/// Its end.
+#[inline]
+pub fn end_block(mut text: EventText<'_>) -> EventText<'_> {
+    text.literal(END);
+    text
+}

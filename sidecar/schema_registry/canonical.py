@@ -1,0 +1,43 @@
+"""Whether two schemas of Avro give the same bytes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_NAMED = ("record", "enum", "fixed")
+_KEPT = ("symbols", "size")
+
+
+def canonical(schema: Any, namespace: str = "") -> Any:
+    """What of a schema says how its bytes are read: the parsing canonical form of Avro's
+    specification, as a value. `schema` is parsed JSON."""
+    if isinstance(schema, str):
+        return _full_name(schema, namespace)
+    if isinstance(schema, list):
+        return [canonical(branch, namespace) for branch in schema]
+    kind = schema["type"]
+    if kind == "array":
+        return {"type": "array", "items": canonical(schema["items"], namespace)}
+    if kind == "map":
+        return {"type": "map", "values": canonical(schema["values"], namespace)}
+    if kind not in _NAMED:
+        return canonical(kind, namespace)
+    name = _full_name(str(schema["name"]), str(schema.get("namespace", namespace)))
+    inner = name.rpartition(".")[0]
+    found: dict[str, Any] = {"type": kind, "name": name}
+    found |= {key: schema[key] for key in _KEPT if key in schema}
+    if "fields" in schema:
+        found["fields"] = [_field(field, inner) for field in schema["fields"]]
+    return found
+
+
+_PRIMITIVE = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
+
+
+def _full_name(name: str, namespace: str) -> str:
+    if name in _PRIMITIVE or "." in name or not namespace:
+        return name
+    return f"{namespace}.{name}"
+
+
+def _field(field: Mapping[str, Any], namespace: str) -> dict[str, Any]:
+    return {"name": field["name"], "type": canonical(field["type"], namespace)}

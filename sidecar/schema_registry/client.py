@@ -1,0 +1,170 @@
+"""The few calls of a registry that a producer makes.
+
+What an answer means, by its status:
+
+    200              the id
+    401, 403         the registry refuses us: `RefusedError`, the process ends
+    404, 409, 422    it refuses the schema: unknown and not to be registered, not compatible, not
+                     valid: `RefusedSchemaError`, somebody has to do something about it
+    any other, none  it is away: `UnavailableError`, it is asked again
+"""
+
+import json
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any, Protocol
+from urllib.parse import quote
+
+import urllib3
+from urllib3.util import Timeout, make_headers
+
+from sidecar.errors import ConfigError, Policy, RefusedError, SidecarError, UnavailableError
+from sidecar.schema_registry.canonical import canonical
+from sidecar.schema_registry.settings import RegistrySettings
+
+_JSON = "application/vnd.schemaregistry.v1+json"
+_CONNECT_S = 5.0
+_REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_REFUSED_SCHEMA = frozenset(
+    {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
+)
+_MOST_TEXT = 300
+
+
+class RefusedSchemaError(SidecarError):
+    """The registry does not take a schema; the message names the subject and its reason."""
+
+    policy = Policy.QUARANTINE
+
+
+class SchemaRegistry(Protocol):
+    """What gives ids to schemas."""
+
+    def schema_id(self, subject: str, schema: str) -> int:
+        """The id of a schema under a subject. Waits for the answer. Raises UnavailableError,
+        RefusedSchemaError or RefusedError."""
+
+
+class RegistryClient:
+    """A registry over HTTP. One thread uses it at a time."""
+
+    def __init__(self, settings: RegistrySettings) -> None:
+        """Connects when it is asked. Raises ConfigError for a certificate that cannot be used."""
+        self._settings = settings
+        self._urls = list(settings.urls)
+        headers = {"Accept": f"{_JSON}, application/json", "Content-Type": _JSON}
+        if settings.token is not None:
+            headers["Authorization"] = f"Bearer {settings.token}"
+        elif settings.user_info is not None:
+            headers |= make_headers(basic_auth=settings.user_info)
+        self._pool = urllib3.PoolManager(
+            num_pools=len(self._urls),
+            headers=headers,
+            ssl_context=_ssl_context(settings),
+            assert_hostname=None if settings.checks_hostname else False,
+            timeout=Timeout(connect=min(_CONNECT_S, settings.timeout_s), read=settings.timeout_s),
+            retries=False,
+        )
+
+    def schema_id(self, subject: str, schema: str) -> int:
+        """As `SchemaRegistry` says, by the settings of the converter."""
+        settings = self._settings
+        path = f"/subjects/{quote(subject, safe='')}"
+        if settings.auto_register:
+            query = "?normalize=true" if settings.normalize else ""
+            return _id_of(self._ask("POST", f"{path}/versions{query}", subject, schema))
+        if settings.use_latest:
+            latest = self._ask("GET", f"{path}/versions/latest", subject)
+            _check_same(subject, str(latest.get("schema")), schema)
+            return _id_of(latest)
+        return _id_of(self._ask("POST", path, subject, schema))
+
+    def close(self) -> None:
+        self._pool.clear()
+
+    def _ask(
+        self, method: str, path: str, subject: str, schema: str | None = None
+    ) -> Mapping[str, Any]:
+        body = None if schema is None else json.dumps({"schema": schema}).encode()
+        failures = []
+        for url in tuple(self._urls):
+            try:
+                answer = self._pool.request(method, url + path, body=body)
+            except urllib3.exceptions.HTTPError as error:
+                failures.append(f"{url} does not answer: {_reason(error)}")
+                # The one that answers is asked first from now on.
+                self._urls.append(self._urls.pop(0))
+                continue
+            if answer.status == HTTPStatus.OK:
+                return _document(url, answer.data)
+            said = f"{url} answers {answer.status}: {_message(answer.data)}"
+            if answer.status in _REFUSED:
+                raise RefusedError(f"The schema registry refuses us: {said}")
+            if answer.status in _REFUSED_SCHEMA:
+                raise RefusedSchemaError(
+                    f"the schema registry does not take the schema of {subject}: {said}"
+                )
+            failures.append(said)
+        raise UnavailableError(f"the schema registry is away: {'; '.join(failures)}")
+
+
+def _ssl_context(settings: RegistrySettings) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    try:
+        if settings.authorities is not None:
+            context = ssl.create_default_context(cafile=settings.authorities)
+        if settings.certificate is not None:
+            password = settings.key_password or ""
+            # A callback, or OpenSSL would ask at the terminal for what is missing.
+            context.load_cert_chain(settings.certificate, password=lambda: password)
+    except (OSError, ssl.SSLError) as error:
+        files = settings.certificate or settings.authorities
+        raise ConfigError(
+            f"{files} cannot be used for the schema registry: {error}. It must be PEM, and "
+            "`schema.registry.ssl.key.password` its password."
+        ) from error
+    context.check_hostname = settings.checks_hostname
+    return context
+
+
+def _document(url: str, data: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(data)
+    except ValueError as error:
+        raise UnavailableError(f"{url} is no schema registry: its answer is no JSON") from error
+    if not isinstance(found, dict):
+        raise UnavailableError(f"{url} is no schema registry: its answer is no object")
+    return found
+
+
+def _id_of(answer: Mapping[str, Any]) -> int:
+    number = answer.get("id")
+    if not isinstance(number, int) or not 0 <= number < 1 << 32:
+        raise UnavailableError("the schema registry gives no id that fits 32 bits")
+    return number
+
+
+def _check_same(subject: str, latest: str, ours: str) -> None:
+    try:
+        is_same = canonical(json.loads(latest)) == canonical(json.loads(ours))
+    except (ValueError, KeyError, TypeError) as error:
+        raise RefusedSchemaError(f"the latest schema of {subject} is no Avro: {error}") from error
+    if not is_same:
+        raise RefusedSchemaError(
+            f"the latest schema of {subject} has other fields than the table: register the "
+            "table's, or let the agent do so with `auto.register.schemas=true`"
+        )
+
+
+def _message(data: bytes) -> str:
+    text = data.decode(errors="replace")
+    with suppress(ValueError, KeyError, TypeError):
+        text = str(json.loads(text)["message"])
+    return " ".join(text.split())[:_MOST_TEXT] or "nothing"
+
+
+def _reason(error: Exception) -> str:
+    cause = error.reason if isinstance(error, urllib3.exceptions.MaxRetryError) else error
+    return " ".join(str(cause).split())[:_MOST_TEXT]

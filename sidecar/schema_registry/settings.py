@@ -1,0 +1,268 @@
+"""Settings of Confluent's Avro converter, as far as a client of the registry needs them.
+
+Names are those of `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig`, behind
+`key.converter.` or `value.converter.`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from sidecar.errors import ConfigError
+
+_STRATEGIES = "io.confluent.kafka.serializers.subject."
+_NO_EFFECT = frozenset(
+    {
+        "connect.meta.data",
+        "enhanced.avro.schema.support",
+        "flatten.unions",
+        "latest.cache.size",
+        "latest.cache.ttl.sec",
+        "max.schemas.per.subject",
+        "schema.cache.size",
+        "schemas.cache.config",
+        "schemas.cache.size",
+        "schemas.enable",
+    }
+)
+_KNOWN = frozenset(
+    {
+        "auto.register.schemas",
+        "basic.auth.credentials.source",
+        "basic.auth.user.info",
+        "bearer.auth.credentials.source",
+        "bearer.auth.token",
+        "normalize.schemas",
+        "request.timeout.ms",
+        "schema.registry.basic.auth.user.info",
+        "schema.registry.url",
+        "use.latest.version",
+    }
+)
+_SSL = "schema.registry.ssl."
+_SSL_KNOWN = frozenset(
+    {
+        "endpoint.identification.algorithm",
+        "key.password",
+        "keystore.password",
+        "keystore.location",
+        "keystore.type",
+        "truststore.location",
+        "truststore.password",
+        "truststore.type",
+    }
+)
+_TIMEOUT_MS = 10_000
+
+
+class Strategy(Enum):
+    """What the name of a subject is made of."""
+
+    TOPIC = "TopicNameStrategy"
+    RECORD = "RecordNameStrategy"
+    TOPIC_RECORD = "TopicRecordNameStrategy"
+
+    def subject(self, topic: str, side: Literal["key", "value"], record: str) -> str:
+        """`record` is the full name of the record."""
+        match self:
+            case Strategy.TOPIC:
+                return f"{topic}-{side}"
+            case Strategy.RECORD:
+                return record
+            case Strategy.TOPIC_RECORD:
+                return f"{topic}-{record}"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrySettings:
+    """Where the registry is, who we are there, and how schemas come into it."""
+
+    urls: tuple[str, ...]
+    """Tried in turn; without user and password."""
+    strategy: Strategy = Strategy.TOPIC
+    auto_register: bool = True
+    use_latest: bool = False
+    normalize: bool = False
+    user_info: str | None = None
+    """`user:password`."""
+    token: str | None = None
+    timeout_s: float = _TIMEOUT_MS / 1000
+    """Of one answer."""
+    authorities: Path | None = None
+    """PEM; None: those of the system."""
+    certificate: Path | None = None
+    """PEM with our certificate and its key."""
+    key_password: str | None = None
+    checks_hostname: bool = True
+
+    def __repr__(self) -> str:
+        return f"RegistrySettings({', '.join(self.urls)})"
+
+
+def registry_settings(
+    prefix: str, settings: Mapping[str, str], side: Literal["key", "value"]
+) -> RegistrySettings:
+    """What is under `prefix`, such as `value.converter.`. Raises ConfigError with a sentence for
+    each mistake."""
+    problems: list[str] = []
+    reader = _Reader(prefix, {name: text.strip() for name, text in settings.items()}, problems)
+    found = _read(reader, side)
+    if problems:
+        raise ConfigError(*problems)
+    return found
+
+
+def without_effect(settings: Mapping[str, str]) -> list[str]:
+    """Names of settings that change nothing here."""
+    return sorted(settings.keys() & _NO_EFFECT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    prefix: str
+    settings: Mapping[str, str]
+    problems: list[str]
+
+    def text(self, name: str) -> str | None:
+        return self.settings.get(name) or None
+
+    def flag(self, name: str, default: bool) -> bool:
+        text = self.settings.get(name, str(default)).lower()
+        if text not in ("true", "false"):
+            self.refuse(name, f"is {text!r}: it must be `true` or `false`")
+        return text == "true"
+
+    def refuse(self, name: str, why: str) -> None:
+        self.problems.append(f"`{self.prefix}{name}` {why}.")
+
+
+def _read(reader: _Reader, side: Literal["key", "value"]) -> RegistrySettings:
+    strategy = f"{side}.subject.name.strategy"
+    for name in sorted(reader.settings):
+        known = name in _KNOWN or name in _NO_EFFECT or name == strategy
+        if not known and name.removeprefix(_SSL) not in _SSL_KNOWN:
+            reader.refuse(name, "is no setting of the Avro converter that is known here")
+    urls, in_url = _urls(reader)
+    user_info, token = _credentials(reader, in_url)
+    return RegistrySettings(
+        urls=urls,
+        strategy=_strategy(reader, strategy),
+        auto_register=reader.flag("auto.register.schemas", True),
+        use_latest=reader.flag("use.latest.version", False),
+        normalize=reader.flag("normalize.schemas", False),
+        user_info=user_info,
+        token=token,
+        timeout_s=_timeout_s(reader),
+        authorities=_authorities(reader),
+        certificate=_own_certificate(reader),
+        key_password=reader.text(f"{_SSL}key.password"),
+        checks_hostname=reader.settings.get(f"{_SSL}endpoint.identification.algorithm", "https")
+        != "",
+    )
+
+
+def _urls(reader: _Reader) -> tuple[tuple[str, ...], str | None]:
+    """Addresses without credentials, and the credentials of the first that has some."""
+    name = "schema.registry.url"
+    urls, in_url = [], None
+    for text in (reader.text(name) or "").split(","):
+        if not text.strip():
+            continue
+        parts = urlsplit(text.strip())
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            reader.refuse(
+                name,
+                f"holds {parts.hostname or text.strip()!r}: it must be a list of "
+                "addresses such as `http://registry:8081`",
+            )
+            continue
+        user, at, address = parts.netloc.rpartition("@")
+        if at and in_url is None:
+            in_url = unquote(user)
+        plain = urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))
+        urls.append(plain)
+    if not urls and not reader.problems:
+        reader.refuse(name, "must be set for the Avro converter: it says where the registry is")
+    return tuple(urls), in_url
+
+
+def _credentials(reader: _Reader, in_url: str | None) -> tuple[str | None, str | None]:
+    """User with password, and a token."""
+    source_name = "basic.auth.credentials.source"
+    source = (reader.text(source_name) or "URL").upper()
+    user_info = in_url
+    if source == "USER_INFO":
+        name = "basic.auth.user.info"
+        user_info = reader.text(name) or reader.text(f"schema.registry.{name}")
+        if user_info is None or ":" not in user_info:
+            reader.refuse(name, f"must be `user:password`, since `{source_name}` is `USER_INFO`")
+    elif source != "URL":
+        reader.refuse(source_name, f"is `{source}`: it must be `URL` or `USER_INFO`")
+    bearer_name = "bearer.auth.credentials.source"
+    bearer = (reader.text(bearer_name) or "").upper()
+    token = reader.text("bearer.auth.token") if bearer == "STATIC_TOKEN" else None
+    if bearer not in ("", "STATIC_TOKEN"):
+        reader.refuse(bearer_name, f"is `{bearer}`: it must be `STATIC_TOKEN`")
+    elif bearer and token is None:
+        reader.refuse("bearer.auth.token", f"must be set, since `{bearer_name}` is `STATIC_TOKEN`")
+    return user_info, token
+
+
+def _strategy(reader: _Reader, name: str) -> Strategy:
+    text = reader.settings.get(name, Strategy.TOPIC.value).removeprefix(_STRATEGIES)
+    known = {strategy.value: strategy for strategy in Strategy}
+    if text not in known:
+        reader.refuse(name, f"is `{text}`: it must be one of {', '.join(known)}")
+    return known.get(text, Strategy.TOPIC)
+
+
+def _timeout_s(reader: _Reader) -> float:
+    text = reader.settings.get("request.timeout.ms", str(_TIMEOUT_MS))
+    if not text.isdecimal() or int(text) == 0:
+        reader.refuse("request.timeout.ms", "must be a whole number of milliseconds above 0")
+        return _TIMEOUT_MS / 1000
+    return int(text) / 1000
+
+
+def _authorities(reader: _Reader) -> Path | None:
+    return _pem(reader, f"{_SSL}truststore", "the certificates", "openssl pkcs12 -nokeys")
+
+
+def _own_certificate(reader: _Reader) -> Path | None:
+    store = f"{_SSL}keystore"
+    return _pem(reader, store, "certificate and key", "openssl pkcs12 -nodes")
+
+
+def _pem(reader: _Reader, store: str, what: str, command: str) -> Path | None:
+    """A store that is a PEM file."""
+    location = reader.text(f"{store}.location")
+    if location is None:
+        return None
+    suffix = Path(location).suffix.lower()
+    named = "PEM" if suffix in (".pem", ".crt", ".cer") else "JKS"
+    kind = (reader.text(f"{store}.type") or named).upper()
+    if kind != "PEM":
+        reader.refuse(
+            f"{store}.location",
+            f"is a {kind} store, which only Java reads. Export {what} as PEM "
+            f"(keytool -importkeystore -deststoretype PKCS12, then {command}) and set "
+            f"`{reader.prefix}{store}.type=PEM`",
+        )
+        return None
+    path = Path(location)
+    if not path.is_file():
+        reader.refuse(f"{store}.location", f"is {location}, and there is no such file")
+    return path
+
+
+def problems_of(
+    prefix: str, settings: Mapping[str, str], side: Literal["key", "value"]
+) -> Iterator[str]:
+    """A sentence for each mistake."""
+    try:
+        registry_settings(prefix, settings, side)
+    except ConfigError as error:
+        yield from error.problems

@@ -1,0 +1,1 @@
+"""Events as Avro: what is read back by other readers than ours."""

@@ -1,0 +1,93 @@
+"""A schema registry on loopback that gives ids in turn, and is in whatever mood a test wants."""
+
+import json
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+Answer = tuple[int, dict[str, Any]]
+
+
+@dataclass
+class FakeRegistry:
+    """`with FakeRegistry() as registry:` listens on a free port."""
+
+    schemas: list[str] = field(default_factory=list)
+    """By id."""
+    subjects: dict[str, list[str]] = field(default_factory=dict)
+    """Schemas of each, the oldest first."""
+    mood: Callable[[str, str], Answer | None] = lambda method, subject: None
+    """Answers in place of the registry, by method and subject; None lets it answer."""
+    requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    """Method, path and headers, their names in small letters."""
+
+    def __enter__(self) -> Self:
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self._answer(b"")
+
+            def do_POST(self) -> None:
+                self._answer(self.rfile.read(int(self.headers["Content-Length"])))
+
+            def _answer(self, body: bytes) -> None:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                registry.requests.append((self.command, self.path, headers))
+                status, document = registry.answer(self.command, self.path, body)
+                data = json.dumps(document).encode()
+                # Who asked may not have waited.
+                with suppress(ConnectionError):
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nothing is said."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        serve = self._server.serve_forever
+        self._thread = threading.Thread(target=serve, args=(0.01,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def answer(self, method: str, path: str, body: bytes) -> Answer:
+        _, _, subject, *rest = urlsplit(path).path.split("/")
+        subject = unquote(subject)
+        if (other := self.mood(method, subject)) is not None:
+            return other
+        versions = self.subjects.get(subject, [])
+        if method == "GET":
+            if not versions:
+                return 404, {"error_code": 40401, "message": f"Subject '{subject}' not found."}
+            latest = versions[-1]
+            return 200, {"subject": subject, "id": self.schemas.index(latest), "schema": latest}
+        schema = json.loads(body)["schema"]
+        if rest == ["versions"]:
+            if schema not in self.schemas:
+                self.schemas.append(schema)
+            if schema not in versions:
+                self.subjects[subject] = [*versions, schema]
+        elif schema not in versions:
+            return 404, {"error_code": 40403, "message": "Schema not found"}
+        return 200, {"id": self.schemas.index(schema)}

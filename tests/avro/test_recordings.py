@@ -1,0 +1,68 @@
+"""Every event of every recording as Avro: what fastavro reads is what the JSON says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import commitlog
+from tests.avro.reading import Ids, Message, differences, messages
+from tests.parser.reading import schema_of, unpacked
+from tests.reference.recordings import Scenario, scenarios
+
+SCENARIOS = scenarios()
+Encoding = dict[str, str]
+MODES: tuple[Encoding, ...] = (
+    {"decimal": "precise", "varint": "precise", "duration": "precise"},
+    {"decimal": "string", "varint": "string", "duration": "string", "names": "avro_unicode"},
+)
+
+
+def is_of_types(scenario: Scenario) -> bool:
+    """Whether values of every type are in it."""
+    return scenario.folder.name == "types"
+
+
+def format_of(**choices: object) -> commitlog.EventFormat:
+    return commitlog.EventFormat(
+        topic_prefix="a-b.c",
+        cluster="cluster",
+        node_id="node",
+        counter_events="shards",
+        all_tables=True,
+        **choices,  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize(
+    ("scenario", "modes"),
+    [
+        *((scenario, {}) for scenario in SCENARIOS),
+        *((scenario, modes) for scenario in SCENARIOS for modes in MODES if is_of_types(scenario)),
+    ],
+    ids=str,
+)
+def test_avro_says_what_the_json_says(scenario: Scenario, modes: Encoding, tmp_path: Path) -> None:
+    schema = schema_of(scenario)
+    ids = Ids()
+    names = modes.get("names", "avro")
+    as_json = format_of(**{**modes, "names": names})
+    as_avro = format_of(**modes, key="avro", value="avro", schema_ids=ids.ids)
+    for path, name in scenario.segments():
+        segment = unpacked(path, name, tmp_path)
+        pairs = zip(
+            messages(segment, schema, as_avro, ids, max_events=500),
+            messages(segment, schema, as_json),
+            strict=True,
+        )
+        for avro, plain in pairs:
+            check(ids, avro, plain)
+
+
+def check(ids: Ids, avro: Message, plain: Message) -> None:
+    assert (avro.topic, avro.headers) == (plain.topic, plain.headers)
+    key, value = ids.decoded(avro.key), ids.decoded(avro.value)
+    expected = json.loads(plain.value)
+    del value["ts_ms"], expected["ts_ms"]
+    found = [*differences(key, json.loads(plain.key), "key"), *differences(value, expected)]
+    assert not found, found[:5]

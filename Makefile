@@ -8,6 +8,9 @@ CRATES := $(addprefix commitlog/,capsule core events mongo python rows)
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml | head -1)
+# What builds images: docker, podman …
+DOCKER ?= docker
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
 # Two processes, a file of tests to one of them: most tests wait for the servers that they started.
@@ -19,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-page check lint audit fmt types cargo-test \
-	bench fuzz soak soak-parser peer fixtures docs lock clean prerequisites prerequisites-test
+	bench fuzz soak soak-parser peer fixtures images images-check image-files docs lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -100,6 +103,18 @@ fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and D
 ##@ Upkeep
 build: setup ## Build the wheel into dist/
 	$(PY) -m maturin build --release --locked --out dist
+
+images: image-files ## Build both images (DOCKER=podman for another builder)
+	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.cassandra -t cdc-sidecar-cassandra:$(VERSION) .
+	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.mongo -t cdc-sidecar-mongo:$(VERSION) .
+
+images-check: image-files ## Build both images without a daemon and run them; needs root, buildah and mmdebstrap
+	@$(PY) -m tests.images
+
+image-files: build
+	rm -rf dist/images && mkdir -p dist/images
+	$(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/runtime.lock -d dist/images/wheels
+	cp dist/cdc_sidecar-$(VERSION)-*.whl dist/images/
 
 docs: setup ## Write docs/configuration.md, docs/mongo-configuration.md and docs/metrics.md
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-_ROUNDS, _BATCHES, _BATCH_BYTES, _PAGE_BYTES = 20, 6, 2 << 20, 4096
+_ROUNDS, _BATCHES, _BATCH_BYTES, _PAGE_BYTES = 20, 4, 2 << 20, 4096
 _PROCESS = f"""
 import resource
 import sys

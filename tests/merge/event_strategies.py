@@ -15,7 +15,9 @@ KEYS_OF_PATHS = {b"p": b"\x40\x02", b"P": b"\x40\x02", b"q": b"\x40\x01"}
 """In columns whose equal elements may differ in their bytes."""
 VALUES = (b"", b"\x7f", b"\x80", b"\x80\x00", b"\xff")
 TTLS_S = (1, 2, 3)
-TIMES_US = st.integers(-1, 3)
+OLDEST_US = -(1 << 63) + 1
+"""Of what a snapshot knows no time of."""
+TIMES_US = st.integers(-1, 3) | st.just(OLDEST_US)
 SECONDS = st.integers(10, 13)
 
 

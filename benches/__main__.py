@@ -1,5 +1,5 @@
 """`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, mongo, dedupe,
-state, reconcile, mongo_debezium, mongo_agent, transfer, transform, snapshot; or all."""
+state, reconcile, mongo_debezium, mongo_agent, transfer, transform, snapshot, avro; or all."""
 
 import argparse
 from importlib import import_module
@@ -19,6 +19,7 @@ NAMES = (
     "transfer",
     "transform",
     "snapshot",
+    "avro",
 )
 
 

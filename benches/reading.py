@@ -18,10 +18,10 @@ from types import TracebackType
 from typing import Literal, Self
 
 from agent.keystore.jceks import read_jceks
-from commitlog import EventFormat, Schema, SegmentReader
+from commitlog import EventFormat, Schema, SchemaIds, SegmentReader
 from tests.harness.keystore import PASSWORD
 
-Mode = Literal["pread", "skip", "scan", "events", "events-without-cells"]
+Mode = Literal["pread", "skip", "scan", "events", "events-without-cells", "events-avro"]
 MODES: tuple[Mode, ...] = ("pread", "skip", "scan", "events", "events-without-cells")
 _PREAD_BYTES = 256 << 10
 
@@ -138,9 +138,23 @@ def _scan(reading: Reading) -> Counts:
     return mutations, cells, checksum, 0
 
 
-def _events(reading: Reading, *, cells: bool = True, include: Sequence[str] = ()) -> Counts:
+def _events(
+    reading: Reading,
+    *,
+    cells: bool = True,
+    include: Sequence[str] = (),
+    encoding: Literal["json", "avro"] = "json",
+) -> Counts:
+    ids = SchemaIds()
     event_format = EventFormat(
-        topic_prefix="bench", cluster="bench", node_id="bench", cells=cells, include=include
+        topic_prefix="bench",
+        cluster="bench",
+        node_id="bench",
+        cells=cells,
+        include=include,
+        key=encoding,
+        value=encoding,
+        schema_ids=ids,
     )
     mutations = out_bytes = 0
     for segment in reading.segments:
@@ -149,6 +163,9 @@ def _events(reading: Reading, *, cells: bool = True, include: Sequence[str] = ()
             batch = reader.read(reading.schema, event_format, complete=True)
             mutations += batch.mutations
             out_bytes += batch.size_bytes
+            if batch.blocked is not None:
+                for number, schema in enumerate(batch.blocked.unregistered):
+                    ids.set(schema, number)
             if batch.stop == "end":
                 break
     return mutations, 0, 0, out_bytes
@@ -163,12 +180,17 @@ def _events_without_cells(reading: Reading) -> Counts:
     return _events(reading, cells=False)
 
 
+def _events_avro(reading: Reading) -> Counts:
+    return _events(reading, encoding="avro")
+
+
 _READERS: dict[str, Callable[[Reading], Counts]] = {
     "pread": _pread,
     "skip": _skip,
     "scan": _scan,
     "events": _events,
     "events-without-cells": _events_without_cells,
+    "events-avro": _events_avro,
 }
 
 

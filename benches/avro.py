@@ -1,0 +1,80 @@
+"""Events as Avro beside events as JSON: the same segments, in turns, by CPU time of one core.
+
+A ratio compares two rounds that followed each other.
+"""
+
+from dataclasses import dataclass
+
+from benches.figures import Spread, print_table, write_result
+from benches.machine import machine
+from benches.progress import progress_bar
+from benches.reading import Mode, ReadingProcess
+from benches.segments import SegmentSet, written
+
+FULL = (
+    SegmentSet("plain, 140 bytes", 32, 5, 61),
+    SegmentSet("plain, 1 KiB", 32, 5, 945),
+)
+QUICK = (SegmentSet("plain, 140 bytes", 4, 2, 61),)
+CPU = 1
+_MODES: tuple[Mode, Mode] = ("events", "events-avro")
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """Mutations per CPU second, and bytes of keys and values a mutation, by mode; `ratio`: how many
+    times as fast Avro is."""
+
+    name: str
+    mutations: int
+    rates: dict[str, Spread]
+    out_bytes: dict[str, float]
+    ratio: Spread
+
+
+def run(is_quick: bool) -> None:
+    warm_up, rounds = (1, 3) if is_quick else (2, 9)
+    at_start = machine()
+    results = []
+    for segment_set in QUICK if is_quick else FULL:
+        with progress_bar(f"writing segments: {segment_set.name}"):
+            segments = written(segment_set)
+        times: dict[str, list[int]] = {mode: [] for mode in _MODES}
+        out_bytes: dict[str, float] = {}
+        title = f"encoding: {segment_set.name}"
+        with (
+            progress_bar(title, warm_up + rounds) as step,
+            ReadingProcess(segments.segments, segments.schema, cpus=[CPU]) as reading,
+        ):
+            for number in range(warm_up + rounds):
+                for mode in _MODES:
+                    made = reading.round(mode)
+                    out_bytes[mode] = made.out_bytes / made.mutations
+                    if number >= warm_up:
+                        times[mode].append(made.cpu_ns)
+                step()
+        json_ns, avro_ns = (times[mode] for mode in _MODES)
+        results.append(
+            SetResult(
+                segment_set.name,
+                segments.mutations,
+                {
+                    mode: Spread.of([segments.mutations * _NS_PER_S / each for each in times[mode]])
+                    for mode in _MODES
+                },
+                out_bytes,
+                Spread.of([one / two for one, two in zip(json_ns, avro_ns, strict=True)]),
+            )
+        )
+    file = write_result("avro", at_start, is_quick, {"sets": results})
+    print(at_start.sentence())
+    for result in results:
+        rows = [
+            (mode, result.rates[mode].text(scale=1e3), f"{result.out_bytes[mode]:,.0f}")
+            for mode in _MODES
+        ]
+        title = f"{result.name}: {result.mutations:,} mutations"
+        print_table(title, ("", "thousand/CPU s", "bytes an event"), rows)
+        print(f"Avro is {result.ratio.text(2)} times as fast")
+    print(f"{file}")

@@ -1,0 +1,1 @@
+"""The jobs as docs/spark.md §1 submits them to clusters."""

@@ -26,7 +26,7 @@ from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
 from spark_jobs.reconcile.tables import kept_tables
 from spark_jobs.reconcile.typed import table_at
-from spark_jobs.reconcile.versions import COLUMNS, bucket_of
+from spark_jobs.reconcile.versions import COLUMNS, bucket_of, versions_in
 from spark_jobs.source import events, read, read_stream
 from tests.harness.kafka import KafkaBroker
 from tests.spark.options import options_of
@@ -68,8 +68,8 @@ class Bench:
         self._schema_file = segments.schema
         self._schema: SourceSchema = read_schema(segments.schema)
         options = self._options("read", "append")
-        found = kept_tables(self._schema).versions(events(read(spark.session, options)), BUCKETS)
-        found.write.parquet(str(folder / "cells"))
+        found = kept_tables(self._schema).events(events(read(spark.session, options)), BUCKETS)
+        versions_in(found).write.parquet(str(folder / "cells"))
         self._cells = spark.session.read.parquet(str(folder / "cells"))
         self._cell_count = self._cells.count()
 

@@ -11,14 +11,15 @@ from pyspark.sql import functions as F
 
 from spark_jobs.faults import MARK
 
-_WRITTEN = (
+WRITTEN = (
     "STRUCT<col: STRING, path: STRING, key: STRING, ts: BIGINT, ttl: INT, ldt: BIGINT, val: STRING>"
 )
+"""A deletion, a liveness or a cell; bytes in base64."""
 _REST = "_rest"
 CELLS = (
     "STRUCT<kind: STRING, id: STRING, pk: STRING, token: BIGINT, ck: STRING,"
     " ckv: ARRAY<STRING>, lo: STRING, hi: STRING,"
-    f" live: {_WRITTEN}, del: {_WRITTEN}, cdel: ARRAY<{_WRITTEN}>, cell: ARRAY<{_WRITTEN}>>"
+    f" live: {WRITTEN}, del: {WRITTEN}, cdel: ARRAY<{WRITTEN}>, cell: ARRAY<{WRITTEN}>>"
 )
 """What is read of a value. Members that do not apply are null."""
 NO_CELLS = "has no `cells`: reconcile needs events of agents with `event.cells=true`"

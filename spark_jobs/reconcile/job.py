@@ -45,7 +45,7 @@ def reconcile(
     """Take in the events of a DataFrame that is no stream, in whatever order and however often.
 
     `records` has `value`, and for messages `topic`, `partition` and `offset`."""
-    layout.append(tables.versions(records, buckets), batch)
+    layout.take(tables.events(records, buckets), batch)
 
 
 def main(options: ReconcileOptions) -> None:

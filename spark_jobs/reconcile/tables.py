@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from spark_jobs.events import ANY_OTHER, read_cells
 from spark_jobs.reconcile.copies import without_copies
 from spark_jobs.reconcile.source_table import SourceSchema, SourceTable
-from spark_jobs.reconcile.versions import versions_of
+from spark_jobs.reconcile.versions import events_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +24,16 @@ class KeptTables:
     refused: Mapping[str, str]
     """Why events are refused, as `read_cells` wants it."""
 
-    def versions(self, events: DataFrame, buckets: int) -> DataFrame:
-        """What events say of these tables. An event that is refused is an error of the query."""
-        if "id" in events.columns:
-            cells = read_cells(without_copies(events), self.refused)
+    def events(self, records: DataFrame, buckets: int) -> DataFrame:
+        """Events of these tables, as layouts take them. One that is refused is an error of the
+        query."""
+        if "id" in records.columns:
+            cells = read_cells(without_copies(records), self.refused)
         else:
-            cells = read_cells(events, self.refused).dropDuplicates()
+            cells = read_cells(records, self.refused).dropDuplicates()
         if self.takes_others:
             cells = cells.where(F.col("table").isin(*(table.id for table in self.wanted)))
-        return versions_of(cells, buckets, self.counters)
+        return events_of(cells, buckets, self.counters)
 
 
 def kept_tables(

@@ -1,9 +1,18 @@
-"""Versions appended by bucket of the token, compacted when loose files are many.
+"""Events appended by bucket of the token, turned into versions when loose files are many.
 
 One Delta table, partitioned by table, bucket and level. A micro-batch adds one loose file to each
-bucket that it touches and reads nothing, so its cost does not depend on the table. Compaction turns
-a bucket into its *base*, one version of each place in storage order. It is atomic, and may come
-late, twice or never. Readers take the largest version of each place out of both.
+bucket that it touches and reads nothing, so its cost does not depend on the table. A loose file has
+a row for each event, its parts beside each other as they came, so that keys are written once and
+nothing is decoded. Compaction turns a bucket into its *base*, one version of each place in storage
+order. It is atomic, and may come late, twice or never. Readers take events apart, and the largest
+version of each place out of all files.
+
+| level | rows |
+| --- | --- |
+| `base` | versions, one of each place |
+| `loose` | versions as they were given |
+| `events` | events, none of a counter table |
+| `counters` | events of counter tables |
 """
 
 from collections import Counter
@@ -15,9 +24,18 @@ from pyspark.sql import functions as F
 from spark_jobs.reconcile.layout.protocol import Batch
 from spark_jobs.reconcile.layout.stored import Bucket, create_table, escaped, files_by_bucket
 from spark_jobs.reconcile.purging import without_past
-from spark_jobs.reconcile.versions import COLUMNS, PLACE, SCHEMA, by_partition, standing
+from spark_jobs.reconcile.versions import (
+    COLUMNS,
+    EVENT_SCHEMA,
+    PLACE,
+    SCHEMA,
+    by_partition,
+    standing,
+    versions_in,
+    versions_with_shards,
+)
 
-_BASE, _LOOSE = "base", "loose"
+_BASE, _LOOSE, _EVENTS, _COUNTERS = "base", "loose", "events", "counters"
 
 
 class AppendLayout:
@@ -34,22 +52,26 @@ class AppendLayout:
         create_table(
             session,
             path,
-            f"{SCHEMA}, level STRING",
+            f"{SCHEMA}, event STRUCT<{EVENT_SCHEMA}>, level STRING",
             layout="append",
             buckets=buckets,
             partitioned_by=("table", "bucket", "level"),
             properties={},
         )
 
+    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
+        level = F.when(F.col("is_counter"), _COUNTERS).otherwise(_EVENTS)
+        # What is written to one file is brought together.
+        together = events.repartition("table", "bucket")
+        self._add(together.withColumn("level", level).drop("is_counter"), batch)
+
     def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
-        writer = versions.withColumn("level", F.lit(_LOOSE)).write.format("delta").mode("append")
-        if batch is not None:
-            writer = writer.option("txnAppId", batch.app).option("txnVersion", batch.number)
-        writer.save(self._path)
+        self._add(versions.withColumn("level", F.lit(_LOOSE)), batch)
 
     def held(self, tables: Collection[str] | None = None) -> DataFrame:
-        stored = self._stored().select(*COLUMNS)
-        return stored if tables is None else stored.where(F.col("table").isin(*tables))
+        stored = self._stored()
+        of_tables = stored if tables is None else stored.where(F.col("table").isin(*tables))
+        return _versions(of_tables)
 
     def versions(self, tables: Collection[str] | None = None) -> DataFrame:
         return standing(by_partition(self.held(tables)))
@@ -60,7 +82,7 @@ class AppendLayout:
         ]
         if due:
             is_due = _condition(due)
-            whole = self._stored().where(is_due).select(*COLUMNS)
+            whole = _versions(self._stored().where(is_due))
             self._replace(standing(whole.repartition("table", "bucket")), is_due)
         return len(due)
 
@@ -70,7 +92,13 @@ class AppendLayout:
 
     def loose_files(self) -> Counter[Bucket]:
         """How many loose files there are in each bucket."""
-        return files_by_bucket(self._stored().where(F.col("level") == _LOOSE))
+        return files_by_bucket(self._stored().where(F.col("level") != _BASE))
+
+    def _add(self, rows: DataFrame, batch: Batch | None) -> None:
+        writer = rows.write.format("delta").mode("append")
+        if batch is not None:
+            writer = writer.option("txnAppId", batch.app).option("txnVersion", batch.number)
+        writer.save(self._path)
 
     def _stored(self) -> DataFrame:
         return self._session.read.format("delta").load(self._path)
@@ -80,6 +108,15 @@ class AppendLayout:
         in_order = versions.sortWithinPartitions(*PLACE).withColumn("level", F.lit(_BASE))
         writer = in_order.write.format("delta").mode("overwrite")
         writer.option("replaceWhere", condition).save(self._path)
+
+
+def _versions(stored: DataFrame) -> DataFrame:
+    """What rows of every level say."""
+    level = F.col("level")
+    events = stored.where(level == _EVENTS).withColumn("is_counter", F.lit(False))
+    counters = stored.where(level == _COUNTERS).withColumn("is_counter", F.lit(True))
+    plain = stored.where(level.isin(_BASE, _LOOSE)).select(*COLUMNS)
+    return plain.unionByName(versions_in(events)).unionByName(versions_with_shards(counters))
 
 
 def _condition(buckets: Iterable[Bucket]) -> str:

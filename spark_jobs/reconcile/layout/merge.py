@@ -22,7 +22,7 @@ from spark_jobs.reconcile.layout.stored import (
     files_by_bucket,
 )
 from spark_jobs.reconcile.purging import without_past
-from spark_jobs.reconcile.versions import COLUMNS, PLACE, standing
+from spark_jobs.reconcile.versions import COLUMNS, PLACE, standing, versions_with_shards
 
 _WIDE = "wide"
 _COLUMN = "column:"
@@ -55,6 +55,9 @@ class MergeLayout:
             partitioned_by=("table", "bucket"),
             properties={"delta.enableDeletionVectors": "true"},
         )
+
+    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
+        self.append(versions_with_shards(events), batch)
 
     def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
         rows = _wide(standing(versions))

@@ -22,8 +22,12 @@ class Layout(Protocol):
     their batches, their copies, nor on when it was compacted.
     """
 
+    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
+        """Take in what `spark_jobs.reconcile.versions.events_of` gives, durably. A batch that is
+        already in is passed over."""
+
     def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
-        """Take versions in, durably. A batch that is already in is passed over."""
+        """The same of versions."""
 
     def held(self, tables: Collection[str] | None = None) -> DataFrame:
         """The versions of all tables, or of these, by id: of each place one or several."""

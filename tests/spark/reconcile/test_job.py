@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sidecar.errors import ConfigError
 from spark_jobs.errors import InputError
+from spark_jobs.expressions import NO_TOTALS
 from spark_jobs.faults import known_fault
 from spark_jobs.options import StreamOptions
 from spark_jobs.reconcile.job import Following, reconcile
@@ -50,6 +51,9 @@ class CrashingLayout:
 
     def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
         self.layout.append(versions, batch)
+
+    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
+        self.layout.take(events, batch)
         if batch is not None and batch.number == self.crashes_in:
             self.crashes_in = -1
             raise CrashError(f"in micro-batch {batch.number}")
@@ -215,6 +219,10 @@ def test_counters_are_refused_unless_they_are_whole(
         "The record shop.a/3/17 is of shop.hits, whose counters cannot be summed up: "
     )
     whole = kept_tables(schema, whole_counters=["shop.hits"])
+    cut_off = changed(counted, cell=[{"col": "n", "ts": 5, "val": "AAGA"}])
+    sentence = refusal(frame(spark, [cut_off]), layout, schema=schema, whole_counters=["shop.hits"])
+    assert sentence == f"The value 000180 {NO_TOTALS}."
+    assert layout.versions().isEmpty()
     reconcile(frame(spark, [counted, counted]), layout, whole, BUCKETS)
     ((row,),) = [list(rows.values()) for rows in selected(layout).values()]
     assert row == {"n": (60).to_bytes(8, "big")}

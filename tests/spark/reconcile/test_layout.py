@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from spark_jobs.errors import JobError
 from spark_jobs.events import read_cells
 from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
-from spark_jobs.reconcile.versions import PLACE, standing, versions_of
+from spark_jobs.reconcile.versions import PLACE, events_of, standing, versions_of
 from spark_jobs.reconcile.visible import visible
 from tests.merge.event_strategies import event_values
 from tests.spark.reconcile.forms import EventValue, expected, frame, named, shown
@@ -88,8 +88,8 @@ def filled(
     layout = make(spark, folder / "table")
     compacted = 0
     for number in range(BATCHES):
-        batch = versions(spark, folder / str(number), thrice[number::BATCHES])
-        layout.append(batch, Batch("a", number))
+        cells = read_cells(frame(spark, folder / str(number), thrice[number::BATCHES]))
+        layout.take(events_of(cells, BUCKETS), Batch("a", number))
         compacted += layout.compact()
     return Filled(make, folder / "table", layout, compacted)
 

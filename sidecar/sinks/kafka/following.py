@@ -1,8 +1,8 @@
 """A topic that is followed record by record, such as one of signals: its partition 0, in order.
 
 Progress is the reader's own: no group is joined and nothing is committed; what a group committed
-says only where a first reader begins. A broker that is away and
-a topic that is not there yet are waited for.
+says only where a first reader begins. A broker that is away and a topic that is not there yet are
+waited for.
 """
 
 import logging
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from confluent_kafka import OFFSET_STORED, Consumer, KafkaError, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from sidecar.errors import ConfigError
 from sidecar.logs import Repeated
@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 _PARTITION = 0
 _POLL_S = 0.2
+_ASK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ class TopicFollower:
         self._consumer.close()
 
     def _follow(self) -> None:
-        start = OFFSET_STORED if self._behind is None else self._behind + 1
+        behind = self._behind
+        start = self._first() if behind is None else behind + 1
         self._consumer.assign([TopicPartition(self._topic, _PARTITION, start)])
         while not self.is_closed:
             record = self._consumer.poll(_POLL_S)
@@ -103,6 +105,24 @@ class TopicFollower:
             elif offset is not None:
                 self._repeated.over("away", "the topic is followed again", topic=self._topic)
                 self._taken(FollowedRecord(record.key(), record.value(), offset))
+
+    def _first(self) -> int:
+        """Where a first reader begins.
+
+        Asked for by itself and again: a client that assigns what is committed gives up for good
+        when the broker is only just making the topic of committed offsets."""
+        place = TopicPartition(self._topic, _PARTITION)
+        while not self.is_closed:
+            try:
+                (found,) = self._consumer.committed([place], _ASK_S)
+            except KafkaException as error:
+                self._say(error.args[0])
+            else:
+                if found.error is None:
+                    return found.offset if found.offset >= 0 else OFFSET_BEGINNING
+                self._say(found.error)
+            self._is_closed.wait(_POLL_S)
+        return OFFSET_BEGINNING
 
     def _say(self, error: KafkaError) -> None:
         self._repeated.say(

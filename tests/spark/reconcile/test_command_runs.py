@@ -41,6 +41,8 @@ def run(
         arguments = [part for each in given.items() for part in ("--set", "{}={}".format(*each))]
         module = f"spark_jobs.reconcile.{name}"
         monkeypatch.setattr(sys, "argv", [module, *arguments])
+        # Python warns of running what another test has imported.
+        monkeypatch.delitem(sys.modules, module, raising=False)
         with pytest.raises(SystemExit) as ended:
             runpy.run_module(module, run_name="__main__")
         assert isinstance(ended.value.code, int)

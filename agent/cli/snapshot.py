@@ -1,10 +1,7 @@
 """`agent snapshot`: the snapshot of a running agent, over its HTTP."""
 
-import json
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -17,12 +14,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from agent.config import AgentConfig
+from sidecar.cli.agent_client import AgentClient
 from sidecar.cli.invocation import Invocation, configuration_options
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import RefusedError
 
 _FOLLOW_INTERVAL_S = 1.0
-_TIMEOUT_S = 60.0
-_EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}
 
 _url = click.option("--url", help="Of the agent; else as `http.host` and `http.port` have it.")
 _table = click.option("--table", required=True, metavar="KEYSPACE.TABLE", help="Which table.")
@@ -41,7 +37,7 @@ def snapshot() -> None:
 @click.pass_obj
 def start(invocation: Invocation[AgentConfig], url: str | None, table: str) -> None:
     """Copy the rows of a table, also one that was copied before."""
-    _send(_base(invocation, url), "start", table)
+    _send(_client(invocation, url), "start", table)
 
 
 @snapshot.command("stop", short_help="Give a copy up.")
@@ -51,7 +47,7 @@ def start(invocation: Invocation[AgentConfig], url: str | None, table: str) -> N
 @click.pass_obj
 def stop(invocation: Invocation[AgentConfig], url: str | None, table: str) -> None:
     """Give the copy of a table up; only `start` begins it again."""
-    _send(_base(invocation, url), "stop", table)
+    _send(_client(invocation, url), "stop", table)
 
 
 @snapshot.command("status", short_help="Show how far copies are.")
@@ -69,10 +65,10 @@ def status(
     as_json: bool,
 ) -> None:
     """Each table with its rows, and how much of its token ranges is done."""
-    base = _base(invocation, url)
+    client = _client(invocation, url)
     with _shown(as_json) as show:
         while True:
-            document = dict(_reply(urllib.request.Request(f"{base}/snapshot")))
+            document = dict(client.get("/snapshot"))
             if table is not None:
                 tables = document.get("tables", ())
                 document["tables"] = [each for each in tables if each["table"] == table]
@@ -82,43 +78,17 @@ def status(
             time.sleep(_FOLLOW_INTERVAL_S)
 
 
-def _base(invocation: Invocation[AgentConfig], url: str | None) -> str:
-    if url is not None:
-        return url.rstrip("/")
-    properties = invocation.config().properties
-    host = properties.http_host
-    shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
-    return f"http://{shown}:{properties.http_port}"
+def _client(invocation: Invocation[AgentConfig], url: str | None) -> AgentClient:
+    if url is not None and not invocation.files:
+        return AgentClient(url)
+    return AgentClient.of(invocation.config().properties, url)
 
 
-def _send(base: str, verb: str, table: str) -> None:
-    body = json.dumps({"table": table}).encode()
-    headers = {"Content-Type": "application/json"}
-    answer = _reply(urllib.request.Request(f"{base}/snapshot/{verb}", body, headers))
+def _send(client: AgentClient, verb: str, table: str) -> None:
+    answer = client.post(f"/snapshot/{verb}", {"table": table})
     if not answer.get("accepted"):
         raise RefusedError(str(answer.get("sentence")))
     click.echo(answer["sentence"])
-
-
-def _reply(request: urllib.request.Request) -> Mapping[str, Any]:
-    base = request.full_url.rpartition("/snapshot")[0]
-    try:
-        # An agent is on this machine or near: no proxy stands between.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        try:
-            with opener.open(request, timeout=_TIMEOUT_S) as reply:
-                found = json.load(reply)
-        except urllib.error.HTTPError as error:
-            # A refusal is an answer, and has its sentence in the body.
-            with error:
-                found = json.load(error)
-    except (OSError, ValueError) as error:
-        raise UnavailableError(
-            f"No agent answers at {base}: {error}. Start it, or name another one by --url."
-        ) from error
-    if not isinstance(found, dict):
-        raise UnavailableError(f"What answers at {base} is no agent of Cassandra.")
-    return found
 
 
 @contextmanager

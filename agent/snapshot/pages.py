@@ -5,8 +5,8 @@ POST /snapshot/start   {"table": "keyspace.table"}   copies a table from the beg
 POST /snapshot/stop    {"table": "keyspace.table"}   gives a copy up
 
 Answers to POST are {"accepted", "sentence"}. Whoever reaches `http.host` and `http.port` can make
-the agent copy: bind them to loopback where others are on the network. A body has to be
-`application/json`, which pages of other sites cannot send from a browser without being asked first.
+the agent copy, unless `http.token.file` demands a token. A body has to be `application/json`, which
+pages of other sites cannot send from a browser without being asked first.
 """
 
 import json

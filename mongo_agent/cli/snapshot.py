@@ -14,10 +14,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from mongo_agent.config import MongoConfig
-from mongo_agent.signals.client import AgentClient
+from mongo_agent.signals.client import SignalClient
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import RefusedError
-from sidecar.http_token import read_token
 
 _FOLLOW_INTERVAL_S = 1.0
 _KIND = {"type": "incremental"}
@@ -107,18 +106,13 @@ def status(
             time.sleep(_FOLLOW_INTERVAL_S)
 
 
-def _client(invocation: Invocation[MongoConfig], url: str | None) -> AgentClient:
+def _client(invocation: Invocation[MongoConfig], url: str | None) -> SignalClient:
     if url is not None and not invocation.files:
-        return AgentClient(url)
-    properties = invocation.config().properties
-    file = properties.http_token_file
-    token = read_token(file) if file is not None else None
-    if url is not None:
-        return AgentClient(url, token)
-    return AgentClient.at(properties.http_host, properties.http_port, token)
+        return SignalClient(url)
+    return SignalClient.of(invocation.config().properties, url)
 
 
-def _send(client: AgentClient, kind: str, data: Mapping[str, Any]) -> None:
+def _send(client: SignalClient, kind: str, data: Mapping[str, Any]) -> None:
     answer = client.send(kind, data)
     if not answer.is_accepted:
         raise RefusedError(answer.sentence)

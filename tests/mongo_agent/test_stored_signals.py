@@ -8,7 +8,7 @@ from typing import Any
 from pymongo import MongoClient
 
 from mongo_agent.signals import Answer
-from mongo_agent.signals.client import AgentClient
+from mongo_agent.signals.client import SignalClient
 from sidecar.errors import SinkRestartError
 from sidecar.sinks.memory import MemorySink
 from tests.harness.mongo import MongoReplicaSet
@@ -24,7 +24,7 @@ class Asking:
 
     def __init__(self, agent: RunningAgent) -> None:
         self.answer: Answer | None = None
-        self._client = AgentClient(agent.url)
+        self._client = SignalClient(agent.url)
         self._thread = threading.Thread(target=self._ask)
         self._thread.start()
 
@@ -39,7 +39,7 @@ class Asking:
 
 def has_taken(agent: RunningAgent) -> bool:
     """While copies are paused, what is asked for stays a wish."""
-    return bool(AgentClient(agent.url).copies()[""]["requests"])
+    return bool(SignalClient(agent.url).copies()[""]["requests"])
 
 
 def test_an_agent_that_is_killed_behind_its_answer_copies(
@@ -49,14 +49,14 @@ def test_an_agent_that_is_killed_behind_its_answer_copies(
     writer.shop.a.insert_one({"_id": 1})
     with run_agent() as agent:
         agent.wait_until_streaming()
-        client = AgentClient(agent.url)
+        client = SignalClient(agent.url)
         client.send("pause-snapshot", {})
         assert client.send("execute-snapshot", COPY_A).is_accepted
         shutil.copytree(tmp_path / "offsets", tmp_path / "left", dirs_exist_ok=True)
     assert agent.published == []
     with RunningAgent(tmp_path / "left", three_members.connection_string) as another:
         another.wait_until_streaming()
-        AgentClient(another.url).send("resume-snapshot", {})
+        SignalClient(another.url).send("resume-snapshot", {})
         assert [(each.kind, each.id) for each in another.wait_for(1)] == [("read", 1)]
 
 
@@ -65,7 +65,7 @@ def test_the_answer_waits_for_what_is_not_acknowledged(writer: Client, run_agent
     sink = MemorySink(automatic=False)
     with run_agent(sink) as agent:
         agent.wait_until_streaming()
-        AgentClient(agent.url).send("pause-snapshot", {})
+        SignalClient(agent.url).send("pause-snapshot", {})
         writer.shop.b.insert_one({"_id": 1})
         agent.wait_for(1)
         asking = Asking(agent)
@@ -81,7 +81,7 @@ def test_a_sink_that_starts_again_loses_no_signal(writer: Client, run_agent: Run
     sink = MemorySink(automatic=False)
     with run_agent(sink) as agent:
         agent.wait_until_streaming()
-        AgentClient(agent.url).send("pause-snapshot", {})
+        SignalClient(agent.url).send("pause-snapshot", {})
         writer.shop.b.insert_one({"_id": 1})
         agent.wait_for(1)
         asking = Asking(agent)
@@ -90,7 +90,7 @@ def test_a_sink_that_starts_again_loses_no_signal(writer: Client, run_agent: Run
         agent.wait_for(2)
         sink.acknowledge()
         assert asking.wait().is_accepted
-        AgentClient(agent.url).send("resume-snapshot", {})
+        SignalClient(agent.url).send("resume-snapshot", {})
         agent.wait_until(lambda: any(each.kind == "read" for each in agent.published), "the copy")
         sink.acknowledge()
         assert [each.id for each in agent.published if each.kind == "read"] == [7]

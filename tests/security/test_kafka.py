@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it imports them without naming them
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialUpsertion,

@@ -75,7 +75,7 @@ def failing(event: Event) -> Event:
 )
 def test_nothing_is_sent_as_it_was(transform: object, part: str) -> None:
     with pytest.raises(TransformError) as raised:
-        TransformedBatch(BATCH, transform).messages(0, 1)  # type: ignore[arg-type]
+        TransformedBatch(BATCH, transform).messages(0, 1)  # type: ignore[arg-type]  # what users may write
     assert part in str(raised.value)
     assert "\n" not in str(raised.value)
 

@@ -11,7 +11,7 @@ from mongo_agent.copy.asked import applied
 from mongo_agent.copy.progress import CopyProgress
 from mongo_agent.copy.view import CopyView, view_of
 from mongo_agent.signals import Answer, Signal
-from mongo_agent.signals.client import AgentClient
+from mongo_agent.signals.client import SignalClient
 from mongo_agent.signals.http import signal_pages
 from sidecar.errors import UnavailableError
 from sidecar.http import Build, Component, HttpServer, Verdict, create_app
@@ -66,10 +66,10 @@ def pages(agent: Agent) -> FlaskClient:
 
 
 @pytest.fixture
-def client(agent: Agent) -> Iterator[AgentClient]:
+def client(agent: Agent) -> Iterator[SignalClient]:
     blueprint = signal_pages(agent.send, agent.copies)
     with HttpServer(agent, "127.0.0.1", 0, [blueprint]) as server:
-        yield AgentClient.at("127.0.0.1", server.port)
+        yield SignalClient.at("127.0.0.1", server.port)
 
 
 def test_a_signal_is_answered(pages: FlaskClient, agent: Agent) -> None:
@@ -113,7 +113,7 @@ def test_an_agent_that_does_not_answer_is_told(pages: FlaskClient, agent: Agent)
     assert "it starts or stops" in reply.get_json()["sentence"]
 
 
-def test_the_client_speaks_to_a_running_agent(client: AgentClient) -> None:
+def test_the_client_speaks_to_a_running_agent(client: SignalClient) -> None:
     assert client.send("pause-snapshot", {}).is_accepted
     refused = client.send("stop-snapshot", {})
     assert not refused.is_accepted
@@ -123,4 +123,4 @@ def test_the_client_speaks_to_a_running_agent(client: AgentClient) -> None:
 
 def test_nobody_there_is_one_sentence() -> None:
     with pytest.raises(UnavailableError, match=r"No agent answers at http://127\.0\.0\.1:1:"):
-        AgentClient.at("0.0.0.0", 1).copies()
+        SignalClient.at("0.0.0.0", 1).copies()

@@ -1,0 +1,70 @@
+"""What a command line asks of a running agent, over its HTTP."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any, Self
+
+from sidecar.errors import UnavailableError
+from sidecar.http_token import read_token
+from sidecar.settings import SidecarProperties
+
+_TIMEOUT_S = 60.0
+_EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}
+
+
+class AgentClient:
+    """`url` is that of the agent, `token` what it wants of those who change something. What its
+    methods ask for is answered by a JSON object; they raise `UnavailableError` where it is not."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self._url = url.rstrip("/")
+        self._token = token
+
+    @classmethod
+    def at(cls, host: str, port: int, token: str | None = None) -> Self:
+        """The agent that is bound to an address, on this machine."""
+        shown = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
+        return cls(f"http://{shown}:{port}", token)
+
+    @classmethod
+    def of(cls, properties: SidecarProperties, url: str | None) -> Self:
+        """The agent that has these properties, or the one at a URL, with their token. Raises
+        ConfigError."""
+        file = properties.http_token_file
+        token = read_token(file) if file is not None else None
+        if url is not None:
+            return cls(url, token)
+        return cls.at(properties.http_host, properties.http_port, token)
+
+    def get(self, path: str) -> Mapping[str, Any]:
+        """What a page says."""
+        return self._answer(urllib.request.Request(f"{self._url}{path}"))
+
+    def post(self, path: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer to a request; a refusal is one too."""
+        headers = {"Content-Type": "application/json"}
+        if self._token is not None:
+            headers["Authorization"] = f"Bearer {self._token}"
+        body = json.dumps(document).encode()
+        return self._answer(urllib.request.Request(f"{self._url}{path}", body, headers))
+
+    def _answer(self, request: urllib.request.Request) -> Mapping[str, Any]:
+        try:
+            # An agent is on this machine or near: no proxy stands between.
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            try:
+                with opener.open(request, timeout=_TIMEOUT_S) as reply:
+                    found = json.load(reply)
+            except urllib.error.HTTPError as error:
+                # A refusal is an answer, and has its sentence in the body.
+                with error:
+                    found = json.load(error)
+        except (OSError, ValueError) as error:
+            raise UnavailableError(
+                f"No agent answers at {self._url}: {error}. Start it, or name another one by --url."
+            ) from error
+        if not isinstance(found, dict):
+            raise UnavailableError(f"What answers at {self._url} is no agent.")
+        return found

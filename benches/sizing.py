@@ -141,7 +141,7 @@ def _laws() -> Laws:
     last = state["steps"][-1]
     return Laws(
         dedupe_rate=ours["cpu_rate"]["median"],
-        reconcile_rate=appended[-1]["rate"]["median"],
+        reconcile_rate=min(size["rate"]["median"] for size in appended),
         compaction_us=appended[-1]["compaction_cpu_s_per_million"],
         scan_us=state["laws"]["scan_us"],
         disk_bytes=last["disk_bytes"],

@@ -13,7 +13,6 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import ERROR, Quarantine
 from agent.raw_limit import configured_limit_bytes, limit_of_node_bytes
-from agent.registering import create_registrar
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder, node_connection
 from agent.segments import ledger_from_entries
 from agent.snapshot.connection import PageConnection
@@ -34,6 +33,7 @@ from sidecar.logs import RecentTrouble, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.page import look_pages
+from sidecar.schema_registry import create_registrar
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
 from sidecar.tracing.choice import create_tracing
@@ -209,8 +209,8 @@ class AgentService:
             decimal=properties.decimal_handling_mode,
             varint=properties.varint_handling_mode,
             duration=properties.duration_handling_mode,
-            key=properties.key_encoding,
-            value=properties.value_encoding,
+            key="avro" if properties.key_encoding == "avro" else "json",
+            value="avro" if properties.value_encoding == "avro" else "json",
             schema_ids=self._schema_ids,
         )
 

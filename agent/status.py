@@ -9,13 +9,15 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, View
 from agent.quarantine import Usage
 from agent.raw_growth import full_in_s
-from agent.registering import Outcome, Registrar
 from agent.schema import SchemaHolder
 from agent.segments import Phase
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import set_gauges, snapshot_component
 from agent.transfer import Backlog
+from commitlog import Unregistered
 from sidecar.http import Build, Component, Verdict
+from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.health import registry_component
 
 SERVICE_NAME = "cdc-sidecar-cassandra"
 
@@ -53,7 +55,7 @@ class AgentStatus:
         self._pipeline: Pipeline | None = None
         self.snapshot: Snapshot | None = None
         """None while the agent starts, and where the node is not asked."""
-        self.registrar: Registrar | None = None
+        self.registrar: Registrar[Unregistered] | None = None
 
     def attach(self, pipeline: Pipeline, snapshot: Snapshot | None = None) -> None:
         """From now on there is something to tell."""
@@ -112,7 +114,7 @@ class AgentStatus:
         live = self.live()
         found = [Component("pipeline", live.ok, live.sentence), self._schema()]
         if self.registrar is not None and self.registrar.is_used:
-            found.append(_registry(self.registrar))
+            found.append(registry_component(self.registrar))
         if self._pipeline is not None:
             found += self._of_view(self._pipeline.view)
         if self.snapshot is not None:
@@ -232,14 +234,6 @@ def _transfer(backlog: Backlog) -> Component:
         "max_bytes": backlog.max_bytes,
     }
     return Component("transfer", not backlog.trouble, sentence, details)
-
-
-def _registry(registrar: Registrar) -> Component:
-    answer, count = registrar.last, registrar.registered
-    details: dict[str, object] = {"registered": count}
-    if answer.outcome is not Outcome.GIVEN:
-        return Component("schema_registry", False, answer.sentence, details)
-    return Component("schema_registry", True, f"{count} schemas have an id", details)
 
 
 def _quarantine_sentence(usage: Usage) -> str:

@@ -78,10 +78,8 @@ _WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound what is under wa
 _WOKEN = "the agent is woken by changes and looks every `cdc.dir.poll.interval.ms`"
 _FOLLOWED = "segments are always followed while the node writes them"
 
-_NAMES_OF_AVRO = ("field.name.adjustment.mode", "schema.name.adjustment.mode")
-
 INERT: Mapping[str, str] = {
-    **{name: why for name, why in connect.INERT.items() if name not in _NAMES_OF_AVRO},
+    **connect.INERT,
     "schema.name.adjustment.mode": "names of schemas are always such as Avro takes.",
     "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",
     "cassandra.driver.config.file": "the driver's own file is not read; use `cassandra.hosts`, "

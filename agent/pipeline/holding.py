@@ -11,8 +11,8 @@ from enum import Enum, auto
 
 from agent.cdc_raw import SegmentName
 from agent.pipeline.reader import Blocked
-from agent.registering import Answer, Outcome
 from commitlog import Schema, Unregistered
+from sidecar.schema_registry import Answer, Outcome
 
 _RETRY_S = 1.0
 _NOBODY = Answer(Outcome.ASKED_FOR)

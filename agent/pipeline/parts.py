@@ -12,11 +12,12 @@ from agent.pipeline.looking import Looking
 from agent.pipeline.reader import SchemaSource
 from agent.pipeline.reading import Reading
 from agent.pipeline.settings import PipelineSettings
-from agent.registering import Registrar
 from agent.segments import Segments
 from agent.segments.state import Segment
 from agent.snapshot.snapshot import Snapshot
+from commitlog import Unregistered
 from sidecar.pipeline.delivering import Delivery
+from sidecar.schema_registry import Registrar
 
 _RETRY_S = 1.0
 
@@ -36,7 +37,7 @@ class Parts:
     delivery: Delivery[EventSource, int]
     keeping: Keeping
     leaving: Leaving
-    registrar: Registrar
+    registrar: Registrar[Unregistered]
     segments: Segments
     snapshot: Snapshot | None = None
     is_stopping: bool = False

@@ -29,11 +29,10 @@ from agent.pipeline.steps.put_back import PutBackStep
 from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.view import View
 from agent.quarantine import Quarantine
-from agent.registering import Registrar
 from agent.segments import Ledger, begin
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
-from commitlog import SchemaIds
+from commitlog import SchemaIds, Unregistered
 from sidecar.errors import SinkRestartError
 from sidecar.lifecycle import Stop
 from sidecar.pipeline.delivering import Delivery
@@ -42,6 +41,7 @@ from sidecar.pipeline.handover import quick_handover
 from sidecar.pipeline.saving import OffsetStore
 from sidecar.pipeline.stopping import drain, say_stopped
 from sidecar.pipeline.wakeup import Wakeup
+from sidecar.schema_registry import Registrar
 from sidecar.sinks.base import Sink
 
 
@@ -62,7 +62,7 @@ class Pipeline:
         metrics: AgentMetrics,
         snapshot: Snapshot | None = None,
         snapshot_store: OffsetStore | None = None,
-        registrar: Registrar | None = None,
+        registrar: Registrar[Unregistered] | None = None,
         executor: Executor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -1,17 +1,17 @@
 """Encoders of tables, made by the schema that is known."""
 
-from agent.registering import Registrar
 from agent.schema import SchemaHolder
 from agent.snapshot.progress import Copy
 from commitlog import EventFormat, SchemaError, SnapshotEncoder, Unregistered
 from sidecar.errors import UnavailableError
+from sidecar.schema_registry import Registrar
 
 
 class SchemaEncoders:
     """By the agent's schema and the format of its events."""
 
     def __init__(
-        self, holder: SchemaHolder, event_format: EventFormat, registrar: Registrar
+        self, holder: SchemaHolder, event_format: EventFormat, registrar: Registrar[Unregistered]
     ) -> None:
         self._holder = holder
         self._format = event_format

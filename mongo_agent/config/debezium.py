@@ -11,8 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from sidecar import connect
-from sidecar.connect import ConverterProperties
-from sidecar.properties import ByteSize, PassThrough, kept, pass_through, prop
+from sidecar.properties import ByteSize, PassThrough, Properties, kept, pass_through, prop
 
 _AVRO = "is for Avro, and this release writes JSON alone"
 _PROVIDER = "DefaultMongoDbAuthProvider"
@@ -27,7 +26,7 @@ def _provider(value: str) -> str:
     return value
 
 
-class DebeziumProperties(ConverterProperties):
+class DebeziumProperties(Properties):
     """Features of Debezium's connector that are bounded here by other means, or kept at a value."""
 
     max_queue_size: int | None = prop(
@@ -70,6 +69,8 @@ _KEYS = "keys of MongoDB's documents are not extended in Debezium either."
 
 INERT: Mapping[str, str] = {
     **connect.INERT,
+    "field.name.adjustment.mode": "JSON takes every name.",
+    "schema.name.adjustment.mode": "JSON here has no schema.",
     **dict.fromkeys(
         ("tasks.max.enforce", "config.action.reload"), "there is no Kafka Connect here."
     ),

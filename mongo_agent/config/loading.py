@@ -138,6 +138,7 @@ def load_config(
         warnings=(
             *loaded.warnings,
             *connect.unused(properties, debezium.UNUSED_PREFIXES),
+            *properties.converter_warnings(),
             *map(loaded.located, doubts(properties)),
         ),
     )

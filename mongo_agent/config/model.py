@@ -6,6 +6,7 @@ from typing import ClassVar
 from mongo_agent.config import debezium
 from mongo_agent.config.capture import CaptureProperties
 from mongo_agent.config.connection import ConnectionProperties
+from mongo_agent.config.converters import EncodingProperties
 from mongo_agent.config.copying import CopyProperties
 from mongo_agent.config.debezium import DebeziumProperties
 from mongo_agent.config.events import EventProperties
@@ -18,6 +19,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("MongoDB", ConnectionProperties),
     ("What is captured", CaptureProperties),
     ("What is published", EventProperties),
+    ("How keys and values are written", EncodingProperties),
     ("Where to, progress, and the process", SidecarProperties),
     ("Copying what is there", CopyProperties),
     ("Signals", SignalProperties),
@@ -35,6 +37,7 @@ class MongoProperties(
     SignalProperties,
     CopyProperties,
     SidecarProperties,
+    EncodingProperties,
     EventProperties,
     CaptureProperties,
     ConnectionProperties,

@@ -4,7 +4,7 @@ Names are those of `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfi
 `key.converter.` or `value.converter.`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -256,13 +256,3 @@ def _pem(reader: _Reader, store: str, what: str, command: str) -> Path | None:
     if not path.is_file():
         reader.refuse(f"{store}.location", f"is {location}, and there is no such file")
     return path
-
-
-def problems_of(
-    prefix: str, settings: Mapping[str, str], side: Literal["key", "value"]
-) -> Iterator[str]:
-    """A sentence for each mistake."""
-    try:
-        registry_settings(prefix, settings, side)
-    except ConfigError as error:
-        yield from error.problems

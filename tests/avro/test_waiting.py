@@ -6,10 +6,15 @@ from pathlib import Path
 import pytest
 
 from agent.pipeline import open_with
-from agent.registering import Outcome, Registrar, Subjects
-from commitlog import EventFormat, Schema, SchemaIds
+from commitlog import EventFormat, Schema, SchemaIds, Unregistered
 from sidecar.errors import RefusedError, UnavailableError
-from sidecar.schema_registry import RefusedSchemaError, Strategy
+from sidecar.schema_registry import (
+    Outcome,
+    RefusedSchemaError,
+    Registrar,
+    Strategy,
+    Subjects,
+)
 from tests.agent.pipeline.rig import Rig
 from tests.agent_cli.site import OTHER_ID, SCHEMA, TABLE_ID, payload, write_segment
 
@@ -58,7 +63,7 @@ class Place:
             schema_ids=self.ids,
         )
 
-    def registrar(self) -> Registrar:
+    def registrar(self) -> Registrar[Unregistered]:
         side = Subjects(self.registry, Strategy.TOPIC)
         return Registrar(self.ids, {"key": side, "value": side})
 

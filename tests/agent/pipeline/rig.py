@@ -7,12 +7,12 @@ from pathlib import Path
 from agent.metrics import AgentMetrics
 from agent.pipeline import OpenReader, Pipeline, PipelineSettings, View
 from agent.quarantine import Quarantine
-from agent.registering import Registrar
 from agent.segments import ledger_from_entries
 from agent.transfer import Transfer
 from agent.transfer.local import Local
-from commitlog import Schema
+from commitlog import Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
+from sidecar.schema_registry import Registrar
 from sidecar.sinks.memory import MemorySink
 from tests.agent.pipeline.fakes import FakeClock, FakeSchema, FakeStore, InlineExecutor, Raw
 
@@ -35,7 +35,7 @@ class Rig:
         schema: Schema | None = None,
         poll_interval_ms: int = 10_000,
         make_worker: Callable[[], Executor] = InlineExecutor,
-        registrar: Registrar | None = None,
+        registrar: Registrar[Unregistered] | None = None,
     ) -> None:
         """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
         one than that works at once."""

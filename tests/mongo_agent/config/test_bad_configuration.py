@@ -109,7 +109,7 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"snapshot.mode.custom.name": "x"}, "the five values of `snapshot.mode`"),
         ({"database.hostname": "h"}, "it belongs to relational databases"),
         ({"database.history.kafka.topic": "h"}, "it belongs to relational databases"),
-        ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "JSON alone"),
+        ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "schema.registry.url"),
         ({"value.converter.schemas.enable": "true"}, "`value.converter.schemas.enable`"),
         ({"sanitize.field.names": "true"}, "it must be `false`"),
     ],

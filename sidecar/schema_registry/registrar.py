@@ -1,7 +1,7 @@
-"""Ids for the schemas of tables, from the registries of keys and values.
+"""Ids for the schemas of messages, from the registries of keys and values.
 
-A read stops in front of an event whose schemas have no id. The reader's worker asks for them here,
-so a registry that is slow keeps nothing else up; the pipeline looks at what became of it.
+Nothing is sent in front of its schemas. Who makes messages asks for them here, on a thread that may
+wait for a registry that is slow; anybody may look at what became of it.
 """
 
 import logging
@@ -9,20 +9,41 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Literal
+from typing import Generic, Literal, Protocol, TypeVar
 
-from commitlog import SchemaIds, Unregistered
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.logs import fields
-from sidecar.schema_registry import (
-    RefusedSchemaError,
-    RegistryClient,
-    RegistrySettings,
-    SchemaRegistry,
-    Strategy,
-)
+from sidecar.schema_registry.client import RefusedSchemaError, RegistryClient, SchemaRegistry
+from sidecar.schema_registry.settings import RegistrySettings, Strategy
 
 logger = logging.getLogger(__name__)
+
+
+class Unregistered(Protocol):
+    """A schema, and what its subject may be named after."""
+
+    @property
+    def side(self) -> Literal["key", "value"]: ...
+    @property
+    def topic(self) -> str: ...
+    @property
+    def record(self) -> str:
+        """Full name of the record."""
+
+    @property
+    def schema(self) -> str:
+        """Avro's JSON."""
+
+
+SchemaOf = TypeVar("SchemaOf", bound=Unregistered)
+SchemaOf_contra = TypeVar("SchemaOf_contra", bound=Unregistered, contravariant=True)
+
+
+class SchemaIds(Protocol[SchemaOf_contra]):
+    """The ids that are known. Any thread may use it."""
+
+    def get(self, schema: SchemaOf_contra) -> int | None: ...
+    def set(self, schema: SchemaOf_contra, id: int) -> None: ...
 
 
 class Outcome(Enum):
@@ -55,8 +76,8 @@ class Subjects:
 
 
 def create_registrar(
-    ids: SchemaIds, registries: Mapping[Literal["key", "value"], RegistrySettings]
-) -> "Registrar":
+    ids: SchemaIds[SchemaOf], registries: Mapping[Literal["key", "value"], RegistrySettings]
+) -> "Registrar[SchemaOf]":
     """By the settings of the sides that are Avro. Raises ConfigError."""
     sides: dict[str, Subjects] = {
         side: Subjects(RegistryClient(settings), settings.strategy)
@@ -65,16 +86,17 @@ def create_registrar(
     return Registrar(ids, sides)
 
 
-class Registrar:
-    """The reader's worker and that of snapshots ask, in turn; any thread may look."""
+class Registrar(Generic[SchemaOf]):
+    """Those who make messages ask, in turn; any thread may look."""
 
-    def __init__(self, ids: SchemaIds, sides: Mapping[str, Subjects]) -> None:
+    def __init__(self, ids: SchemaIds[SchemaOf], sides: Mapping[str, Subjects]) -> None:
         """`sides` are the ones that are Avro, by `key` and `value`."""
         self._ids = ids
         self._sides = sides
         self._asking = threading.Lock()
         self._lock = threading.Lock()
         self._answer = Answer(Outcome.GIVEN)
+        self._troubles: dict[str, str] = {}
         self._fatal: RefusedError | None = None
         self._registered = 0
 
@@ -96,25 +118,35 @@ class Registrar:
             return self._answer
 
     @property
+    def trouble(self) -> str:
+        """Why a schema has no id that was asked for; empty when all have one."""
+        with self._lock:
+            return next(iter(self._troubles.values()), "")
+
+    @property
     def registered(self) -> int:
         """Schemas that have got an id."""
         with self._lock:
             return self._registered
 
-    def answer(self, schemas: Sequence[Unregistered]) -> Answer:
+    def answer(self, schemas: Sequence[SchemaOf]) -> Answer:
         """What became of the question for these."""
         if all(self._ids.get(schema) is not None for schema in schemas):
             return Answer(Outcome.GIVEN)
         last = self.last
         return Answer(Outcome.ASKED_FOR) if last.outcome is Outcome.GIVEN else last
 
-    def register(self, schemas: Sequence[Unregistered]) -> bool:
+    def register(self, schemas: Sequence[SchemaOf]) -> bool:
         """Asks for the ids of schemas, one after the other; waits for each answer. True: all have
         one."""
-        with self._asking:
-            return self._register(schemas)
+        return self.ask(schemas).outcome is Outcome.GIVEN
 
-    def _register(self, schemas: Sequence[Unregistered]) -> bool:
+    def ask(self, schemas: Sequence[SchemaOf]) -> Answer:
+        """The same, with the reason."""
+        with self._asking:
+            return self._ask(schemas)
+
+    def _ask(self, schemas: Sequence[SchemaOf]) -> Answer:
         answer, fatal = Answer(Outcome.GIVEN), None
         for schema in schemas:
             if self._ids.get(schema) is not None:
@@ -125,17 +157,22 @@ class Registrar:
                 number = subjects.registry.schema_id(subject, schema.schema)
             except UnavailableError as error:
                 answer = Answer(Outcome.AWAY, str(error))
-                break
             except RefusedSchemaError as error:
                 answer = Answer(Outcome.REFUSED, str(error))
-                break
             except RefusedError as error:
                 answer, fatal = Answer(Outcome.REFUSED, str(error)), error
+            if answer.outcome is not Outcome.GIVEN:
+                self._note_trouble(subject, answer.sentence)
                 break
             self._ids.set(schema, number)
             logger.info("a schema has an id", extra=fields(subject=subject, schema_id=number))
             with self._lock:
                 self._registered += 1
+                self._troubles.pop(subject, None)
         with self._lock:
             self._answer, self._fatal = answer, fatal
-        return answer.outcome is Outcome.GIVEN
+        return answer
+
+    def _note_trouble(self, subject: str, sentence: str) -> None:
+        with self._lock:
+            self._troubles[subject] = sentence

@@ -1,0 +1,181 @@
+"""What keys and values are written as: the converters of Kafka Connect that properties files name,
+and the settings of each.
+
+    json                 JSON alone
+    org.…JsonConverter   JSON with its schema in each message, unless `schemas.enable=false`
+    avro, io.…AvroConverter    Avro behind the id that a schema registry gave to the schema
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
+
+from sidecar.errors import ConfigError
+from sidecar.properties import PassThrough, Properties, pass_through, prop
+from sidecar.schema_registry import RegistrySettings, registry_settings
+from sidecar.schema_registry.settings import without_effect
+
+Side = Literal["key", "value"]
+Encoding = Literal["json", "json_with_schema", "avro"]
+
+JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
+AVRO_CONVERTER = "io.confluent.connect.avro.AvroConverter"
+_SHORT = ("json", "avro")
+_SHOWN = "`json`, `avro`, or the classes JsonConverter and AvroConverter under their full names"
+_FLAGS = {"true": True, "false": False}
+_DECIMALS = ("BASE64", "NUMERIC")
+# Sizes of caches, and what only a sink asks of the converter.
+_OF_READERS = frozenset({"converter.type", "schema.content", "schemas.cache.size"})
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSettings:
+    """Settings of Connect's `JsonConverter`."""
+
+    has_schemas: bool = False
+    decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
+    replaces_nulls: bool = True
+    """Whether a field that is null is written as its default."""
+
+
+def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool) -> JsonSettings:
+    """What is under `prefix`, such as `value.converter.`; `has_schemas` is the default. Raises
+    ConfigError with a sentence for each mistake."""
+    problems: list[str] = []
+
+    def flag(name: str, default: bool) -> bool:
+        text = settings.get(name, str(default)).strip().lower()
+        if text not in _FLAGS:
+            problems.append(f"`{prefix}{name}` is {text!r}: it must be `true` or `false`.")
+        return _FLAGS.get(text, default)
+
+    known = {"schemas.enable", "decimal.format", "replace.null.with.default"} | _OF_READERS
+    for name in sorted(settings.keys() - known):
+        problems.append(f"`{prefix}{name}` is no setting of the JSON converter that is known here.")
+    decimals = settings.get("decimal.format", "BASE64").strip().upper()
+    if decimals not in _DECIMALS:
+        problems.append(
+            f"`{prefix}decimal.format` is {decimals!r}: it must be {' or '.join(_DECIMALS)}."
+        )
+    found = JsonSettings(
+        has_schemas=flag("schemas.enable", has_schemas),
+        decimal_format="NUMERIC" if decimals == "NUMERIC" else "BASE64",
+        replaces_nulls=flag("replace.null.with.default", True),
+    )
+    if problems:
+        raise ConfigError(*problems)
+    return found
+
+
+def _converter_name(value: Any) -> Any:
+    """As it is written, short names in small letters."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    name = value.strip()
+    if name in (JSON_CONVERTER, AVRO_CONVERTER):
+        return name
+    if name.lower() in _SHORT:
+        return name.lower()
+    raise ValueError(f"is `{name}`, which is not here: it must be {_SHOWN}")
+
+
+Converter = Annotated[str | None, BeforeValidator(_converter_name)]
+
+
+def _converter(side: Side) -> Any:
+    return prop(
+        f"{side}.converter",
+        default=None,
+        doc=f"`json`; `{JSON_CONVERTER}`, which puts its schema into each message unless "
+        f"`{side}.converter.schemas.enable=false`; `avro` or `{AVRO_CONVERTER}`. Not set: `json`.",
+    )
+
+
+def _converter_settings(side: Side) -> Any:
+    return pass_through(
+        f"{side}.converter.",
+        doc="Settings of that converter. JSON: `schemas.enable`, `decimal.format`, "
+        "`replace.null.with.default`. Avro: `schema.registry.url` and what else docs/avro.md "
+        "names.",
+    )
+
+
+class ConverterProperties(Properties):
+    """What keys and values are written as."""
+
+    key_converter: Converter = _converter("key")
+    key_converter_settings: PassThrough = _converter_settings("key")
+    value_converter: Converter = _converter("value")
+    value_converter_settings: PassThrough = _converter_settings("value")
+
+    @property
+    def key_encoding(self) -> Encoding:
+        """Of properties without `converter_problems`."""
+        return self._encoding("key")
+
+    @property
+    def value_encoding(self) -> Encoding:
+        """The same of values."""
+        return self._encoding("value")
+
+    @property
+    def uses_avro(self) -> bool:
+        """Whether keys or values are Avro."""
+        return "avro" in (_kind(self.key_converter), _kind(self.value_converter))
+
+    def json_settings(self, side: Side) -> JsonSettings:
+        """Of a side that is JSON. Raises ConfigError."""
+        converter, settings = self._side(side)
+        # JsonConverter wraps each message in its schema unless it is told not to.
+        is_class = converter == JSON_CONVERTER
+        return json_settings(f"{side}.converter.", settings, has_schemas=is_class)
+
+    def registries(self) -> dict[Side, RegistrySettings]:
+        """The registry of each side that is Avro. Raises ConfigError."""
+        found: dict[Side, RegistrySettings] = {}
+        for side in _SIDES:
+            converter, settings = self._side(side)
+            if _kind(converter) == "avro":
+                found[side] = registry_settings(f"{side}.converter.", settings, side)
+        return found
+
+    def converter_problems(self) -> Iterator[str]:
+        """What is wrong with the settings of converters, a sentence each."""
+        for side in _SIDES:
+            converter, settings = self._side(side)
+            try:
+                if _kind(converter) == "avro":
+                    registry_settings(f"{side}.converter.", settings, side)
+                else:
+                    self.json_settings(side)
+            except ConfigError as error:
+                yield from error.problems
+
+    def converter_warnings(self) -> Iterator[str]:
+        """Settings of converters that change nothing."""
+        for side in _SIDES:
+            converter, settings = self._side(side)
+            is_avro = _kind(converter) == "avro"
+            names = without_effect(settings) if is_avro else sorted(settings.keys() & _OF_READERS)
+            for name in names:
+                yield f"`{side}.converter.{name}` has no effect here."
+
+    def _encoding(self, side: Side) -> Encoding:
+        converter, _ = self._side(side)
+        if _kind(converter) == "avro":
+            return "avro"
+        return "json_with_schema" if self.json_settings(side).has_schemas else "json"
+
+    def _side(self, side: Side) -> tuple[str | None, Mapping[str, str]]:
+        if side == "key":
+            return self.key_converter, self.key_converter_settings
+        return self.value_converter, self.value_converter_settings
+
+
+_SIDES: tuple[Side, ...] = ("key", "value")
+
+
+def _kind(converter: str | None) -> Literal["json", "avro"]:
+    return "avro" if converter in ("avro", AVRO_CONVERTER) else "json"

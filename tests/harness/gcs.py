@@ -6,7 +6,6 @@ checksums. Unlike Google's it appends a chunk that comes twice.
 
 import http.client
 import json
-import shutil
 import threading
 import urllib.parse
 import urllib.request
@@ -27,16 +26,11 @@ _TIMEOUT_S = 60
 class GcsServer:
     """`with GcsServer(tmp_path) as server:` gives a server on a free loopback port."""
 
-    def __init__(self, directory: Path, *, is_nice: bool = False) -> None:
-        """`is_nice`: it gets what other programs leave of the processors."""
+    def __init__(self, directory: Path) -> None:
         self.port = free_port()
         program = go_program("github.com/fsouza/fake-gcs-server", VERSION)
-        words = ["-scheme", "http", "-host", "127.0.0.1", "-port", str(self.port)]
-        words += ["-backend", "memory", "-log-level", "warn"]
-        command = [str(program), *words]
-        nice = shutil.which("nice") if is_nice else None
-        if nice is not None:
-            command = [nice, "-n", "19", *command]
+        command = [str(program), "-scheme", "http", "-host", "127.0.0.1", "-port", str(self.port)]
+        command += ["-backend", "memory", "-log-level", "warn"]
         self._process = ServerProcess(f"fake-gcs-server {VERSION}", command, directory / "gcs.log")
 
     @property

@@ -71,7 +71,15 @@ class Site:
 
     def wait_until_sent(self) -> None:
         assert self.uploads is not None
-        wait_until(lambda: self.backlog_segments == 0, "the last segment to be sent")
+        # The metrics are what is told last.
+        wait_until(
+            lambda: (
+                self.backlog_segments == 0
+                and self.figure("cdc_transfer_backlog_segments") == 0
+                and self.figure("cdc_transfer_up") == 1
+            ),
+            "the last segment to be sent",
+        )
         assert list(self.upload.iterdir()) == []
         assert self.uploads.backlog.trouble == ""
 
@@ -199,7 +207,7 @@ def test_what_the_store_answers_is_said_and_outlived(site: Site, status: int, pa
     name = site.give(1, SMALL)
     site.wait_for_trouble(part)
     assert (site.upload / "CommitLog-7-1.log").exists()
-    assert site.figure("cdc_transfer_up") == 0
+    wait_until(lambda: site.figure("cdc_transfer_up") == 0, "the metric to say it too")
     site.proxy.plan = None
     site.wait_until_sent()
     assert site.content(name) == SMALL

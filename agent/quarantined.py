@@ -15,12 +15,34 @@ from agent.quarantine import EVENTS, REASON, RETRY, Quarantine, Reason
 from sidecar.durable import sync_directory, write_synced
 from sidecar.errors import ConfigError
 
+_COPY = "snapshot-"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CopyName:
+    """The copy of a table, of which refused events may be kept."""
+
+    table: str
+    """`keyspace.table`."""
+
+    @property
+    def log(self) -> str:
+        """What its files begin with (`agent.snapshot.snapshot.CopySource`)."""
+        return f"{_COPY}{self.table}"
+
+    def __str__(self) -> str:
+        return self.log
+
+
+KeptName = SegmentName | CopyName
+"""Whose files are in the quarantine."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A segment with something that was not delivered."""
+    """A segment, or a copy, with something that was not delivered."""
 
-    name: SegmentName
+    name: KeptName
     size_bytes: int | None
     """Of the segment; None where only its events or its reason are here."""
     reason: Reason | None
@@ -35,24 +57,39 @@ class Quarantined:
         return list(dict.fromkeys(lost.cause for lost in self.reason.ranges)) if self.reason else []
 
 
+def parse_kept_name(text: str) -> KeptName | None:
+    """`CommitLog-7-1699.log` or `snapshot-shop.orders`; None for every other name."""
+    if text.startswith(_COPY):
+        return CopyName(text.removeprefix(_COPY))
+    return parse_log_name(text)
+
+
 def quarantined(directory: Path) -> list[Quarantined]:
-    """Everything in it, oldest first; nothing when it is not there. Raises OSError."""
-    names: set[SegmentName] = set()
+    """Everything in it, the oldest segment first and copies last; nothing when it is not there.
+    Raises OSError."""
     if not directory.exists():
         return []
-    for file in directory.iterdir():
-        text = file.name.removesuffix(REASON).removesuffix(EVENTS).removesuffix(RETRY)
-        name = parse_log_name(text)
-        if name is not None:
-            names.add(name)
+    texts = {
+        file.name.removesuffix(REASON).removesuffix(EVENTS).removesuffix(RETRY)
+        for file in directory.iterdir()
+    }
+    found = [name for text in texts if (name := parse_kept_name(text)) is not None]
+    segments = sorted(name for name in found if isinstance(name, SegmentName))
+    copies = sorted(name for name in found if isinstance(name, CopyName))
+    names: list[KeptName] = [*segments, *copies]
     quarantine = Quarantine(directory, 0, "")
-    return [_seen(quarantine, name) for name in sorted(names)]
+    return [_seen(quarantine, name) for name in names]
 
 
-def ask_for_retry(directory: Path, names: Iterable[SegmentName]) -> None:
-    """Durably. Raises ConfigError for a segment that is not there, and OSError."""
+def ask_for_retry(directory: Path, names: Iterable[KeptName]) -> None:
+    """Durably. Raises ConfigError for what is not there as a segment, and OSError."""
     names = list(names)
     for name in names:
+        if isinstance(name, CopyName):
+            raise ConfigError(
+                f"{name} is no segment that could be read again; "
+                f"`agent snapshot start --table {name.table}` copies the table anew."
+            )
         if not (directory / name.log).exists():
             raise ConfigError(
                 f"{directory} does not hold {name}, so there is nothing to read again; "
@@ -64,17 +101,19 @@ def ask_for_retry(directory: Path, names: Iterable[SegmentName]) -> None:
         sync_directory(directory)
 
 
-def discard(directory: Path, cdc_raw: Path, name: SegmentName) -> None:
-    """Deletes all that is kept of a segment. Raises ConfigError when the agent is not done with it
-    or nothing of it is there, and OSError."""
+def discard(directory: Path, cdc_raw: Path, name: KeptName) -> None:
+    """Deletes all that is kept of a segment or a copy. Raises ConfigError when the agent is not
+    done with it or nothing of it is there, and OSError."""
     if (cdc_raw / name.log).exists():
         raise ConfigError(
             f"{name} is in {cdc_raw}, so the agent is not done with it: its reason is what keeps "
             "it from being removed."
         )
     files = [directory / f"{name.log}{suffix}" for suffix in ("", EVENTS, RETRY)]
+    if isinstance(name, SegmentName):
+        files.append(directory / name.idx)
     # The reason goes last: as long as there is one, what is left shows in the list.
-    files += [directory / name.idx, directory / f"{name.log}{REASON}"]
+    files.append(directory / f"{name.log}{REASON}")
     if not any(file.exists() for file in files):
         raise ConfigError(f"{directory} holds nothing of {name}.")
     for file in files:
@@ -82,13 +121,13 @@ def discard(directory: Path, cdc_raw: Path, name: SegmentName) -> None:
     sync_directory(directory)
 
 
-def _seen(quarantine: Quarantine, name: SegmentName) -> Quarantined:
+def _seen(quarantine: Quarantine, name: KeptName) -> Quarantined:
     log = quarantine.directory / name.log
     events = quarantine.directory / f"{name.log}{EVENTS}"
     return Quarantined(
         name,
         log.stat().st_size if log.exists() else None,
-        quarantine.reason(name),
+        quarantine.reason(name) if isinstance(name, SegmentName) else None,
         events.read_bytes().count(b"\n") if events.exists() else 0,
         (quarantine.directory / f"{name.log}{RETRY}").exists(),
     )

@@ -3,10 +3,16 @@
 import click
 import orjson
 
-from agent.cdc_raw import SegmentName, parse_log_name
 from agent.config import AgentConfig
 from agent.quarantine import ERROR
-from agent.quarantined import Quarantined, ask_for_retry, discard, quarantined
+from agent.quarantined import (
+    KeptName,
+    Quarantined,
+    ask_for_retry,
+    discard,
+    parse_kept_name,
+    quarantined,
+)
 from sidecar.check.finding import size_text
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
@@ -16,7 +22,8 @@ from sidecar.errors import ConfigError
 @click.group("segments", short_help="Settle quarantined segments.")
 @configuration_options
 def segments() -> None:
-    """Segments that were not wholly delivered and lie in the quarantine with their reason."""
+    """Segments that were not wholly delivered and lie in the quarantine with their reason, and
+    refused events of copies (snapshot-KEYSPACE.TABLE)."""
 
 
 @segments.command("list", short_help="List them.")
@@ -75,14 +82,14 @@ def discard_segments(
     click.echo(f"{len(chosen)} segments are deleted.")
 
 
-def _chosen(names: tuple[str, ...], is_all: bool, present: list[SegmentName]) -> list[SegmentName]:
+def _chosen(names: tuple[str, ...], is_all: bool, present: list[KeptName]) -> list[KeptName]:
     if is_all == bool(names):
         raise ConfigError("Which segments? Name them (CommitLog-7-1699.log), or give --all.")
-    return present if is_all else [_segment(name) for name in names]
+    return present if is_all else [_kept_name(name) for name in names]
 
 
-def _segment(text: str) -> SegmentName:
-    name = parse_log_name(text)
+def _kept_name(text: str) -> KeptName:
+    name = parse_kept_name(text)
     if name is None:
         raise ConfigError(f"{text} is no name of a segment (CommitLog-<version>-<id>.log).")
     return name

@@ -4,6 +4,9 @@ import os
 import select
 import threading
 
+_LONGEST_WAIT_S = 3600.0
+"""The system counts the milliseconds of a wait in 31 bits."""
+
 
 class Wakeup:
     """Any thread rings; one thread waits, for that and for other descriptors at once.
@@ -30,11 +33,12 @@ class Wakeup:
                 return
 
     def wait(self, timeout_s: float, *descriptors: int) -> None:
-        """Waits for a ring, for a descriptor that can be read, or for the time to pass."""
+        """Waits for a ring, for a descriptor that can be read, or for the time to pass, an hour
+        at most."""
         poller = select.poll()
         for descriptor in (self._read_fd, *descriptors):
             poller.register(descriptor, select.POLLIN)
-        poller.poll(max(0.0, timeout_s) * 1000)
+        poller.poll(min(max(0.0, timeout_s), _LONGEST_WAIT_S) * 1000)
         self._forget_rings()
 
     def close(self) -> None:

@@ -11,6 +11,9 @@ from pydantic import AfterValidator, BeforeValidator
 
 _SIZE = re.compile(r"(\d+)\s*(|b|k|kb|kib|m|mb|mib|g|gb|gib)", re.IGNORECASE)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_LONGEST_MS = 100 * 365 * 24 * 60 * 60 * 1000
+"""A hundred years: Java's files have Long.MAX_VALUE for never, which clocks here do not take."""
+_LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,16 @@ def _not_negative(value: int) -> int:
     return value
 
 
+def _at_most_the_longest(value: int) -> int:
+    return min(value, _LONGEST_MS)
+
+
+def _not_beyond(value: int) -> int:
+    if value > _LARGEST:
+        raise ValueError(f"must be at most {_LARGEST}")
+    return value
+
+
 def _lower(value: Any) -> Any:
     return value.strip().lower() if isinstance(value, str) else value
 
@@ -73,13 +86,23 @@ CommaList = Annotated[
 ]
 """`a, b,c` as ("a", "b", "c"); empty parts are dropped."""
 
-ByteSize = Annotated[int, AfterValidator(_not_negative), BeforeValidator(_byte_size), Unit("bytes")]
+ByteSize = Annotated[
+    int,
+    AfterValidator(_not_negative),
+    AfterValidator(_not_beyond),
+    BeforeValidator(_byte_size),
+    Unit("bytes"),
+]
 """Bytes: `1048576`, `1024KiB`, `1m`. A kilobyte is 1024 bytes, as in Cassandra's settings."""
 
 Milliseconds = Annotated[
-    int, AfterValidator(_not_negative), BeforeValidator(_milliseconds), Unit("milliseconds")
+    int,
+    AfterValidator(_not_negative),
+    AfterValidator(_at_most_the_longest),
+    BeforeValidator(_milliseconds),
+    Unit("milliseconds"),
 ]
-"""A whole number of milliseconds."""
+"""A whole number of milliseconds; more than a hundred years are a hundred years."""
 
 LowerCase = BeforeValidator(_lower)
 """`Annotated[Literal["initial", "never"], LowerCase]`: any case is accepted."""

@@ -83,3 +83,20 @@ def test_what_cannot_be_done_is_one_sentence(site: Site, words: list[str], part:
     assert outcome.exit_code == 2
     assert part in outcome.errors
     assert len(outcome.errors.strip().splitlines()) == 1
+
+
+def test_refused_events_of_a_copy_are_listed_and_discarded(site: Site) -> None:
+    error = site.relocation / "error"
+    error.mkdir()
+    (error / "snapshot-ks.t.events.ndjson").write_bytes(b"{}\n{}\n")
+    configuration = site.configuration()
+    (listed,) = json.loads(agent("segments", "list", "--json", "--config", configuration).output)
+    assert (listed["segment"], listed["refused_events"]) == ("snapshot-ks.t", 2)
+    assert "snapshot-ks.t" in agent("segments", "list", "--config", configuration).output
+    outcome = agent("segments", "retry", "snapshot-ks.t", "--config", configuration)
+    assert outcome.exit_code == 2
+    assert "`agent snapshot start --table ks.t`" in outcome.errors
+    assert agent("segments", "retry", "--all", "--config", configuration).exit_code == 0
+    outcome = agent("segments", "discard", "--all", "--yes", "--config", configuration)
+    assert (outcome.exit_code, outcome.errors) == (0, "")
+    assert list(error.iterdir()) == []

@@ -1,5 +1,6 @@
 """From text to a model: everything that is wrong is said at once, with its place."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,7 @@ def test_all_mistakes_at_once(path: Path) -> None:
         ("pause.ms=1", "must be at least 2, not `1`"),
         ("http.port=1.5", "must be a whole number, not `1.5`"),
         ("ratio=x", "must be a number, not `x`"),
+        (f"size.max.bytes={1 << 63}", f"must be at most {2**63 - 1}, not `{1 << 63}`"),
         ("hosts=", "must name one host when `enabled` is true"),
         ("topic.prefix=", "must not be empty, not ``"),
     ],
@@ -143,6 +145,11 @@ def test_a_value_out_of_range(path: Path, line: str, problem: str) -> None:
     text = line if line.startswith("topic.") else f"{line}\ntopic.prefix=x"
     name = line.partition("=")[0]
     assert problems(path, text) == [f"`{name}` (FILE:1) {problem}."]
+
+
+def test_never_in_java_is_a_time_that_clocks_take(path: Path) -> None:
+    longest = loaded(path, f"topic.prefix=x\ntimeout.ms={2**63 - 1}").properties.timeout_ms
+    assert 3_000_000_000 < longest / 1000 < threading.TIMEOUT_MAX
 
 
 def test_a_property_stands_once_in_a_file(path: Path) -> None:

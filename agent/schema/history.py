@@ -16,7 +16,7 @@ import orjson
 
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema, SchemaError
-from sidecar.logs import fields
+from sidecar.logs import Repeated, fields
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,8 @@ class SchemaHistory:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE_NAME
+        self._unsaved: Known | None = None
+        self._repeated = Repeated(logger)
 
     def load(self) -> Known | None:
         """None when there is no file or it cannot be used."""
@@ -48,8 +50,16 @@ class SchemaHistory:
         return Known(schema, identity)
 
     def save(self, known: Known) -> None:
-        """Keeps it in place of what was there. A file that cannot be written is said and is no
-        error."""
+        """Keeps it in place of what was there. A file that cannot be written is said, is no error,
+        and is left to `save_again`."""
+        self._unsaved = known
+        self.save_again()
+
+    def save_again(self) -> None:
+        """Keeps what could not be written before, if there is such."""
+        known = self._unsaved
+        if known is None:
+            return
         document = {
             "node_id": known.identity.node_id,
             "cluster_name": known.identity.cluster_name,
@@ -63,7 +73,12 @@ class SchemaHistory:
                 os.fsync(file.fileno())
             temporary.replace(self.path)
         except OSError as error:
-            logger.warning(
+            self._repeated.say(
+                "save",
                 "the schema cannot be kept for the next start",
-                extra=fields(file=self.path, reason=error.strerror),
+                file=self.path,
+                reason=error.strerror,
             )
+            return
+        self._unsaved = None
+        self._repeated.over("save", "the schema is kept for the next start again")

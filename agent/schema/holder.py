@@ -185,6 +185,7 @@ class SchemaHolder:
             fatal = None if self._has_answered else refused
         self._log_outcome(error)
         with self._merging:
+            self._history.save_again()
             merged = self._merged(fetched)
             with self._changed:
                 self._has_answered = self._has_answered or fetched is not None

@@ -209,3 +209,19 @@ def test_a_change_is_told_and_a_fetch_without_news_is_not(tmp_path: Path) -> Non
         assert not told.acquire(blocking=False)
     finally:
         holder.close()
+
+
+def test_what_could_not_be_kept_is_kept_when_the_disk_takes_it_again(tmp_path: Path) -> None:
+    """Progress may have passed the place in the log where it stands."""
+    history = SchemaHistory(tmp_path)
+    # A directory of that name: no file can be put in its place.
+    history.path.mkdir()
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder, interval_ms=1, history=history) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        feeder.wait_for_fetches(feeder.fetched + 2)
+        history.path.rmdir()
+        feeder.wait_for_fetches(feeder.fetched + 2)
+    known = SchemaHistory(tmp_path).load()
+    assert known is not None
+    assert names(known.schema) == {"a"}

@@ -118,7 +118,8 @@ class AgentStatus:
         if self._pipeline is not None:
             found += self._of_view(self._pipeline.view)
         if self.snapshot is not None:
-            found.append(snapshot_component(self.snapshot))
+            trouble = "" if self.view is None else self.view.copy_save_trouble
+            found.append(snapshot_component(self.snapshot, trouble))
         return found
 
     def offsets(self) -> Mapping[str, object]:

@@ -239,5 +239,6 @@ class Pipeline:
             parts.delivery,
             parts.keeping,
             parts.leaving,
+            copy_save_trouble=self._copy.trouble,
             is_stopping=parts.is_stopping,
         )

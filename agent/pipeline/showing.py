@@ -46,6 +46,7 @@ class Showing(Shown[View]):
         keeping: Keeping,
         leaving: Leaving,
         *,
+        copy_save_trouble: str,
         is_stopping: bool,
     ) -> None:
         """Makes the view of what there is now."""
@@ -76,6 +77,7 @@ class Showing(Shown[View]):
             watch_trouble=looking.watch_trouble,
             refused_files=looking.last.refused,
             save_trouble=keeping.trouble,
+            copy_save_trouble=copy_save_trouble,
             leave_trouble=leaving.trouble,
             quarantine=self._quarantine,
             backlog=leaving.backlog,

@@ -45,6 +45,8 @@ class View:
     refused_files: tuple[str, ...] = ()
     """What lies in cdc_raw and is no segment."""
     save_trouble: str = ""
+    copy_save_trouble: str = ""
+    """Why the progress of copies is not stored; empty where it is."""
     leave_trouble: str = ""
     quarantine: Usage = field(default_factory=Usage)
     backlog: Backlog | None = None

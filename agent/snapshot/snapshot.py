@@ -278,6 +278,15 @@ class Snapshot:
             except (ConfigError, RefusedError) as error:
                 self._say(str(error))
                 pause_s = self._wait_longer(_LONGEST_PAUSE_S)
+            except Exception as error:
+                # Without a word a thread that ended would look like one that copies.
+                fault = f"{type(error).__name__}: {error}"
+                self._say(
+                    f"The snapshot waits after an unexpected fault ({fault}) and tries again; "
+                    "log.level=debug shows where it is."
+                )
+                logger.debug("where the error came from", exc_info=error)
+                pause_s = self._wait_longer(pause_s)
 
     @property
     def _look_in_s(self) -> float:

@@ -23,7 +23,7 @@ def snapshot_document(snapshot: Snapshot) -> dict[str, object]:
 
 
 def snapshot_component(snapshot: Snapshot, save_trouble: str = "") -> Component:
-    """Failing while nothing can be read or kept, or a table was refused."""
+    """Failing while nothing can be read, progress is not stored, or a table was refused."""
     copies = snapshot.progress.copies.values()
     counts = {state.value: sum(copy.state is state for copy in copies) for state in State}
     refused = [copy for copy in copies if copy.state is State.REFUSED]

@@ -1,6 +1,7 @@
 """What a person sees over HTTP."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,14 @@ import pytest
 from agent.schema import SchemaHolder
 from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity
+from agent.snapshot.snapshot import Snapshot
 from agent.status import AgentStatus
 from commitlog import Schema
 from sidecar.errors import UnavailableError
 from sidecar.http import Component
 from sidecar.sinks.memory import MemorySink
 from tests.agent.pipeline.rig import Rig
+from tests.agent.snapshot.test_thread import FakeNode, running
 from tests.agent_cli.site import SCHEMA
 
 
@@ -37,8 +40,14 @@ class Feeder:
 class Site:
     """A pipeline over fakes, its schema holder, and the status of both."""
 
-    def __init__(self, directory: Path) -> None:
-        self.rig = Rig(directory, sink=MemorySink(automatic=False), quarantine_max_bytes=500)
+    def __init__(self, directory: Path, snapshot: Snapshot | None = None) -> None:
+        self.rig = Rig(
+            directory,
+            sink=MemorySink(automatic=False),
+            quarantine_max_bytes=500,
+            snapshot=snapshot,
+        )
+        self.snapshot = snapshot
         self.feeder = Feeder()
         self.holder = SchemaHolder(
             self.feeder, SchemaHistory(directory), refresh_interval_ms=1_000_000
@@ -56,7 +65,11 @@ class Site:
     def begin(self) -> None:
         self.holder.start()
         assert self.holder.wait_until_known(120)
-        self.status.attach(self.rig.pipeline)
+        self.status.attach(self.rig.pipeline, self.snapshot)
+
+    def close(self) -> None:
+        self.holder.close()
+        self.rig.end()
 
     def component(self, name: str) -> Component:
         return next(part for part in self.status.components() if part.name == name)
@@ -65,11 +78,8 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     (tmp_path / "site").mkdir()
-    site = Site(tmp_path / "site")
-    yield site
-    site.holder.close()
-    site.rig.pipeline._parts.looking.close()
-    site.rig.pipeline._wakeup.close()
+    with closing(Site(tmp_path / "site")) as site:
+        yield site
 
 
 def test_before_the_schema_it_lives_and_is_not_ready(site: Site) -> None:
@@ -131,6 +141,20 @@ def test_progress_that_cannot_be_saved_is_seen(site: Site) -> None:
     site.rig.settle()
     assert not site.component("offsets").ok
     assert "disk is full" in site.component("offsets").sentence
+
+
+def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None:
+    with running(FakeNode(), mode="never") as snapshot, closing(Site(tmp_path, snapshot)) as site:
+        site.begin()
+        site.rig.snapshot_store.is_failing = True
+        snapshot.begin("ks.t")
+        site.rig.settle()
+        assert not site.component("snapshot").ok
+        assert "disk is full" in site.component("snapshot").sentence
+        assert site.component("offsets").ok
+        site.rig.snapshot_store.is_failing = False
+        site.rig.pass_time(2)
+        assert site.component("snapshot").ok
 
 
 def test_a_full_quarantine_says_what_to_do(site: Site) -> None:

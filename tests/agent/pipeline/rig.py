@@ -8,6 +8,7 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import OpenReader, Pipeline, PipelineSettings, View
 from agent.quarantine import Quarantine
 from agent.segments import ledger_from_entries
+from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
 from agent.transfer.local import Local
 from commitlog import Schema, Unregistered
@@ -36,11 +37,14 @@ class Rig:
         poll_interval_ms: int = 10_000,
         make_worker: Callable[[], Executor] = InlineExecutor,
         registrar: Registrar[Unregistered] | None = None,
+        snapshot: Snapshot | None = None,
     ) -> None:
         """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
         one than that works at once."""
         self.make_worker = make_worker
         self.registrar = registrar
+        self.snapshot = snapshot
+        self.snapshot_store = FakeStore()
         self.raw = Raw(directory / "cdc_raw")
         self.relocation = directory / "relocation"
         self.settings = PipelineSettings(
@@ -78,6 +82,8 @@ class Rig:
             transfer=self.transfer,
             quarantine=self.quarantine,
             metrics=self.metrics,
+            snapshot=self.snapshot,
+            snapshot_store=self.snapshot_store,
             registrar=self.registrar,
             executor=executor or self.make_worker(),
             clock=clock or self.clock,

@@ -209,6 +209,15 @@ def test_a_node_that_is_away_is_waited_for() -> None:
         assert len(taken(snapshot).batch) == 1
 
 
+def test_an_unexpected_fault_is_said_and_the_copy_goes_on() -> None:
+    node = FakeNode(errors=[RuntimeError("too few bytes")])
+    with running(node) as snapshot:
+        wait_until(lambda: "RuntimeError: too few bytes" in snapshot.trouble, "the trouble")
+        assert not snapshot_component(snapshot).ok
+        assert len(taken(snapshot).batch) == 1
+        wait_until(lambda: not snapshot.trouble, "the end of it")
+
+
 def test_never_asks_for_nothing_but_on_request() -> None:
     node = FakeNode()
     with running(node, mode="never") as snapshot:

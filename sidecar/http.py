@@ -24,7 +24,9 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from flask import Blueprint, Flask, Response
+from flask.json.provider import DefaultJSONProvider
 from waitress.server import create_server
+from werkzeug.exceptions import HTTPException
 
 from sidecar import metrics
 from sidecar.errors import ConfigError
@@ -34,6 +36,7 @@ _SERVER_THREADS = 2
 _CONNECTION_LIMIT = 64
 _MAX_REQUEST_BYTES = 65536
 _JOIN_S = 10.0
+_PAGES = "GET / is for people, GET /health, /metrics and /offsets are for machines."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,7 @@ def create_app(
     """The application alone, for a server or a test client; `pages` are the agent's own.
     `token_file` None: nothing needs a token."""
     app = Flask("sidecar", static_folder=None)
+    app.json = _BoundedJson(app)
     if token_file is not None:
         require_token(app, token_file)
     for blueprint in pages:
@@ -126,7 +130,23 @@ def create_app(
     def prometheus() -> Response:
         return Response(status.metrics(), content_type=metrics.CONTENT_TYPE)
 
+    @app.errorhandler(HTTPException)
+    def refused(error: HTTPException) -> Response:
+        said = f"{error.code} {error.name}. {_PAGES}\n"
+        headers = [(name, text) for name, text in error.get_headers() if name != "Content-Type"]
+        return Response(said, status=error.code, headers=headers, mimetype="text/plain")
+
     return app
+
+
+class _BoundedJson(DefaultJSONProvider):
+    """Takes a document that is nested too deeply for one that is no JSON."""
+
+    def loads(self, s: str | bytes, **options: Any) -> Any:
+        try:
+            return super().loads(s, **options)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
 
 
 class HttpServer:

@@ -63,8 +63,16 @@ class AgentClient:
                     found = json.load(error)
         except (OSError, ValueError) as error:
             raise UnavailableError(
-                f"No agent answers at {self._url}: {error}. Start it, or name another one by --url."
+                f"No agent answers at {self._url}: {_reason(error)}. Start it, or name another "
+                "one by --url."
             ) from error
         if not isinstance(found, dict):
             raise UnavailableError(f"What answers at {self._url} is no agent.")
         return found
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, ValueError):
+        return "the answer is no JSON"
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    return (cause.strerror if isinstance(cause, OSError) else None) or str(cause)

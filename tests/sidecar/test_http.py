@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from flask import Blueprint, Response, request
 from flask.testing import FlaskClient
 
 from sidecar.errors import ConfigError
@@ -96,8 +97,22 @@ def test_offsets_and_metrics(client: FlaskClient) -> None:
 
 
 def test_other_paths_and_methods(client: FlaskClient) -> None:
-    assert client.get("/").status_code == 404
-    assert client.post("/ping").status_code == 405
+    for answer in (client.get("/nope"), client.post("/ping")):
+        assert answer.status_code in (404, 405)
+        assert answer.mimetype == "text/plain"
+        assert "/health" in answer.text
+
+
+def test_json_that_is_nested_too_deeply_is_none(status: FakeStatus) -> None:
+    pages = Blueprint("echo", __name__)
+
+    @pages.post("/echo")
+    def echo() -> Response:
+        return Response(str(request.get_json(silent=True)))
+
+    client = create_app(status, [pages]).test_client()
+    answer = client.post("/echo", data="[" * 50_000, content_type="application/json")
+    assert (answer.status_code, answer.text) == (200, "None")
 
 
 def test_over_a_socket(status: FakeStatus) -> None:

@@ -6,6 +6,8 @@ after it. The node syncs its segments in order, so an older segment that has no 
 nothing that could still come before *n*.
 """
 
+import os
+import stat
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,7 +42,7 @@ class Observation:
 
     segments: tuple[SeenSegment, ...] = ()
     refused: tuple[str, ...] = ()
-    """Files that are no segment and no index: legacy names, foreign files."""
+    """What is no segment and no index: legacy names, foreign files, anything that is no file."""
     size_bytes: int = 0
     """Of all segments, as the node counts them against `cdc_total_space`."""
 
@@ -63,12 +65,13 @@ def observe(directory: Path, completed: Collection[SegmentName] = ()) -> Observa
     """
     names: set[SegmentName] = set()
     refused: list[str] = []
-    for file_name in (entry.name for entry in directory.iterdir()):
-        name = parse_log_name(file_name) or parse_idx_name(file_name)
-        if name is not None:
-            names.add(name)
-        else:
-            refused.append(file_name)
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            name = parse_log_name(entry.name) or parse_idx_name(entry.name)
+            if name is not None and _is_file(entry):
+                names.add(name)
+            else:
+                refused.append(entry.name)
     looked = [_look(directory, name, completed) for name in sorted(names)]
     segments = tuple(seen for seen in _looked_again(directory, looked) if seen is not None)
     return Observation(
@@ -76,6 +79,14 @@ def observe(directory: Path, completed: Collection[SegmentName] = ()) -> Observa
         refused=tuple(sorted(refused)),
         size_bytes=sum(seen.log.size_bytes for seen in segments if seen.log is not None),
     )
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whoever opens a pipe of such a name waits for ever."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def _look(
@@ -107,6 +118,8 @@ def _stat(path: Path) -> SeenLog | None:
     try:
         found = path.stat()
     except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
         return None
     return SeenLog(size_bytes=found.st_size, link_count=found.st_nlink)
 

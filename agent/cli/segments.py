@@ -55,7 +55,8 @@ def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
     found: list[SegmentFile] = []
     for path in paths:
         if path.is_dir():
-            inside = [segment for file in path.iterdir() if (segment := _segment(file)) is not None]
+            files = [file for file in path.iterdir() if file.is_file()]
+            inside = [segment for file in files if (segment := _segment(file)) is not None]
             if not inside:
                 raise ConfigError(f"{path} holds no segment (CommitLog-<version>-<id>.log).")
             found += sorted(inside, key=lambda segment: segment.name)

@@ -32,7 +32,7 @@ class Looking:
         self._repeated = Repeated(logger)
         self._said: tuple[str, ...] = ()
         self.trouble = ""
-        """Why the last look failed; empty when it did not."""
+        """Why the last look failed, or what it could not read; empty where all is well."""
         self.last = Observation()
         """What the last look showed."""
 
@@ -70,7 +70,7 @@ class Looking:
             self._repeated.say("look", self.trouble)
             return None
         self._repeated.over("look", f"{self._directory} can be looked at again.")
-        self.trouble = ""
+        self.trouble = _of_indexes(self._directory, self.last)
         self._say_what_is_strange(self.last)
         return self.last
 
@@ -98,3 +98,14 @@ class Looking:
                     segment=seen.name,
                     content=seen.idx.unreadable,
                 )
+
+
+def _of_indexes(directory: Path, observation: Observation) -> str:
+    for seen in observation.segments:
+        if seen.idx.unreadable is not None:
+            return (
+                f"{directory / seen.name.idx} tells nothing ({seen.idx.unreadable}), so nothing new "
+                "of its segment is read: this user must be able to read it, and only the node "
+                "writes it."
+            )
+    return ""

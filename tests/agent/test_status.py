@@ -234,3 +234,19 @@ def test_offsets_that_were_recovered_are_told(site: Site) -> None:
     site.status.note_offsets("the previous copy is used")
     assert site.component("offsets").ok
     assert "previous copy" in site.component("offsets").sentence
+
+
+def test_an_index_that_cannot_be_read_is_seen(site: Site) -> None:
+    site.begin()
+    log = site.rig.raw.segment(1, 2)
+    index = site.rig.raw.directory / log.name.idx
+    # A directory stands for a file of another user, which root may read.
+    index.mkdir()
+    site.rig.settle()
+    assert not site.component("cdc_raw").ok
+    assert log.name.idx in site.component("cdc_raw").sentence
+    assert "Is a directory" in site.component("cdc_raw").sentence
+    index.rmdir()
+    site.rig.raw.index(log, log.end)
+    site.rig.settle()
+    assert site.component("cdc_raw").ok

@@ -22,8 +22,6 @@ AUTHORISATION = frozenset(
 OF_THE_EVENT = frozenset(
     {
         KafkaError.INVALID_MSG_SIZE,
-        KafkaError.INVALID_RECORD,
-        KafkaError.INVALID_TIMESTAMP,
         KafkaError.POLICY_VIOLATION,
         KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
         KafkaError._BAD_MSG,
@@ -80,10 +78,19 @@ _TLS = (
 """What OpenSSL says in the client's words, and what it means in ours."""
 
 
+_NOT_VALID = frozenset({KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP})
+"""Mostly the time of the message, which is this machine's: it meets all events, so they are sent
+again rather than kept aside one by one."""
+
+
 def reason(error: KafkaError) -> str:
     """The client's words, without the final full stop; about certificates ours, for the client
     names its own properties."""
     said = error.str().rstrip(". ")
+    if error.code() in _NOT_VALID:
+        return (
+            f"{said}; see that the clock of this machine is right (message.timestamp.after.max.ms)"
+        )
     for words, meaning in _TLS:
         if "SSL routines" in said and any(word in said for word in words):
             return meaning

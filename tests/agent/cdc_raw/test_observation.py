@@ -1,4 +1,5 @@
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -50,10 +51,11 @@ def test_files_that_vanish_in_between_are_not_seen(
 ) -> None:
     write(tmp_path, 1, "5")
     write(tmp_path, 2)
-    listed = list(tmp_path.iterdir())
+    with os.scandir(tmp_path) as entries:
+        listed = list(entries)
     (tmp_path / "CommitLog-7-1.log").unlink()
     (tmp_path / "CommitLog-7-1_cdc.idx").unlink()
-    monkeypatch.setattr(Path, "iterdir", lambda _: iter(listed))
+    monkeypatch.setattr(module.os, "scandir", lambda _: nullcontext(listed))
     assert [s.name.id for s in observe(tmp_path).segments] == [2]
 
 
@@ -97,3 +99,16 @@ def test_completed_indexes_are_not_read_again(tmp_path: Path) -> None:
     (tmp_path / name.log).unlink()
     (seen,) = observe(tmp_path, completed={name}).segments
     assert (seen.log, seen.idx) == (None, Idx(offset=5))
+
+
+def test_what_is_no_file_is_no_segment(tmp_path: Path) -> None:
+    """Opening a pipe would wait for somebody who writes into it."""
+    write(tmp_path, 1, "5")
+    pipe, folder, loop = (SegmentName(id=number, version=7) for number in (2, 3, 4))
+    os.mkfifo(tmp_path / pipe.log)
+    (tmp_path / pipe.idx).write_text("5\nCOMPLETED")
+    (tmp_path / folder.log).mkdir()
+    (tmp_path / loop.log).symlink_to(loop.log)
+    seen = observe(tmp_path)
+    assert [(each.name.id, each.log is None) for each in seen.segments] == [(1, False), (2, True)]
+    assert seen.refused == (pipe.log, folder.log, loop.log)

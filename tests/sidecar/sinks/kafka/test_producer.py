@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import KafkaError
-from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin import AlterConfigOpType
+from confluent_kafka.admin._config import ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
 from sidecar.delivery import Message
@@ -222,6 +223,27 @@ def test_an_event_too_large_for_its_topic_fails_alone(
         last_seen[record.key] = record.offset
     expected = [b"%d" % n for n in range(200) if n not in sizes]
     assert sorted(last_seen, key=lambda key: last_seen[key]) == expected
+
+
+def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """It meets all of them, so none is set aside: they arrive when the clocks agree."""
+    name = "message.timestamp.before.max.ms"
+    broker.create_topic("clock", 1, {name: "0"})
+    delivery = Delivery(make_sink(broker.bootstrap, linger_ms="50"), spread(["clock"], 10))
+    delivery.until(lambda: bool(delivery.restarts), "the refusal")
+    assert "the clock of this machine" in delivery.restarts[0]
+    topic = ConfigResource(ResourceType.TOPIC, "clock")
+    topic.add_incremental_config(
+        ConfigEntry(name, "3600000", incremental_operation=AlterConfigOpType.SET)
+    )
+    broker.admin().incremental_alter_configs([topic])[topic].result(60)
+    delivery.run()
+    assert delivery.failed == {}
+    assert {record.key for record in broker.consume_all("clock")} == {
+        key for _, key, *_ in delivery.messages
+    }
 
 
 def test_a_topic_deleted_under_the_sink_starts_it_again(

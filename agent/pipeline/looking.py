@@ -103,9 +103,9 @@ class Looking:
 def _of_indexes(directory: Path, observation: Observation) -> str:
     for seen in observation.segments:
         if seen.idx.unreadable is not None:
+            index, reason = directory / seen.name.idx, seen.idx.unreadable
             return (
-                f"{directory / seen.name.idx} tells nothing ({seen.idx.unreadable}), so nothing new "
-                "of its segment is read: this user must be able to read it, and only the node "
-                "writes it."
+                f"{index} tells nothing ({reason}), so nothing new of its segment is read: this "
+                "user must be able to read it, and only the node writes it."
             )
     return ""

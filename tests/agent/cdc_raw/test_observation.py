@@ -55,7 +55,7 @@ def test_files_that_vanish_in_between_are_not_seen(
         listed = list(entries)
     (tmp_path / "CommitLog-7-1.log").unlink()
     (tmp_path / "CommitLog-7-1_cdc.idx").unlink()
-    monkeypatch.setattr(module.os, "scandir", lambda _: nullcontext(listed))
+    monkeypatch.setattr(os, "scandir", lambda _: nullcontext(listed))
     assert [s.name.id for s in observe(tmp_path).segments] == [2]
 
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import KafkaError
-from confluent_kafka.admin import AlterConfigOpType
-from confluent_kafka.admin._config import ConfigEntry, ConfigResource
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
 from sidecar.delivery import Message

@@ -10,7 +10,6 @@ What an answer means, by its status:
 """
 
 import json
-import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -20,9 +19,10 @@ from urllib.parse import quote
 import urllib3
 from urllib3.util import Timeout, make_headers
 
-from sidecar.errors import ConfigError, Policy, RefusedError, SidecarError, UnavailableError
+from sidecar.errors import Policy, RefusedError, SidecarError, UnavailableError
 from sidecar.schema_registry.canonical import canonical
 from sidecar.schema_registry.settings import RegistrySettings
+from sidecar.schema_registry.tls import tls_context
 
 _JSON = "application/vnd.schemaregistry.v1+json"
 _CONNECT_S = 5.0
@@ -51,7 +51,7 @@ class RegistryClient:
     """A registry over HTTP. One thread uses it at a time."""
 
     def __init__(self, settings: RegistrySettings) -> None:
-        """Connects when it is asked. Raises ConfigError for a certificate that cannot be used."""
+        """Connects when it is asked. Raises ConfigError for a store that cannot be used."""
         self._settings = settings
         self._urls = list(settings.urls)
         headers = {"Accept": f"{_JSON}, application/json", "Content-Type": _JSON}
@@ -62,8 +62,8 @@ class RegistryClient:
         self._pool = urllib3.PoolManager(
             num_pools=len(self._urls),
             headers=headers,
-            ssl_context=_ssl_context(settings),
-            assert_hostname=None if settings.checks_hostname else False,
+            ssl_context=tls_context(settings.tls),
+            assert_hostname=None if settings.tls.checks_hostname else False,
             timeout=Timeout(connect=min(_CONNECT_S, settings.timeout_s), read=settings.timeout_s),
             retries=False,
         )
@@ -108,25 +108,6 @@ class RegistryClient:
                 )
             failures.append(said)
         raise UnavailableError(f"the schema registry is away: {'; '.join(failures)}")
-
-
-def _ssl_context(settings: RegistrySettings) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    try:
-        if settings.authorities is not None:
-            context = ssl.create_default_context(cafile=settings.authorities)
-        if settings.certificate is not None:
-            password = settings.key_password or ""
-            # A callback, or OpenSSL would ask at the terminal for what is missing.
-            context.load_cert_chain(settings.certificate, password=lambda: password)
-    except (OSError, ssl.SSLError) as error:
-        files = settings.certificate or settings.authorities
-        raise ConfigError(
-            f"{files} cannot be used for the schema registry: {error}. It must be PEM, and "
-            "`schema.registry.ssl.key.password` its password."
-        ) from error
-    context.check_hostname = settings.checks_hostname
-    return context
 
 
 def _document(url: str, data: bytes) -> Mapping[str, Any]:

@@ -5,13 +5,15 @@ Names are those of `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sidecar.errors import ConfigError
+from sidecar.schema_registry.tls import TlsSettings
+from sidecar.tls.store_file import StoreFile
 
 _STRATEGIES = "io.confluent.kafka.serializers.subject."
 _NO_EFFECT = frozenset(
@@ -55,6 +57,7 @@ _SSL_KNOWN = frozenset(
         "truststore.type",
     }
 )
+_STORE_TYPES = ("JKS", "PKCS12", "PEM")
 _TIMEOUT_MS = 10_000
 
 
@@ -91,12 +94,7 @@ class RegistrySettings:
     token: str | None = None
     timeout_s: float = _TIMEOUT_MS / 1000
     """Of one answer."""
-    authorities: Path | None = None
-    """PEM; None: those of the system."""
-    certificate: Path | None = None
-    """PEM with our certificate and its key."""
-    key_password: str | None = None
-    checks_hostname: bool = True
+    tls: TlsSettings = field(default_factory=TlsSettings)
 
     def __repr__(self) -> str:
         return f"RegistrySettings({', '.join(self.urls)})"
@@ -156,11 +154,7 @@ def _read(reader: _Reader, side: Literal["key", "value"]) -> RegistrySettings:
         user_info=user_info,
         token=token,
         timeout_s=_timeout_s(reader),
-        authorities=_authorities(reader),
-        certificate=_own_certificate(reader),
-        key_password=reader.text(f"{_SSL}key.password"),
-        checks_hostname=reader.settings.get(f"{_SSL}endpoint.identification.algorithm", "https")
-        != "",
+        tls=_tls(reader),
     )
 
 
@@ -227,32 +221,30 @@ def _timeout_s(reader: _Reader) -> float:
     return int(text) / 1000
 
 
-def _authorities(reader: _Reader) -> Path | None:
-    return _pem(reader, f"{_SSL}truststore", "the certificates", "openssl pkcs12 -nokeys")
+def _tls(reader: _Reader) -> TlsSettings:
+    host_check = f"{_SSL}endpoint.identification.algorithm"
+    algorithm = reader.settings.get(host_check, "https").lower()
+    if algorithm not in ("", "https"):
+        reader.refuse(host_check, f"is `{algorithm}`: it must be `https`, or empty for no check")
+    return TlsSettings(
+        prefix=f"{reader.prefix}{_SSL}",
+        trust=_store(reader, "truststore"),
+        identity=_store(reader, "keystore"),
+        checks_hostname=algorithm != "",
+    )
 
 
-def _own_certificate(reader: _Reader) -> Path | None:
-    store = f"{_SSL}keystore"
-    return _pem(reader, store, "certificate and key", "openssl pkcs12 -nodes")
-
-
-def _pem(reader: _Reader, store: str, what: str, command: str) -> Path | None:
-    """A store that is a PEM file."""
+def _store(reader: _Reader, kind: Literal["truststore", "keystore"]) -> StoreFile | None:
+    store = f"{_SSL}{kind}"
+    declared = reader.text(f"{store}.type")
+    if declared is not None and declared.upper() not in _STORE_TYPES:
+        known = ", ".join(_STORE_TYPES)
+        reader.refuse(f"{store}.type", f"is `{declared}`: it must be one of {known}")
     location = reader.text(f"{store}.location")
     if location is None:
-        return None
-    suffix = Path(location).suffix.lower()
-    named = "PEM" if suffix in (".pem", ".crt", ".cer") else "JKS"
-    kind = (reader.text(f"{store}.type") or named).upper()
-    if kind != "PEM":
-        reader.refuse(
-            f"{store}.location",
-            f"is a {kind} store, which only Java reads. Export {what} as PEM "
-            f"(keytool -importkeystore -deststoretype PKCS12, then {command}) and set "
-            f"`{reader.prefix}{store}.type=PEM`",
-        )
         return None
     path = Path(location)
     if not path.is_file():
         reader.refuse(f"{store}.location", f"is {location}, and there is no such file")
-    return path
+    key_password = reader.text(f"{_SSL}key.password") if kind == "keystore" else None
+    return StoreFile(path, reader.text(f"{store}.password"), key_password)

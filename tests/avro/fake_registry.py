@@ -1,6 +1,7 @@
 """A schema registry on loopback that gives ids in turn, and is in whatever mood a test wants."""
 
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,11 +26,19 @@ class FakeRegistry:
     """Answers in place of the registry, by method and subject; None lets it answer."""
     requests: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     """Method, path and headers, their names in small letters."""
+    tls: ssl.SSLContext | None = None
+    """Of the server; None: plain HTTP."""
 
     def __enter__(self) -> Self:
         registry = self
 
         class Handler(BaseHTTPRequestHandler):
+            def handle_one_request(self) -> None:
+                try:
+                    super().handle_one_request()
+                except (ConnectionError, ssl.SSLError):
+                    self.close_connection = True
+
             def do_GET(self) -> None:
                 self._answer(b"")
 
@@ -52,6 +61,12 @@ class FakeRegistry:
                 """Nothing is said."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if self.tls is not None:
+            listener = self._server.socket
+            # The handshake is made by whoever reads, so that one that hangs keeps nobody out.
+            self._server.socket = self.tls.wrap_socket(
+                listener, server_side=True, do_handshake_on_connect=False
+            )
         serve = self._server.serve_forever
         self._thread = threading.Thread(target=serve, args=(0.01,), daemon=True)
         self._thread.start()
@@ -69,7 +84,8 @@ class FakeRegistry:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        scheme = "http" if self.tls is None else "https"
+        return f"{scheme}://127.0.0.1:{self._server.server_port}"
 
     def answer(self, method: str, path: str, body: bytes) -> Answer:
         _, _, subject, *rest = urlsplit(path).path.split("/")

@@ -27,7 +27,8 @@ from sidecar.sinks.kafka.names import (
     SAME,
     TRANSLATED,
 )
-from sidecar.sinks.kafka.stores import KEYSTORE, TRUSTSTORE, StoreFile, store_config
+from sidecar.sinks.kafka.stores import KEYSTORE, TRUSTSTORE, store_config
+from sidecar.tls.store_file import StoreFile
 
 PREFIX = "kafka.producer."
 

@@ -5,27 +5,10 @@ key is written anywhere.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sidecar.errors import ConfigError
-from sidecar.tls.errors import UnreadableStoreError
-
-if TYPE_CHECKING:
-    from sidecar.tls.store import TlsStore
+from sidecar.tls.store_file import StoreFile, read_identity, read_trusted
 
 TRUSTSTORE, KEYSTORE = "ssl.truststore.location", "ssl.keystore.location"
-
-
-@dataclass(frozen=True, slots=True)
-class StoreFile:
-    """A store as the properties name it."""
-
-    path: Path
-    password: str | None = field(repr=False)
-    key_password: str | None = field(default=None, repr=False)
-    """Of the key in it; None: that of the store."""
 
 
 def store_config(
@@ -35,29 +18,9 @@ def store_config(
     file."""
     config: dict[str, str] = {}
     if trust is not None:
-        found = _read(f"{prefix}{TRUSTSTORE}", trust)
-        if not found.trusted:
-            raise ConfigError(f"`{prefix}{TRUSTSTORE}`: {trust.path} trusts no certificate.")
-        config["ssl.ca.pem"] = found.trusted.decode()
+        config["ssl.ca.pem"] = read_trusted(f"{prefix}{TRUSTSTORE}", trust).decode()
     if identity is not None:
-        found = _read(f"{prefix}{KEYSTORE}", identity)
-        if not found.key:
-            raise ConfigError(f"`{prefix}{KEYSTORE}`: {identity.path} has no private key.")
+        found = read_identity(f"{prefix}{KEYSTORE}", identity)
         config["ssl.key.pem"] = found.key.decode()
         config["ssl.certificate.pem"] = found.chain.decode()
     return config
-
-
-def _read(name: str, store: StoreFile) -> "TlsStore":
-    # Imported here: it takes long to load, and few have such stores.
-    from sidecar.tls.store import read_store
-
-    try:
-        return read_store(store.path, store.password, store.key_password)
-    except OSError as error:
-        raise ConfigError(f"`{name}`: {store.path} cannot be read: {error.strerror}.") from error
-    except UnreadableStoreError as error:
-        password = name.replace(".location", ".password")
-        raise ConfigError(
-            f"`{name}`: {store.path} cannot be read (`{password}`): {error}."
-        ) from error

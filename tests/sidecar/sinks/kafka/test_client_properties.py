@@ -9,7 +9,7 @@ from confluent_kafka import KafkaException, Producer
 from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.client_properties import DEFAULTS, client_config, client_properties
 from sidecar.sinks.kafka.names import INERT, LIBRDKAFKA, REFUSED, RENAMED, SAME, TRANSLATED
-from sidecar.sinks.kafka.stores import StoreFile
+from sidecar.tls.store_file import StoreFile
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 HOST_CHECK = "ssl.endpoint.identification.algorithm"

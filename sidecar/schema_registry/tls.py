@@ -1,0 +1,76 @@
+"""TLS with a registry, by the names of Confluent's serializer (`schema.registry.ssl.*`).
+
+Stores are what they are by their bytes: PEM, or one of Java's (PKCS12, JKS).
+"""
+
+import ssl
+from dataclasses import dataclass
+
+from sidecar.errors import ConfigError
+from sidecar.tls.memory_file import MemoryFile
+from sidecar.tls.store_file import StoreFile, read_identity, read_trusted
+
+_PEM = b"-----BEGIN "
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSettings:
+    """Whom we trust, and what we show of ourselves."""
+
+    prefix: str = "schema.registry.ssl."
+    """Of the properties, for the sentences of errors."""
+    trust: StoreFile | None = None
+    """None: the authorities of the system."""
+    identity: StoreFile | None = None
+    checks_hostname: bool = True
+
+
+def tls_context(settings: TlsSettings) -> ssl.SSLContext:
+    """Reads the stores. Raises ConfigError: one sentence with property and file."""
+    context = _trusting(f"{settings.prefix}truststore.location", settings.trust)
+    context.check_hostname = settings.checks_hostname
+    if settings.identity is not None:
+        _show(context, f"{settings.prefix}keystore.location", settings.identity)
+    return context
+
+
+def _trusting(name: str, trust: StoreFile | None) -> ssl.SSLContext:
+    if trust is None:
+        return ssl.create_default_context()
+    try:
+        if _is_pem(name, trust):
+            return ssl.create_default_context(cafile=trust.path)
+        return ssl.create_default_context(cadata=read_trusted(name, trust).decode())
+    except (ssl.SSLError, OSError) as error:
+        raise ConfigError(
+            f"`{name}`: the authorities in {trust.path} cannot be used: {error}."
+        ) from error
+
+
+def _show(context: ssl.SSLContext, name: str, identity: StoreFile) -> None:
+    if _is_pem(name, identity):
+        _load(context, name, identity, str(identity.path), identity.key_password)
+        return
+    # OpenSSL takes a key by a path alone, and this one is to be on no disk.
+    in_memory = MemoryFile("schema-registry", read_identity(name, identity).identity)
+    _load(context, name, identity, in_memory.path, None)
+
+
+def _load(
+    context: ssl.SSLContext, name: str, identity: StoreFile, path: str, password: str | None
+) -> None:
+    try:
+        # A callback, or OpenSSL would ask at the terminal for what is missing.
+        context.load_cert_chain(path, password=lambda: password or "")
+    except (ssl.SSLError, OSError) as error:
+        raise ConfigError(
+            f"`{name}`: the certificate in {identity.path} and its key cannot be used "
+            f"(`{name.replace('keystore.location', 'key.password')}`): {error}."
+        ) from error
+
+
+def _is_pem(name: str, store: StoreFile) -> bool:
+    try:
+        return _PEM in store.path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"`{name}`: {store.path} cannot be read: {error.strerror}.") from error

@@ -1,0 +1,53 @@
+"""A store as properties name it: read, with an error that says which property is meant."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sidecar.errors import ConfigError
+from sidecar.tls.errors import UnreadableStoreError
+
+if TYPE_CHECKING:
+    from sidecar.tls.store import TlsStore
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFile:
+    """A store as the properties name it."""
+
+    path: Path
+    password: str | None = field(repr=False)
+    key_password: str | None = field(default=None, repr=False)
+    """Of the key in it; None: that of the store."""
+
+
+def read_trusted(name: str, store: StoreFile) -> bytes:
+    """The certificates that it trusts, as PEM. `name` is the property with its location. Raises
+    ConfigError: one sentence with property and file."""
+    found = _read(name, store)
+    if not found.trusted:
+        raise ConfigError(f"`{name}`: {store.path} trusts no certificate.")
+    return found.trusted
+
+
+def read_identity(name: str, store: StoreFile) -> "TlsStore":
+    """A store with a private key; else as `read_trusted`."""
+    found = _read(name, store)
+    if not found.key:
+        raise ConfigError(f"`{name}`: {store.path} has no private key.")
+    return found
+
+
+def _read(name: str, store: StoreFile) -> "TlsStore":
+    # Imported here: it takes long to load, and few have such stores.
+    from sidecar.tls.store import read_store
+
+    try:
+        return read_store(store.path, store.password, store.key_password)
+    except OSError as error:
+        raise ConfigError(f"`{name}`: {store.path} cannot be read: {error.strerror}.") from error
+    except UnreadableStoreError as error:
+        password = name.replace(".location", ".password")
+        raise ConfigError(
+            f"`{name}`: {store.path} cannot be read (`{password}`): {error}."
+        ) from error

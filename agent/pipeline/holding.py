@@ -6,6 +6,7 @@ the disk, a permission, or the key that it is encrypted with. All wait for a bou
 what cannot be read is given up: the range is put on record and its segment is quarantined.
 """
 
+import math
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -15,6 +16,7 @@ from commitlog import Schema, Unregistered
 from sidecar.schema_registry import Answer, Outcome
 
 _RETRY_S = 1.0
+_ASK_AGAIN_S = 60.0
 _NOBODY = Answer(Outcome.ASKED_FOR)
 
 
@@ -44,6 +46,10 @@ class Hold:
     """Schemas of Avro that a registry has no ids for yet; then the schema lacks nothing."""
     refused_since_s: float | None = None
     """Since when the registry refuses one of them."""
+    is_again: bool = False
+    """They were refused and given up before, and the registry is asked once more."""
+    is_asked: bool = False
+    """It has been asked since the hold began."""
 
     def is_of(self, other: "Hold") -> bool:
         """True when both are about the same obstacle, so that its time goes on."""
@@ -72,19 +78,31 @@ class Holding:
 
     Tables and columns that were waited for in vain are passed over at once from then on, as many
     of their records in one read as it meets: one dropped table must not hold every record anew.
-    When the schema learns them they are read again.
+    When the schema learns them they are read again. A registry that refused a table's schemas is
+    asked again each minute that brings a record of it, since somebody may have changed its mind;
+    refusing still, it holds nothing.
     """
 
     def __init__(self, hold_max_s: float) -> None:
         self._hold_max_s = hold_max_s
         self._last: Hold | None = None
-        self._given_up: set[Missing] = set()
+        self._given_up: dict[Missing, float | None] = {}
+        """With the time at which a registry is asked again; None: the schema has to learn them."""
         self.hold: Hold | None = None
 
-    @property
-    def given_up(self) -> tuple[tuple[str, str | None], ...]:
+    def given_up(self, now_s: float) -> tuple[tuple[str, str | None], ...]:
         """Tables and columns that are not waited for, as a reader takes them."""
-        return tuple((missing.table_id, missing.column) for missing in self._given_up)
+        return tuple(
+            (missing.table_id, missing.column)
+            for missing, again_s in self._given_up.items()
+            if again_s is None or now_s < again_s
+        )
+
+    def ask_again(self) -> None:
+        """Somebody says that causes are gone: registries are asked with the next record."""
+        for missing, again_s in self._given_up.items():
+            if again_s is not None:
+                self._given_up[missing] = -math.inf
 
     def begin_blocked(
         self, name: SegmentName, blocked: Blocked, schema: Schema, now_s: float
@@ -100,6 +118,7 @@ class Holding:
             now_s,
             now_s,
             tuple(blocked.unregistered),
+            is_again=missing in self._given_up,
         )
         return self._begin(hold, now_s)
 
@@ -131,11 +150,15 @@ class Holding:
         """A registry that is away is waited for without end; one that refuses a schema for the
         time of every hold, since somebody may change its mind."""
         if answer.outcome is Outcome.GIVEN:
+            if hold.missing is not None:
+                self._given_up.pop(hold.missing, None)
             return Step.READ
         if answer.sentence:
             hold = self.hold = replace(hold, sentence=answer.sentence)
         if answer.outcome is not Outcome.REFUSED:
             hold = self.hold = replace(hold, refused_since_s=None)
+        elif hold.is_again and hold.is_asked:
+            return Step.GIVE_UP
         elif hold.refused_since_s is None:
             hold = self.hold = replace(hold, refused_since_s=now_s)
         elif now_s - hold.refused_since_s >= self._hold_max_s:
@@ -145,17 +168,17 @@ class Holding:
     def asked(self, now_s: float) -> None:
         """The next question waits."""
         if self.hold is not None:
-            self.hold = replace(self.hold, next_try_s=now_s + _RETRY_S)
+            self.hold = replace(self.hold, next_try_s=now_s + _RETRY_S, is_asked=True)
 
     def end(self) -> None:
         """Reading goes on; the same obstacle would go on with its time."""
         self._last, self.hold = self.hold, None
 
-    def give_up(self) -> None:
+    def give_up(self, now_s: float) -> None:
         """The hold has lasted too long."""
         hold, self.hold, self._last = self.hold, None, None
         if hold is not None and hold.missing is not None:
-            self._given_up.add(hold.missing)
+            self._given_up[hold.missing] = now_s + _ASK_AGAIN_S if hold.unregistered else None
 
     def due_in_s(self, now_s: float) -> float | None:
         """When something is to be done about the hold; None without one."""

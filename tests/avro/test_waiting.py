@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.cdc_raw import SegmentName, parse_log_name
 from agent.pipeline import open_with
+from agent.quarantined import ask_for_retry
 from commitlog import EventFormat, Schema, SchemaIds, Unregistered
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.schema_registry import (
@@ -19,6 +21,9 @@ from tests.agent.pipeline.rig import Rig
 from tests.agent_cli.site import OTHER_ID, SCHEMA, TABLE_ID, payload, write_segment
 
 HOLD_MAX_MS = 30_000
+ASK_AGAIN_S = 60
+LOOK_S = 5
+"""How often the quarantine is looked into."""
 BOTH = SCHEMA + SCHEMA.replace("ks.t", "ks.other").replace(str(TABLE_ID), str(OTHER_ID))
 EVENTS = 20
 
@@ -67,10 +72,24 @@ class Place:
         side = Subjects(self.registry, Strategy.TOPIC)
         return Registrar(self.ids, {"key": side, "value": side})
 
-    def write(self) -> None:
+    def write(self, number: int = 1) -> None:
         """A segment with rows of two tables in turn."""
         rows = [payload(i, b"x", (TABLE_ID, OTHER_ID)[i % 2]) for i in range(EVENTS)]
-        write_segment(self.rig.raw.directory, 1, [rows])
+        write_segment(self.rig.raw.directory, number, [rows])
+
+    def give_up(self) -> None:
+        """The registry refuses one of the tables for longer than it is waited for."""
+        self.registry.mood = refuse_other
+        self.write()
+        self.rig.settle()
+        self.rig.pass_time(HOLD_MAX_MS / 1000 + 1)
+        assert "CommitLog-7-1.log" in self.rig.quarantined()
+
+    def retry(self, *numbers: int) -> None:
+        """As `agent segments retry` does beside a running agent."""
+        names = [segment_name(f"CommitLog-7-{number}.log") for number in numbers]
+        ask_for_retry(self.rig.quarantine.directory, names)
+        self.rig.pass_time(LOOK_S)
 
     def kill(self) -> None:
         """What the process knew of ids is gone; the registry still knows."""
@@ -90,6 +109,23 @@ def place(tmp_path: Path) -> Iterator[Place]:
     place = Place(tmp_path)
     yield place
     place.rig.pipeline._close(0)
+
+
+def segment_name(text: str) -> SegmentName:
+    name = parse_log_name(text)
+    assert name is not None
+    return name
+
+
+def taking(subject: str) -> None:
+    """Every schema."""
+
+
+def refuse_other(subject: str) -> None:
+    if subject == "demo.ks.other-value":
+        raise RefusedSchemaError(
+            "the schema registry does not take the schema of demo.ks.other-value: 409: no"
+        )
 
 
 def away(subject: str) -> None:
@@ -144,13 +180,7 @@ def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
 
 
 def test_a_schema_that_is_refused_is_waited_for_and_then_quarantined(place: Place) -> None:
-    def refuse(subject: str) -> None:
-        if subject == "demo.ks.other-value":
-            raise RefusedSchemaError(
-                "the schema registry does not take the schema of demo.ks.other-value: 409: no"
-            )
-
-    place.registry.mood = refuse
+    place.registry.mood = refuse_other
     place.write()
     place.rig.settle()
     hold = place.rig.pipeline.view.hold
@@ -176,6 +206,60 @@ def test_a_schema_that_is_taken_after_all(place: Place) -> None:
     place.rig.pass_time(1)
     assert len(place.delivered) == EVENTS
     assert place.rig.pipeline.view.quarantine.segments == 0
+
+
+def test_a_table_that_was_given_up_is_asked_for_again(place: Place) -> None:
+    """An operator changes the compatibility of the subject, and restarts nothing."""
+    place.give_up()
+    asked = place.registry.asked
+    place.registry.mood = taking
+    place.write(2)
+    place.rig.settle()
+    assert place.registry.asked == asked
+    assert place.delivered.count("demo.ks.t") == EVENTS
+    assert "demo.ks.other" not in place.delivered
+    place.rig.pass_time(ASK_AGAIN_S)
+    place.write(3)
+    place.rig.settle()
+    assert place.delivered.count("demo.ks.other") == EVENTS // 2
+    assert place.rig.pipeline.view.quarantine.segments == 2
+    place.retry(1, 2)
+    assert place.delivered.count("demo.ks.other") == 3 * EVENTS // 2
+    assert place.rig.pipeline.view.quarantine.segments == 0
+
+
+def test_segments_that_are_put_back_do_not_wait_for_the_next_question(place: Place) -> None:
+    place.give_up()
+    place.registry.mood = taking
+    place.retry(1)
+    assert place.delivered.count("demo.ks.other") == EVENTS // 2
+    assert place.rig.pipeline.view.quarantine.segments == 0
+
+
+def test_a_table_that_is_still_refused_holds_nothing(place: Place) -> None:
+    place.give_up()
+    asked = place.registry.asked
+    place.rig.pass_time(ASK_AGAIN_S)
+    place.write(2)
+    place.rig.settle()
+    assert place.registry.asked == asked + 1
+    assert place.rig.pipeline.view.hold is None
+    assert place.delivered.count("demo.ks.t") == EVENTS
+    assert {"CommitLog-7-1.log", "CommitLog-7-2.log"} <= place.rig.quarantined()
+
+
+def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None:
+    place.give_up()
+    place.rig.pass_time(ASK_AGAIN_S)
+    place.registry.mood = away
+    place.write(2)
+    place.rig.settle()
+    place.rig.pass_time(10 * HOLD_MAX_MS / 1000)
+    assert place.rig.pipeline.view.hold is not None
+    assert "CommitLog-7-2.log" not in place.rig.quarantined()
+    place.registry.mood = taking
+    place.rig.pass_time(1)
+    assert place.delivered.count("demo.ks.other") == EVENTS // 2
 
 
 def test_a_registry_that_refuses_us_ends_the_process(place: Place) -> None:

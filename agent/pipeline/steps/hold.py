@@ -53,6 +53,12 @@ class HoldStep:
             case Step.READ:
                 parts.holding.end()
                 parts.change(hold.name, is_held=False)
+                if hold.is_again:
+                    logger.info(
+                        "the schema registry takes the schemas of a table again; `agent segments "
+                        "retry` has what was given up read",
+                        extra=fields(segment=hold.name, schema=hold.unregistered[-1].record),
+                    )
             case Step.ASK:
                 parts.holding.asked(parts.clock())
                 parts.reading.refresh(partial(parts.schema.refresh, hold.sentence))
@@ -90,10 +96,11 @@ class HoldStep:
                 return False
             parts.close_reader(hold.name)
             parts.change(hold.name, is_unreadable=True)
-        parts.holding.give_up()
+        parts.holding.give_up(parts.clock())
         parts.change(hold.name, is_held=False)
-        logger.warning(
-            "a segment was held for too long; what cannot be read is given up",
-            extra=fields(segment=hold.name, position=hold.position, reason=hold.sentence),
-        )
+        if not hold.is_again:
+            logger.warning(
+                "a segment was held for too long; what cannot be read is given up",
+                extra=fields(segment=hold.name, position=hold.position, reason=hold.sentence),
+            )
         return True

@@ -27,5 +27,6 @@ class PutBackStep:
                 break
             if parts.leaving.put_back(name):
                 parts.looking.want()
+                parts.holding.ask_again()
                 has_moved = True
         return has_moved

@@ -53,7 +53,7 @@ class ReadStep:
             schema,
             settings.read_max_events,
             settings.read_max_bytes,
-            parts.holding.given_up,
+            parts.holding.given_up(parts.clock()),
         )
         return True
 

@@ -16,6 +16,7 @@ WRITTEN = (
 )
 """A deletion, a liveness or a cell; bytes in base64."""
 _REST = "_rest"
+_AVRO_MAGIC = "\0"
 CELLS = (
     "STRUCT<kind: STRING, id: STRING, pk: STRING, token: BIGINT, ck: STRING,"
     " ckv: ARRAY<STRING>, lo: STRING, hi: STRING,"
@@ -24,6 +25,7 @@ CELLS = (
 """What is read of a value. Members that do not apply are null."""
 NO_CELLS = "has no `cells`: reconcile needs events of agents with `event.cells=true`"
 NO_EVENT = "is no event of this form"
+IS_AVRO = "is no JSON but Avro: reconcile needs a topic whose agents have `value.converter=json`"
 """Say why a value is refused."""
 ANY_OTHER = ""
 """In place of the id of a table."""
@@ -44,7 +46,8 @@ def read_cells(events: DataFrame, refused: Mapping[str, str] | None = None) -> D
     parsed = F.from_json(text, schema, {"columnNameOfCorruptRecord": _REST})
     cells = F.col("event.cells")
     why = (
-        F.when(F.col(f"event.{_REST}").isNotNull(), NO_EVENT)
+        F.when(F.col("is_avro"), IS_AVRO)
+        .when(F.col(f"event.{_REST}").isNotNull(), NO_EVENT)
         .when(cells.isNull(), NO_CELLS)
         .otherwise(_why_not(cells["id"], refused or {}))
     )
@@ -52,7 +55,11 @@ def read_cells(events: DataFrame, refused: Mapping[str, str] | None = None) -> D
     taken = F.when(why.isNull(), cells).otherwise(F.raise_error(message).cast(CELLS))
     return (
         events.where(F.col("value").isNotNull())
-        .select(_place(events, text).alias("place"), parsed.alias("event"))
+        .select(
+            _place(events, text).alias("place"),
+            F.startswith(text, F.lit(_AVRO_MAGIC)).alias("is_avro"),
+            parsed.alias("event"),
+        )
         .select(taken.alias("cells"))
         .select(
             F.col("cells.kind").alias("kind"),

@@ -11,6 +11,7 @@ READ = ("id", "value", "topic", "partition", "offset")
 """The columns of events that are looked at."""
 _CELLS = '"cells":'
 _BEGIN = '{"kind":"'
+_OBJECT = "{"
 
 
 def without_copies(events: DataFrame) -> DataFrame:
@@ -32,8 +33,9 @@ def without_copies(events: DataFrame) -> DataFrame:
 def _from_cells_on() -> Column:
     """The last member of the envelope as agents write it, as an object; what is of another form
     stays as it is. Within `cells` the text that is looked for cannot stand: names are values
-    there, and quotes in them are escaped."""
-    is_last = F.startswith("rest", F.lit(_BEGIN))
+    there, and quotes in them are escaped. In a value that is no JSON, such as Avro, it can."""
+    is_object = F.startswith("value", F.lit(_OBJECT))
+    is_last = is_object & F.startswith("rest", F.lit(_BEGIN))
     found = F.when(is_last, F.concat(F.lit("{" + _CELLS), "rest")).otherwise(F.col("value"))
     # It never is null, but Spark only knows if told, and would look for nulls in every record.
     return F.coalesce(found, F.lit(""))

@@ -35,13 +35,16 @@ class Ids:
             self.ids.set(schema, len(self.schemas))
             self.schemas.append(schema)
 
+    def schema(self, number: int) -> str:
+        """Behind an id."""
+        return self.schemas[number].schema
+
     def decoded(self, message: bytes) -> dict[str, Any]:
         """A key or a value behind its id."""
         assert message[:1] == MAGIC
         (number,) = _ID.unpack_from(message, 1)
         if number not in self._parsed:
-            text = self.schemas[number].schema
-            self._parsed[number] = fastavro.parse_schema(json.loads(text))
+            self._parsed[number] = fastavro.parse_schema(json.loads(self.schema(number)))
         rest = io.BytesIO(message[1 + _ID.size :])
         decoded = fastavro.schemaless_reader(rest, self._parsed[number], None)
         assert not rest.read(), "bytes are left behind the record"

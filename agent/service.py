@@ -33,6 +33,7 @@ from sidecar.logs import RecentTrouble, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.page import look_pages
+from sidecar.properties import hiding
 from sidecar.schema_registry import create_registrar
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
@@ -75,12 +76,19 @@ class AgentService:
         self._status.registrar = self._registrar
         self._note_raw_limit(configured_limit_bytes(config))
         properties = config.properties
-        self._trouble = RecentTrouble()
+        hide = hiding(config.loaded)
+        self._trouble = RecentTrouble(hide=hide)
         summary = AgentSummary(self._status, self._metrics, properties.quarantine_max_bytes)
         pages = [
             snapshot_pages(lambda: self._status.snapshot),
             look_pages(self._status, summary, self._trouble),
-            jmx_pages(CONNECTOR, properties.topic_prefix, __version__, self._attributes),
+            jmx_pages(
+                CONNECTOR,
+                properties.topic_prefix,
+                __version__,
+                self._attributes,
+                properties.metric_tags,
+            ),
         ]
         self._server = HttpServer(
             self._status,
@@ -88,6 +96,7 @@ class AgentService:
             properties.http_port,
             pages,
             properties.http_token_file,
+            hide,
         )
 
     def run(self, stop: Stop) -> None:

@@ -47,6 +47,7 @@ from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.page import look_pages
 from sidecar.positions import PositionStore, SinkPositions
+from sidecar.properties import hiding
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store
 from sidecar.transform import transform_named
@@ -86,12 +87,19 @@ class MongoService:
         self._metrics.quarantine_limit_bytes.set(properties.quarantine_max_bytes)
         self.status = MongoStatus(__version__, self._metrics, properties.quarantine_max_bytes)
         self._pipeline: Pipeline | None = None
-        self._trouble = RecentTrouble()
+        hide = hiding(config.loaded)
+        self._trouble = RecentTrouble(hide=hide)
         summary = MongoSummary(self.status, self._metrics, properties.quarantine_max_bytes)
         pages = [
             look_pages(self.status, summary, self._trouble),
             signal_pages(self._send, self._copies),
-            jmx_pages(CONNECTOR, properties.topic_prefix, __version__, self._attributes),
+            jmx_pages(
+                CONNECTOR,
+                properties.topic_prefix,
+                __version__,
+                self._attributes,
+                properties.metric_tags,
+            ),
         ]
         self._server = HttpServer(
             self.status,
@@ -99,6 +107,7 @@ class MongoService:
             properties.http_port,
             pages,
             properties.http_token_file,
+            hide,
         )
         self._elections = Elections()
 

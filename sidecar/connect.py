@@ -15,8 +15,7 @@ INERT: Mapping[str, str] = {
     "name": _NO_CONNECT,
     "tasks.max": _NO_CONNECT,
     "converters": "there are no custom converters.",
-    "custom.metric.tags": "add labels where metrics are scraped.",
-    "custom.sanitize.pattern": "there are no custom metric tags.",
+    "custom.sanitize.pattern": "`custom.metric.tags` are taken as they are.",
     "extended.headers.enabled": "the headers are those of docs/event-format.md.",
     "topic.cache.size": "no cache is needed.",
 }
@@ -24,9 +23,9 @@ INERT: Mapping[str, str] = {
 
 
 def unused(properties: Properties, prefixes: Mapping[str, str]) -> list[str]:
-    """A sentence for each prefix under which something is set; `prefixes` are by field."""
+    """A sentence for each property under a prefix; `prefixes` are by field."""
     return [
-        f"`{prefix}*` has no effect here."
+        f"`{prefix}{name}` has no effect here."
         for field_name, prefix in prefixes.items()
-        if getattr(properties, field_name)
+        for name in sorted(getattr(properties, field_name))
     ]

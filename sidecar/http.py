@@ -17,7 +17,7 @@ import json
 import logging
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -80,12 +80,22 @@ class Status(Protocol):
 
 
 def create_app(
-    status: Status, pages: Sequence[Blueprint] = (), token_file: Path | None = None
+    status: Status,
+    pages: Sequence[Blueprint] = (),
+    token_file: Path | None = None,
+    hide: Callable[[str], str] = str,
 ) -> Flask:
     """The application alone, for a server or a test client; `pages` are the agent's own.
-    `token_file` None: nothing needs a token."""
+    `token_file` None: nothing needs a token. `hide` takes out of JSON what nobody may see."""
     app = Flask("sidecar", static_folder=None)
     app.json = _BoundedJson(app)
+
+    @app.after_request
+    def without_secrets(response: Response) -> Response:
+        if response.mimetype == "application/json":
+            response.set_data(hide(response.get_data(as_text=True)))
+        return response
+
     if token_file is not None:
         require_token(app, token_file)
     for blueprint in pages:
@@ -159,11 +169,12 @@ class HttpServer:
         port: int,
         pages: Sequence[Blueprint] = (),
         token_file: Path | None = None,
+        hide: Callable[[str], str] = str,
     ) -> None:
-        """Raises ConfigError for a file that holds no token."""
+        """Arguments as for `create_app`. Raises ConfigError for a file that holds no token."""
         if token_file is not None:
             read_token(token_file)
-        self._app = create_app(status, pages, token_file)
+        self._app = create_app(status, pages, token_file, hide)
         self._host = host
         self._wanted_port = port
         self._server: Any = None

@@ -11,6 +11,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from flask import Blueprint, Response, request
@@ -29,13 +30,18 @@ _ONE_TASK = {"task": "0"}
 
 
 def debezium_beans(
-    connector: str, server: str, contexts: Mapping[str, Mapping[str, Any]]
+    connector: str,
+    server: str,
+    contexts: Mapping[str, Mapping[str, Any]],
+    tags: Mapping[str, str] = MappingProxyType({}),
 ) -> list[MBean]:
-    """The beans of the connector `connector` whose topic prefix is `server`."""
+    """The beans of the connector `connector` whose topic prefix is `server`; `tags` are parts of
+    their names too."""
+    own = {name: _quoted(value) for name, value in tags.items()}
     return [
         MBean(
             f"debezium.{connector}",
-            {"type": "connector-metrics", "context": context, "server": _quoted(server)},
+            {"type": "connector-metrics", "context": context, "server": _quoted(server), **own},
             attributes,
             f"Metrics of {context} by Debezium's names",
             _ONE_TASK,
@@ -44,8 +50,15 @@ def debezium_beans(
     ]
 
 
-def jmx_pages(connector: str, server: str, version: str, contexts: Contexts) -> Blueprint:
-    """`connector` as in JMX (`cassandra`), `server` the topic prefix, `version` the agent's."""
+def jmx_pages(
+    connector: str,
+    server: str,
+    version: str,
+    contexts: Contexts,
+    tags: Mapping[str, str] = MappingProxyType({}),
+) -> Blueprint:
+    """`connector` as in JMX (`cassandra`), `server` the topic prefix, `version` the agent's, `tags`
+    those of `custom.metric.tags`."""
     pages = Blueprint("jmx", __name__)
 
     @pages.get("/metrics.json")
@@ -74,7 +87,7 @@ def jmx_pages(connector: str, server: str, version: str, contexts: Contexts) -> 
         return _json(answered(document))
 
     def beans() -> Sequence[MBean]:
-        return debezium_beans(connector, server, contexts())
+        return debezium_beans(connector, server, contexts(), tags)
 
     return pages
 

@@ -27,10 +27,16 @@ def fields(**values: object) -> dict[str, Any]:
     return {_FIELDS: values}
 
 
-def configure(log_format: LogFormat, level: LogLevel, stream: IO[str] | None = None) -> None:
-    """Send every log line of the process to `stream` (standard error) in one form."""
+def configure(
+    log_format: LogFormat,
+    level: LogLevel,
+    stream: IO[str] | None = None,
+    hide: Callable[[str], str] = str,
+) -> None:
+    """Send every log line of the process to `stream` (standard error) in one form; `hide` takes out
+    of a line what nobody may see."""
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
-    handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
+    handler.setFormatter(JsonFormatter(hide) if log_format == "json" else TextFormatter(hide))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -51,15 +57,23 @@ class TroubleLine:
 class TextFormatter(logging.Formatter):
     """`2026-01-31T12:00:00.250Z INFO    agent.pipeline: segment finished segment=… events=…`"""
 
+    def __init__(self, hide: Callable[[str], str] = str) -> None:
+        super().__init__()
+        self._hide = hide
+
     def format(self, record: logging.LogRecord) -> str:
         line = f"{_time(record)} {record.levelname:7} {record.name}: {record.getMessage()}"
         line += "".join(f" {name}={_plain(value)}" for name, value in _fields(record).items())
         trace = _traceback(self, record)
-        return f"{line}\n{trace}" if trace else line
+        return self._hide(f"{line}\n{trace}" if trace else line)
 
 
 class JsonFormatter(logging.Formatter):
     """`{"ts":…,"level":…,"logger":…,"message":…, fields…}`; a field never hides the first four."""
+
+    def __init__(self, hide: Callable[[str], str] = str) -> None:
+        super().__init__()
+        self._hide = hide
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -71,14 +85,16 @@ class JsonFormatter(logging.Formatter):
         trace = _traceback(self, record)
         if trace:
             line["traceback"] = trace
-        return json.dumps(_fields(record) | line, default=str, ensure_ascii=False)
+        return self._hide(json.dumps(_fields(record) | line, default=str, ensure_ascii=False))
 
 
 class RecentTrouble(logging.Handler):
     """Keeps the last warnings and errors of the process for people, from `with` to its end."""
 
-    def __init__(self, limit: int = 30) -> None:
+    def __init__(self, limit: int = 30, hide: Callable[[str], str] = str) -> None:
+        """`hide` as for `configure`."""
         super().__init__(logging.WARNING)
+        self._hide = hide
         self._lines: deque[TroubleLine] = deque(maxlen=limit)
 
     @property
@@ -89,7 +105,8 @@ class RecentTrouble(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         told = " ".join(f"{name}={_plain(value)}" for name, value in _fields(record).items())
         level = record.levelname.lower()
-        self._lines.append(TroubleLine(_time(record), level, record.getMessage(), told))
+        sentence = self._hide(record.getMessage())
+        self._lines.append(TroubleLine(_time(record), level, sentence, self._hide(told)))
 
     def __enter__(self) -> Self:
         logging.getLogger().addHandler(self)

@@ -1,6 +1,7 @@
 """The properties that every sidecar has; an agent adds its own in a subclass."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +11,7 @@ from sidecar.errors import ConfigError
 from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties import (
     ByteSize,
+    CommaList,
     LowerCase,
     Milliseconds,
     PassThrough,
@@ -21,7 +23,19 @@ from sidecar.sinks.kafka.client_properties import client_properties
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
 SinkName = Literal["kafka", "file", "stdout"]
+
+
+def _tags(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not (equals and re.fullmatch(r"\w[\w.-]*", name.strip()) and text.strip()):
+            raise ValueError("must be a list of `name=value`, separated by commas")
+        if name.strip() in ("type", "context", "server", "task"):
+            raise ValueError(f"must not hold `{name.strip()}`, which is a part of the name anyway")
+    return values
 
 
 def _function_name(name: str | None) -> str | None:
@@ -98,6 +112,12 @@ class SidecarProperties(Properties):
     http_port: int = prop(
         "http.port", default=8000, ge=0, le=65535, doc="Port; 0 takes a free one."
     )
+    custom_metric_tags: Annotated[CommaList, AfterValidator(_tags)] = prop(
+        "custom.metric.tags",
+        default=(),
+        doc="`name=value` pairs that the names of Debezium's beans have at `/jolokia`, besides "
+        "`type`, `context` and `server`. For Prometheus add labels where metrics are scraped.",
+    )
     log_format: Annotated[LogFormat, LowerCase] = prop(
         "log.format", default="text", doc="Log lines as text or as JSON objects."
     )
@@ -110,6 +130,12 @@ class SidecarProperties(Properties):
         doc="Time to bring events that are on their way to an end when the process is stopped.",
     )
 
+    @property
+    def metric_tags(self) -> Mapping[str, str]:
+        """`custom.metric.tags` by name."""
+        parts = (tag.partition("=") for tag in self.custom_metric_tags)
+        return {name.strip(): value.strip() for name, _, value in parts}
+
     @field_validator("kafka_producer")
     @classmethod
     def _known_to_the_client(cls, value: PassThrough) -> PassThrough:
@@ -120,7 +146,13 @@ class SidecarProperties(Properties):
         return value
 
     def warnings(self) -> tuple[str, ...]:
-        return super().warnings() + client_properties(self.kafka_producer).warnings
+        sentences = client_properties(self.kafka_producer).warnings
+        if self.http_host not in _LOOPBACK and self.http_token_file is None:
+            sentences += (
+                f"`http.host={self.http_host}` without `http.token.file`: whoever reaches the port "
+                "can ask for copies and stop them.",
+            )
+        return super().warnings() + sentences
 
     @model_validator(mode="after")
     def _sink_has_its_settings(self) -> "SidecarProperties":

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agent.cli.offsets_import import import_
+from agent.cli.offsets_reset import reset
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.segments import Ledger, ledger_from_entries
 from agent.segments.ledger import NODE_ID_KEY
@@ -16,13 +17,14 @@ from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.offsets import PropertiesStore
 
 
-@click.group("offsets", short_help="Look at the progress, or take it over.")
+@click.group("offsets", short_help="Look at the progress, take it over, or begin anew.")
 @configuration_options
 def offsets() -> None:
     """The progress that a restart begins with."""
 
 
 offsets.add_command(import_)
+offsets.add_command(reset)
 
 
 @offsets.command("show", short_help="Show it.")

@@ -14,14 +14,23 @@ from sidecar import connect
 from sidecar.properties import PassThrough, Properties, kept, pass_through, prop
 
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
+_SOURCE_MAKER = "CassandraSourceInfoStructMaker"
 _TOMBSTONES = "sends a null value after each delete, which this release does not"
-_LOSS = "loses the changes in older segments"
 _TOPICS = "changes the names of topics, which this release does not"
 
 
 def _topic_strategy(value: str) -> str:
     if not value.strip().endswith(_TOPIC_STRATEGIES):
         raise ValueError(f"{_TOPICS}: it must be {_TOPIC_STRATEGIES[0]}")
+    return value
+
+
+def _source_maker(value: str) -> str:
+    if not value.strip().endswith(_SOURCE_MAKER):
+        raise ValueError(
+            f"loads a class, and there is no JVM: it must be {_SOURCE_MAKER}; `event.transform` "
+            "changes events"
+        )
     return value
 
 
@@ -43,10 +52,10 @@ class DebeziumProperties(Properties):
         default="io.debezium.schema.SchemaTopicNamingStrategy",
         doc="How topics are named; only the default.",
     )
-    latest_commit_log_only: Annotated[bool, kept(False, _LOSS)] = prop(
-        "latest.commit.log.only",
-        default=False,
-        doc="Whether all but the newest segment are left out; only `false`.",
+    sourceinfo_struct_maker: Annotated[str, AfterValidator(_source_maker)] = prop(
+        "sourceinfo.struct.maker",
+        default=f"io.debezium.connector.cassandra.{_SOURCE_MAKER}",
+        doc="What makes `source`; only the default, `source` has one form (docs/event-format.md).",
     )
     kafka_consumer: PassThrough = pass_through(
         "kafka.consumer.", doc="Accepted and not used: the agent consumes nothing."
@@ -96,11 +105,20 @@ INERT: Mapping[str, str] = {
     "poll.dispatch.interval.ms": "batches are sent as soon as they are read.",
     "num.of.change.event.queues": "one reader keeps the order of events.",
     "event.order.guarantee.mode": "the order of a partition's events is always kept.",
-    "sourceinfo.struct.maker": "`source` has one form (docs/event-format.md).",
-    "skipped.operations": "use `table.exclude.list`.",
+    "latest.commit.log.only": "all segments are read, since leaving older ones out loses changes.",
+    "skipped.operations": "Debezium's connector for Cassandra does not use it either.",
     "errors.max.retries": "a component that is away is waited for without end.",
     "topic.heartbeat.prefix": "there are no heartbeats.",
     "topic.heartbeat.name": "there are no heartbeats.",
     "topic.transaction": "there are no transactions in the log.",
     "provide.transaction.metadata": "there are no transactions in the log.",
 }
+
+_NO_TRANSFORMS = "there is no Kafka Connect that would run them; use `event.transform`"
+
+REFUSED: Mapping[str, str] = {
+    "transforms": _NO_TRANSFORMS,
+    "predicates": _NO_TRANSFORMS,
+    "topic.creation.groups": "`topic.creation.default.*` is for all topics",
+}
+"""Known elsewhere, with what takes their place here."""

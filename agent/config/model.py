@@ -37,3 +37,4 @@ class AgentProperties(
     """What a properties file of the agent may hold."""
 
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
+    refused: ClassVar[Mapping[str, str]] = debezium.REFUSED

@@ -4,6 +4,7 @@ Names are Debezium's where Debezium has the property. What exists there and not 
 `agent.config.debezium`.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -37,13 +38,20 @@ def _remote_directory(value: Any) -> Any:
     return parse_remote_directory(value) if isinstance(value, str) else value
 
 
+def _topic_part(value: str) -> str:
+    # As `CommonConnectorConfig` of Debezium checks it; longer names Kafka refuses.
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", value):
+        raise ValueError("must be at most 200 of the letters `A-Z a-z 0-9 . _ -`")
+    return value
+
+
 TableList = Annotated[CommaList, AfterValidator(compiled_alone)]
 
 
 class EventProperties(Properties):
     """What is published."""
 
-    topic_prefix: str = prop(
+    topic_prefix: Annotated[str, AfterValidator(_topic_part)] = prop(
         "topic.prefix",
         aliases=["kafka.topic.prefix"],
         doc="First part of every topic name: `<topic.prefix>.<keyspace>.<table>`.",
@@ -129,11 +137,14 @@ class NodeProperties(Properties):
         le=65535,
         doc="The node's CQL port. Not set: what `cassandra.config` says, else 9042.",
     )
-    cassandra_username: str | None = prop("cassandra.username", default=None, doc="CQL user.")
+    cassandra_username: str | None = prop(
+        "cassandra.username", default=None, min_length=1, doc="CQL user."
+    )
     cassandra_password: SecretStr | None = prop(
         "cassandra.password",
         default=None,
         secret=True,
+        min_length=1,
         doc="Password of that user; `${file:/path}` and `${env:NAME}` keep it out of this file.",
     )
     cassandra_ssl_enabled: bool = prop(

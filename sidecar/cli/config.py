@@ -8,6 +8,7 @@ import click
 
 from sidecar.cli.invocation import Configuration, Invocation, configuration_options
 from sidecar.cli.tables import print_rows
+from sidecar.errors import ConfigError
 from sidecar.properties import rows
 
 
@@ -33,9 +34,15 @@ def config_group(document: Callable[[], str], page: str) -> click.Group:
 @configuration_options
 @click.pass_obj
 def _check(invocation: Invocation[Any]) -> None:
-    """Name every mistake in the files and in the directories they name; exit code 2 if there is
-    one."""
+    """Name every mistake in the files, in the directories they name and in what the broker's client
+    is to get; exit code 2 if there is one."""
     config = invocation.usable_config()
+    # Imported here: the broker's client takes long to load.
+    from sidecar.sinks.registry import sink_problems
+
+    problems = sink_problems(config.properties)
+    if problems:
+        raise ConfigError(*problems)
     _warn(config)
     print("The configuration is good.")
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 
 from sidecar import lifecycle, logs
 from sidecar.cli.invocation import Config
-from sidecar.logs import fields
+from sidecar.logs import LogLevel, fields
 from sidecar.pipeline.memory import keep_freed_memory
+from sidecar.properties import hiding
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,8 @@ def run_service(
     ours says. `about` is said at the start.
     """
     properties = config.properties
-    logs.configure(properties.log_format, "debug" if is_debugging else properties.log_level)
+    level: LogLevel = "debug" if is_debugging else properties.log_level
+    logs.configure(properties.log_format, level, hide=hiding(config.loaded))
     for name in quiet:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     for sentence in config.warnings:

@@ -16,6 +16,7 @@ from sidecar.properties.documentation import (
 )
 from sidecar.properties.loading import Loaded, load
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.secrets import hiding
 from sidecar.properties.show import Row, rows
 from sidecar.properties.source import Origin, Setting, command_line_settings, read_properties
 from sidecar.properties.types import (
@@ -44,6 +45,7 @@ __all__ = [
     "command_line_settings",
     "documentation_table",
     "documentation_text",
+    "hiding",
     "inert_table",
     "kept",
     "load",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -14,10 +14,13 @@ from pydantic_core import ErrorDetails
 from sidecar.errors import ConfigError
 from sidecar.properties.model import REFUSED_VALUE, Declaration, Properties, declarations
 from sidecar.properties.references import resolve
+from sidecar.properties.secrets import shown_text
 from sidecar.properties.source import Setting, read_properties
 
 Model = TypeVar("Model", bound=Properties)
 Seen = TypeVar("Seen", bound=Properties, covariant=True)
+
+_EMPTY = "must not be empty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,10 @@ class _Reading(Generic[Model]):
         self._environment = environment
         self._names: dict[str, tuple[str, Declaration]] = {}
         self._prefixes: list[tuple[str, Declaration]] = []
-        for field_name, _, declaration in declarations(model):
+        self._paths: set[str] = set()
+        for field_name, info, declaration in declarations(model):
+            if Path in (info.annotation, *get_args(info.annotation)):
+                self._paths.add(declaration.name)
             if declaration.is_prefix:
                 self._prefixes.append((field_name, declaration))
                 continue
@@ -113,11 +119,23 @@ class _Reading(Generic[Model]):
         if known is not None:
             field_name, declaration = known
             self._values[field_name] = value
+            self._check_text(setting, declaration, value)
             return declaration.name
         assert prefix is not None
         field_name, declaration = prefix
         self._values[field_name][setting.name.removeprefix(declaration.name)] = value
         return setting.name
+
+    def _check_text(self, setting: Setting, declaration: Declaration, value: str) -> None:
+        """What pydantic takes and nobody means: a path without a name is the working directory."""
+        problem = None
+        if "\0" in value:
+            problem = "must not hold the character NUL"
+        elif declaration.name in self._paths and not value:
+            problem = _EMPTY
+        if problem is not None:
+            self._problem(setting, problem)
+            self._unresolved.add(declaration.name)
 
     def _unknown(self, setting: Setting) -> None:
         inert, refused = self._model.inert.get(setting.name), self._model.refused.get(setting.name)
@@ -153,9 +171,11 @@ class _Reading(Generic[Model]):
             return [_located(line, self._used) for line in reason.splitlines()]
         setting = self._used.get(declaration.name)
         if setting is None:
-            return [f"`{declaration.name}` {reason}: {declaration.doc}"]
+            return [f"`{declaration.name}` {reason}: {_first_sentence(declaration.doc)}"]
         if details["type"] == REFUSED_VALUE:
             return [f"{_place(setting)} {details['msg']}."]
+        if not setting.value and reason != _EMPTY:
+            return [f"{_place(setting)} is empty, and {reason}."]
         return [f"{_place(setting)} {reason}{_shown(setting, declaration)}."]
 
 
@@ -174,7 +194,17 @@ def _place(setting: Setting, canonical: str | None = None) -> str:
 
 
 def _shown(setting: Setting, declaration: Declaration) -> str:
-    return "" if declaration.secret else f", not `{setting.value}`"
+    if declaration.secret or not setting.value:
+        return ""
+    return f", not `{shown_text(setting.value)}`"
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else f"{value:g}"
 
 
 def _reason(details: ErrorDetails) -> str:
@@ -183,22 +213,23 @@ def _reason(details: ErrorDetails) -> str:
     match details["type"]:
         case "missing":
             return "must be set"
-        case "int_parsing" | "int_from_float" | "int_type":
+        case "int_parsing" | "int_parsing_size" | "int_from_float" | "int_type":
             return "must be a whole number"
         case "float_parsing":
             return "must be a number"
         case "bool_parsing" | "bool_type":
             return "must be true or false"
         case "greater_than_equal":
-            return f"must be at least {context['ge']:g}"
+            return f"must be at least {_number(context['ge'])}"
         case "greater_than":
-            return f"must be more than {context['gt']:g}"
+            return f"must be more than {_number(context['gt'])}"
         case "less_than_equal":
-            return f"must be at most {context['le']:g}"
+            return f"must be at most {_number(context['le'])}"
         case "literal_error":
             return f"must be {context['expected']}"
         case "string_too_short" | "too_short":
-            return "must not be empty"
+            least = context["min_length"]
+            return _EMPTY if least == 1 else f"must have at least {least} characters"
         case "value_error":
             return str(context["error"])
         case _:

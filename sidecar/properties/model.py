@@ -11,6 +11,9 @@ from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from sidecar.properties.text import value_text
 
+_LARGEST = (1 << 63) - 1
+"""What a number can be anywhere behind the configuration."""
+
 REFUSED_VALUE = "refused_value"
 """Type of the validation error for a value of a feature that is not there."""
 
@@ -46,8 +49,11 @@ def prop(
 
     Without `default` the property is required. `aliases` are other names for it. A `secret` field
     has the type `SecretStr` and is never shown. `refused_values` are values, as `config show`
-    writes them, of a known feature that this release does not have, with the reason.
+    writes them, of a known feature that this release does not have, with the reason. A number with
+    a least value fits 64 bits too.
     """
+    if le is None and (ge is not None or gt is not None):
+        le = _LARGEST
     info = _field(
         Declaration(name, doc, tuple(aliases), secret),
         default,

@@ -14,7 +14,13 @@ _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
 
 
 def has_reference(value: str) -> bool:
+    """Whether there is one anywhere in it."""
     return _REFERENCE.search(value) is not None
+
+
+def is_reference(value: str) -> bool:
+    """Whether it is nothing but references, so that it can be shown as it is written."""
+    return has_reference(value) and not _REFERENCE.sub("", value).strip()
 
 
 def resolve(value: str, environment: Mapping[str, str]) -> str:

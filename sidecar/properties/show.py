@@ -1,21 +1,14 @@
 """The configuration in force as rows: name, value, where it comes from; secrets are masked."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sidecar.properties.loading import Loaded
 from sidecar.properties.model import Declaration, Properties, declarations
-from sidecar.properties.references import has_reference
+from sidecar.properties.references import has_reference, is_reference
+from sidecar.properties.secrets import shown_text, shown_value
 from sidecar.properties.source import DEFAULT, Origin, Setting
 from sidecar.properties.text import MASK, value_text
-
-_SECRET_NAME = re.compile(
-    r"password|passwd|secret|jaas|token|credential|passphrase|private|user\.info|\bkey\.pem|ssl\.key\.pem",
-    re.IGNORECASE,
-)
-_IN_ADDRESS = re.compile(r"//[^/@,]*@")
-"""User and password in the address of a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +34,7 @@ def rows(loaded: Loaded[Properties]) -> list[Row]:
             text = MASK if declaration.secret and value else value_text(value)
             shown.append(Row(declaration.name, text, DEFAULT))
         else:
-            masked = declaration.secret and not has_reference(setting.value)
-            text = setting.value if has_reference(setting.value) else value_text(value)
-            shown.append(Row(declaration.name, MASK if masked else text, setting.origin))
+            shown.append(Row(declaration.name, _text(declaration, setting, value), setting.origin))
     return shown
 
 
@@ -54,13 +45,21 @@ def _setting(declaration: Declaration, settings: Mapping[str, Setting]) -> Setti
     return None
 
 
+def _text(declaration: Declaration, setting: Setting, value: object) -> str:
+    if is_reference(setting.value):
+        return setting.value
+    if declaration.secret:
+        return MASK
+    return shown_text(setting.value if has_reference(setting.value) else value_text(value))
+
+
 def _prefixed(
     declaration: Declaration, values: Mapping[str, str], settings: Mapping[str, Setting]
 ) -> list[Row]:
     found = []
     for suffix in sorted(values):
         setting = settings[declaration.name + suffix]
-        masked = _SECRET_NAME.search(suffix) and not has_reference(setting.value)
-        shown = MASK if masked else _IN_ADDRESS.sub(f"//{MASK}@", setting.value)
+        written = setting.value
+        shown = written if is_reference(written) else shown_value(setting.name, written)
         found.append(Row(setting.name, shown, setting.origin))
     return found

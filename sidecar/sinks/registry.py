@@ -50,6 +50,21 @@ def create_sink(properties: SidecarProperties) -> Sink:
     return _FACTORIES[properties.sink](properties)
 
 
+def sink_problems(properties: SidecarProperties) -> list[str]:
+    """What is wrong with the settings of the sink, as far as it can be told without the broker."""
+    if properties.sink != "kafka":
+        return []
+    from sidecar.sinks.kafka.refused_settings import settings_problems
+    from sidecar.sinks.kafka.topics import topic_creation
+
+    problems = settings_problems(properties.kafka_producer)
+    try:
+        topic_creation(properties.topic_creation_enable, properties.topic_creation_default)
+    except ConfigError as error:
+        problems.extend(error.problems)
+    return problems
+
+
 def create_sink_and_store(
     properties: SidecarProperties,
     file_name: str,

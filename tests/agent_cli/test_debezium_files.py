@@ -17,8 +17,9 @@ commitlog_directory: /var/lib/cassandra/commitlog
 # As the manual of early 2021 shows it, Avro and all.
 MANUAL_EXAMPLE = """
 connector.name=test_connector
-commit.log.relocation.dir=/tmp/relocation/
+commit.log.relocation.dir=/Users/test_user/debezium-connector-cassandra/test_dir/relocation/
 http.port=8000
+
 cassandra.config={yaml}
 cassandra.hosts=127.0.0.1
 cassandra.port=9042
@@ -30,10 +31,10 @@ key.converter=io.confluent.connect.avro.AvroConverter
 key.converter.schema.registry.url: http://localhost:8081
 value.converter=io.confluent.connect.avro.AvroConverter
 value.converter.schema.registry.url: http://localhost:8081
-offset.backing.store.dir=/tmp/offsets/
+offset.backing.store.dir=/Users/test_user/debezium-connector-cassandra/test_dir/
 snapshot.consistency=ONE
 snapshot.mode=ALWAYS
-latest.commit.log.only=false
+latest.commit.log.only=true
 """
 
 
@@ -82,7 +83,13 @@ def test_a_file_of_the_present_releases_is_taken(yaml: Path) -> None:
 def test_the_example_of_the_manual_runs_unchanged(yaml: Path) -> None:
     path = yaml.with_name("cdc.properties")
     path.write_text(MANUAL_EXAMPLE.format(yaml=yaml))
-    properties = load_config([path]).properties
+    config = load_config([path])
+    properties = config.properties
+    warned = [warning.split("`")[1] for warning in config.warnings]
+    assert warned == ["connector.name", "latest.commit.log.only"]
+    assert (properties.snapshot_mode, properties.snapshot_consistency) == ("always", "ONE")
+    assert properties.kafka_producer["retry.backoff.ms"] == "1000"
+    assert properties.topic_prefix == "test_prefix"
     assert (properties.key_encoding, properties.value_encoding) == ("avro", "avro")
     assert properties.names == "avro"
     for registry in properties.registries().values():
@@ -95,7 +102,8 @@ def test_the_example_of_the_manual_runs_unchanged(yaml: Path) -> None:
     [
         "tombstones.on.delete=true",
         "commit.log.transfer.class=com.example.MyTransfer",
-        "latest.commit.log.only=true",
+        "sourceinfo.struct.maker=com.example.SourceMaker",
+        "transforms=unwrap",
         "topic.delimiter=_",
         "topic.naming.strategy=com.example.Strategy",
         "key.converter=org.apache.kafka.connect.storage.StringConverter",

@@ -72,6 +72,8 @@ def test_the_configuration_is_one_that_the_agent_takes(directory: Path, tmp_path
     for name in ("username", "password"):
         assert f"/run/secrets/cdc/{name}" in text
         text = text.replace(f"/run/secrets/cdc/{name}", str(secret))
+    # Others reach the port, so what changes something takes a token.
+    assert "http.token.file=/run/secrets/cdc/http-token" in text
     path = tmp_path / "cdc.properties"
     path.write_text(text)
     if directory.name == "mongo":

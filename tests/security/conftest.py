@@ -80,11 +80,12 @@ class SecureBroker(KafkaBroker):
             "listener.name.ssl.ssl.client.auth": "required",
             "listener.name.other.ssl.keystore.location": str(other),
             "listener.name.other.ssl.keystore.password": PASSWORD,
-            "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+            "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
             "listener.name.sasl.plain.sasl.jaas.config": (
                 f'{plain} required user_{USER}="{USER_PASSWORD}";'
             ),
             "listener.name.sasl.scram-sha-256.sasl.jaas.config": f"{scram} required;",
+            "listener.name.sasl.scram-sha-512.sasl.jaas.config": f"{scram} required;",
         }
         super().__init__(directory, properties=properties)
         self._named = listeners

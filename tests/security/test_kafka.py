@@ -20,6 +20,7 @@ REFUSAL_S = 3
 _MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
 
 
@@ -127,10 +128,11 @@ def sasl(
 @pytest.fixture(scope="module")
 def scram_user(broker: SecureBroker) -> None:
     """A user whose password the broker keeps itself."""
-    info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
-    change = UserScramCredentialUpsertion(USER, info, USER_PASSWORD.encode())
-    for done in broker.admin().alter_user_scram_credentials([change]).values():
-        done.result(60)
+    for mechanism in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):
+        info = ScramCredentialInfo(mechanism, 4096)
+        change = UserScramCredentialUpsertion(USER, info, USER_PASSWORD.encode())
+        for done in broker.admin().alter_user_scram_credentials([change]).values():
+            done.result(60)
 
 
 @pytest.mark.usefixtures("scram_user")

@@ -12,12 +12,13 @@ from typing import Any, Literal
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from sidecar.errors import ConfigError, SidecarError
+from sidecar.errors import SidecarError
 from sidecar.logs import Repeated, fields
 from sidecar.sinks.base import SinkState
-from sidecar.sinks.kafka.client_properties import PREFIX, client_config, connection
+from sidecar.sinks.kafka.client_properties import client_config, connection
 from sidecar.sinks.kafka.contact import Contact
 from sidecar.sinks.kafka.refusals import reason, refusal
+from sidecar.sinks.kafka.refused_settings import refused_settings
 from sidecar.sinks.kafka.topics import TopicCreation, Topics
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ class KafkaClient:
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix. `fatal` says what to raise once the
         client has given up. `clock` gives seconds."""
+        self._settings = settings
         self.config: Mapping[str, str] = client_config(settings)
         self.servers = self.config.get("bootstrap.servers", "")
         self._creation = creation
@@ -59,9 +61,7 @@ class KafkaClient:
         try:
             producer = self._producer = Producer(config, logger=self._log)
         except KafkaException as error:
-            raise ConfigError(
-                f"The Kafka client does not take `{PREFIX}*`: {reason(error.args[0])}."
-            ) from error
+            raise refused_settings(error, self._settings) from error
         self._topics = self.topics(self._creation)
         return producer
 

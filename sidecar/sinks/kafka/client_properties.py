@@ -53,6 +53,12 @@ _LOGIN_MODULES = {
     "org.apache.kafka.common.security.plain.PlainLoginModule": "PLAIN",
     "org.apache.kafka.common.security.scram.ScramLoginModule": "SCRAM",
 }
+_LARGEST = (1 << 31) - 1
+_NUMBERS = frozenset(
+    name
+    for name in SAME | RENAMED.keys() | LIBRDKAFKA
+    if name.endswith((".ms", ".bytes", ".size", ".messages", ".kbytes", ".level", "retries"))
+)
 _SECURITY_PROTOCOLS = {"plaintext", "ssl", "sasl_plaintext", "sasl_ssl"}
 
 
@@ -162,6 +168,14 @@ def _buffers(settings: Mapping[str, str]) -> dict[str, str]:
     return config
 
 
+def _sizes(settings: Mapping[str, str]) -> dict[str, str]:
+    # The client would take the low bits of a larger number.
+    for name, text in settings.items():
+        if name in _NUMBERS and re.fullmatch(r"\s*\d+\s*", text) and int(text) > _LARGEST:
+            raise ValueError(f"`{PREFIX}{name}` must be at most {_LARGEST}, not `{text}`")
+    return {}
+
+
 def _number(name: str, text: str) -> int:
     try:
         return int(text)
@@ -263,6 +277,7 @@ def _host_check(settings: Mapping[str, str]) -> dict[str, str]:
 
 _TRANSLATIONS: tuple[Callable[[Mapping[str, str]], dict[str, str]], ...] = (
     _acks,
+    _sizes,
     _buffers,
     _security,
     _jaas,

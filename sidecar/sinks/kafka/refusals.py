@@ -86,7 +86,7 @@ again rather than kept aside one by one."""
 def reason(error: KafkaError) -> str:
     """The client's words, without the final full stop; about certificates ours, for the client
     names its own properties."""
-    said = error.str().rstrip(". ")
+    said = error.str().rstrip(". \n")
     if error.code() in _NOT_VALID:
         return (
             f"{said}; see that the clock of this machine is right (message.timestamp.after.max.ms)"

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from sidecar.errors import ConfigError, UnavailableError
+from sidecar.errors import UnavailableError
 from sidecar.positions import PositionRecords, all_values
-from sidecar.sinks.kafka.client_properties import PREFIX, client_config, connection
+from sidecar.sinks.kafka.client_properties import client_config, connection
 from sidecar.sinks.kafka.position_topic import PositionTopic, positions_of
 from sidecar.sinks.kafka.refusals import reason
+from sidecar.sinks.kafka.refused_settings import refused_settings
 from sidecar.sinks.kafka.topics import raise_refusal
 
 _STEP_S = 0.2
@@ -30,9 +31,7 @@ def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, 
             {**connection(config), "log_level": 0, "error_cb": problems.append}  # type: ignore[dict-item]
         )
     except KafkaException as error:
-        raise ConfigError(
-            f"The Kafka client does not take `{PREFIX}*`: {reason(error.args[0])}."
-        ) from error
+        raise refused_settings(error, settings) from error
     until_s = time.monotonic() + timeout_s
     while True:
         try:

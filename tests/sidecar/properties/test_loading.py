@@ -138,7 +138,19 @@ def test_all_mistakes_at_once(path: Path) -> None:
         ("ratio=x", "must be a number, not `x`"),
         (f"size.max.bytes={1 << 63}", f"must be at most {2**63 - 1}, not `{1 << 63}`"),
         ("hosts=", "must name one host when `enabled` is true"),
-        ("topic.prefix=", "must not be empty, not ``"),
+        ("topic.prefix=", "must not be empty"),
+        ("http.port=", "is empty, and must be a whole number"),
+        ("folder=", "must not be empty"),
+        ("folder=/a\\u0000b", "must not hold the character NUL"),
+        (
+            "ratio=99999999999999999999",
+            "must be at most 9223372036854775808, not `99999999999999999999`",
+        ),
+        (
+            "size.max.bytes=9g g",
+            "must be a number of bytes such as 67108864, 65536KiB or 64MiB, not `9g g`",
+        ),
+        ("mode=http://u:pw@h", "must be 'initial' or 'never', not `http://********@h`"),
     ],
 )
 def test_a_value_out_of_range(path: Path, line: str, problem: str) -> None:

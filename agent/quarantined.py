@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import orjson
+
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.quarantine import EVENTS, REASON, RETRY, Quarantine, Reason
 from sidecar.durable import sync_directory, write_synced
@@ -39,6 +41,17 @@ KeptName = SegmentName | CopyName
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedEvents:
+    """Events that the sink refused, of one segment or copy."""
+
+    count: int = 0
+    reasons: tuple[str, ...] = ()
+    """Each once."""
+    noted_at: str | None = None
+    """When the first one was."""
+
+
+@dataclass(frozen=True, slots=True)
 class Quarantined:
     """A segment, or a copy, with something that was not delivered."""
 
@@ -46,15 +59,20 @@ class Quarantined:
     size_bytes: int | None
     """Of the segment; None where only its events or its reason are here."""
     reason: Reason | None
-    events: int
-    """That the sink refused."""
+    refused: RefusedEvents
     is_asked_for: bool
     """The agent is to read it again."""
 
     @property
     def causes(self) -> list[str]:
         """Each once, in their order."""
-        return list(dict.fromkeys(lost.cause for lost in self.reason.ranges)) if self.reason else []
+        ranges = self.reason.ranges if self.reason is not None else ()
+        return list(dict.fromkeys((*(lost.cause for lost in ranges), *self.refused.reasons)))
+
+    @property
+    def noted_at(self) -> str | None:
+        """When the first of it was put here."""
+        return self.reason.noted_at if self.reason is not None else self.refused.noted_at
 
 
 def parse_kept_name(text: str) -> KeptName | None:
@@ -89,6 +107,12 @@ def ask_for_retry(directory: Path, names: Iterable[KeptName]) -> None:
             raise ConfigError(
                 f"{name} is no segment that could be read again; "
                 f"`agent snapshot start --table {name.table}` copies the table anew."
+            )
+        events = directory / f"{name.log}{EVENTS}"
+        if not (directory / name.log).exists() and events.exists():
+            raise ConfigError(
+                f"Of {name} everything was delivered but the events in {events}, a line each with "
+                "its reason; there is nothing to read again."
             )
         if not (directory / name.log).exists():
             raise ConfigError(
@@ -128,6 +152,21 @@ def _seen(quarantine: Quarantine, name: KeptName) -> Quarantined:
         name,
         log.stat().st_size if log.exists() else None,
         quarantine.reason(name) if isinstance(name, SegmentName) else None,
-        events.read_bytes().count(b"\n") if events.exists() else 0,
+        _refused(events) if events.exists() else RefusedEvents(),
         (quarantine.directory / f"{name.log}{RETRY}").exists(),
     )
+
+
+def _refused(file: Path) -> RefusedEvents:
+    count, reasons, noted_at = 0, dict[str, None](), None
+    with file.open("rb") as lines:
+        for line in lines:
+            try:
+                document = orjson.loads(line)
+                reasons[str(document["reason"])] = None
+                noted_at = noted_at or str(document["noted_at"])
+            except (ValueError, TypeError, KeyError):
+                # A crash has torn it, and the event was kept again behind it.
+                continue
+            count += 1
+    return RefusedEvents(count, tuple(reasons), noted_at)

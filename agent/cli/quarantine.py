@@ -59,7 +59,10 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
     directory = invocation.config().properties.relocation_directory / ERROR
     chosen = _chosen(names, is_all, [e.name for e in quarantined(directory) if e.size_bytes])
     ask_for_retry(directory, chosen)
-    click.echo(f"The agent is asked to read {len(chosen)} segments again.")
+    if chosen:
+        click.echo(f"The agent is asked to read {len(chosen)} segments again.")
+    else:
+        click.echo(f"{directory} holds no segment that could be read again.")
 
 
 @segments.command("discard", short_help="Delete them.")
@@ -102,9 +105,9 @@ def _row(each: Quarantined) -> tuple[str, ...]:
     return (
         each.name.log,
         size_text(each.size_bytes) if each.size_bytes is not None else "–",
-        each.reason.noted_at[:19] if each.reason is not None else "–",
+        each.noted_at[:19] if each.noted_at is not None else "–",
         str(len(ranges) + left_out),
-        str(each.events),
+        str(each.refused.count),
         f"{causes} (will be read again)" if each.is_asked_for else causes,
     )
 
@@ -114,12 +117,13 @@ def _document(each: Quarantined) -> dict[str, object]:
     return {
         "segment": each.name.log,
         "size_bytes": each.size_bytes,
-        "noted_at": reason.noted_at if reason is not None else None,
+        "noted_at": each.noted_at,
         "ranges": [
             {"start": r.start, "end": r.end, "cause": r.cause, "table_id": r.table_id}
             for r in (reason.ranges if reason is not None else ())
         ],
         "ranges_left_out": reason.ranges_left_out if reason is not None else 0,
-        "refused_events": each.events,
+        "refused_events": each.refused.count,
+        "refusals": each.refused.reasons,
         "is_asked_for": each.is_asked_for,
     }

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.quarantine import RefusedEvent, event_line
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
 from tests.agent_cli.test_run import DEADLINE_S, is_drained, running, values
@@ -85,18 +86,37 @@ def test_what_cannot_be_done_is_one_sentence(site: Site, words: list[str], part:
     assert len(outcome.errors.strip().splitlines()) == 1
 
 
+def refused(file: Path, *reasons: str) -> None:
+    """Events that are kept, behind one that a crash has torn."""
+    file.parent.mkdir(exist_ok=True)
+    events = [RefusedEvent("x", b"1", b"{}", [], reason) for reason in reasons]
+    file.write_bytes(b'{"topic": \n' + b"".join(event_line(event, "1.2.3") for event in events))
+
+
 def test_refused_events_of_a_copy_are_listed_and_discarded(site: Site) -> None:
     error = site.relocation / "error"
-    error.mkdir()
-    (error / "snapshot-ks.t.events.ndjson").write_bytes(b"{}\n{}\n")
+    refused(error / "snapshot-ks.t.events.ndjson", "too large", "too large")
     configuration = site.configuration()
     (listed,) = json.loads(agent("segments", "list", "--json", "--config", configuration).output)
     assert (listed["segment"], listed["refused_events"]) == ("snapshot-ks.t", 2)
-    assert "snapshot-ks.t" in agent("segments", "list", "--config", configuration).output
     outcome = agent("segments", "retry", "snapshot-ks.t", "--config", configuration)
     assert outcome.exit_code == 2
     assert "`agent snapshot start --table ks.t`" in outcome.errors
-    assert agent("segments", "retry", "--all", "--config", configuration).exit_code == 0
     outcome = agent("segments", "discard", "--all", "--yes", "--config", configuration)
     assert (outcome.exit_code, outcome.errors) == (0, "")
     assert list(error.iterdir()) == []
+
+
+def test_a_segment_of_which_events_alone_are_kept_says_why(site: Site) -> None:
+    events = site.relocation / "error" / f"{NAME}.events.ndjson"
+    refused(events, "too large", "no such topic", "too large")
+    configuration = site.configuration()
+    (listed,) = json.loads(agent("segments", "list", "--json", "--config", configuration).output)
+    assert (listed["refused_events"], listed["size_bytes"]) == (3, None)
+    assert listed["refusals"] == ["too large", "no such topic"]
+    assert listed["noted_at"] is not None
+    table = agent("segments", "list", "--config", configuration).output
+    assert "too large; no such topic" in " ".join(table.split())
+    outcome = agent("segments", "retry", NAME, "--config", configuration)
+    assert outcome.exit_code == 2
+    assert str(events) in outcome.errors

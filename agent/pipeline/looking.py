@@ -102,7 +102,7 @@ class Looking:
 
 def _of_indexes(directory: Path, observation: Observation) -> str:
     for seen in observation.segments:
-        if seen.idx.unreadable is not None:
+        if seen.idx.unreadable is not None and seen.log is not None:
             index, reason = directory / seen.name.idx, seen.idx.unreadable
             return (
                 f"{index} tells nothing ({reason}), so nothing new of its segment is read: this "

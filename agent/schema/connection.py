@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cassandra import AuthenticationFailed, RequestValidationException, Unauthorized
+from cassandra import (
+    AuthenticationFailed,
+    OperationTimedOut,
+    RequestValidationException,
+    Unauthorized,
+)
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import (
     EXEC_PROFILE_DEFAULT,
@@ -20,6 +25,7 @@ from cassandra.cluster import (
     NoHostAvailable,
     Session,
 )
+from cassandra.connection import ConnectionShutdown
 from cassandra.policies import ConstantReconnectionPolicy, WhiteListRoundRobinPolicy
 from cassandra.query import dict_factory
 
@@ -180,7 +186,7 @@ class NodeConnection:
         if clause is not None:
             return UnavailableError(f"Cassandra at {self.address} cannot be spoken to: {clause}.")
         return UnavailableError(
-            f"Cassandra at {self.address} does not answer: {_first_line(causes[0])}"
+            f"Cassandra at {self.address} does not answer: {_silence(causes[0])}"
         )
 
     def _refusal(self, cause: Exception) -> RefusedError:
@@ -198,6 +204,17 @@ def _expected_name(address: NodeAddress) -> Mapping[str, str] | None:
     if address.tls is None or not address.tls.check_hostname or len(address.hosts) != 1:
         return None
     return {"server_hostname": address.hosts[0]}
+
+
+def _silence(error: Exception) -> str:
+    """Why there is no answer; the driver's own words show its structures."""
+    if isinstance(error, NoHostAvailable):
+        return "no connection to it is open."
+    if isinstance(error, ConnectionShutdown):
+        return "the connection was lost."
+    if isinstance(error, OperationTimedOut):
+        return "it takes too long."
+    return _first_line(error).rpartition("Last error: ")[2]
 
 
 def _first_line(error: Exception) -> str:

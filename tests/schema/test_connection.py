@@ -1,0 +1,32 @@
+"""What is said of a node that does not answer."""
+
+import re
+
+import pytest
+from cassandra import OperationTimedOut
+from cassandra.cluster import NoHostAvailable
+from cassandra.connection import ConnectionShutdown
+
+from agent.schema.connection import NodeAddress, NodeConnection
+from sidecar.errors import UnavailableError
+
+NOWHERE = NodeConnection(NodeAddress(["127.0.0.1"], 9))
+
+
+def test_nobody_listens() -> None:
+    sentence = "Cassandra at 127.0.0.1:9 does not answer: Connection refused."
+    with pytest.raises(UnavailableError, match=f"^{re.escape(sentence)}$"):
+        NOWHERE.facts()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (NoHostAvailable("Unable to complete", {}), "no connection to it is open."),
+        (ConnectionShutdown("Connection to x is defunct"), "the connection was lost."),
+        (OperationTimedOut({"x": "Client request timeout"}), "it takes too long."),
+        (NoHostAvailable("Unable", {"x": OSError("no route")}), "no route."),
+    ],
+)
+def test_the_words_are_for_people(error: Exception, words: str) -> None:
+    assert str(NOWHERE._explained(error)) == f"Cassandra at 127.0.0.1:9 does not answer: {words}"

@@ -1,10 +1,4 @@
-"""What could not be delivered is kept with its reason, in `<relocation directory>/error`.
-
-    CommitLog-7-1699.log               a segment with ranges that gave no events, once it is final
-    CommitLog-7-1699_cdc.idx
-    CommitLog-7-1699.log.reason.json   its ranges and causes; written when a range is met
-    CommitLog-7-1699.log.events.ndjson events that the sink refuses alone
-    CommitLog-7-1699.log.retry         somebody asks to have it read again
+"""What could not be delivered is kept with its reason (`quarantine_files` names the files).
 
 The reason comes first: a segment that has one is quarantined when it is done, also after a restart
 that begins behind the range. The directory is bounded and nothing in it is deleted. When it is full
@@ -20,17 +14,13 @@ from typing import Protocol
 
 import orjson
 
-from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw import SegmentName
+from agent.quarantine_files import EVENTS, REASON, REMOTE, RETRY, with_suffix
 from agent.transfer.move import move
 from sidecar.durable import append_lines, sync_directory, write_synced
 from sidecar.quarantine import RefusedEvent, event_line
 
-ERROR = "error"
-
 _MAX_RANGES = 1000
-REASON = ".reason.json"
-EVENTS = ".events.ndjson"
-RETRY = ".retry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,27 +147,23 @@ class Quarantine:
         if self.usage().size_bytes - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
             return False
         self.directory.mkdir(parents=True, exist_ok=True)
-        for source in (log, idx):
+        # The index first: whoever finds the segment finds all of it.
+        for source in (idx, log):
             move(source, self.directory / source.name)
         return True
 
     def asked_for(self) -> list[SegmentName]:
-        """Segments to be read again, oldest first. Raises OSError."""
-        try:
-            found = [file.name for file in self.directory.iterdir() if file.suffix == RETRY]
-        except FileNotFoundError:
-            return []
-        names = (parse_log_name(name.removesuffix(RETRY)) for name in found)
-        return sorted(name for name in names if name is not None)
+        """Segments to be read again, oldest first, as far as they are here. Raises OSError."""
+        names = self._names()
+        return sorted(with_suffix(names, RETRY) - with_suffix(names, REMOTE))
 
     def ask_for_all(self) -> None:
-        """Asks for all that are here, durably. Raises OSError."""
-        if not self.directory.exists():
-            return
-        for file in list(self.directory.iterdir()):
-            if parse_log_name(file.name) is not None:
-                write_synced(file.with_name(f"{file.name}{RETRY}"), b"")
-        sync_directory(self.directory)
+        """Asks for all of them, durably. Raises OSError."""
+        names = self._names()
+        for name in with_suffix(names, "") | with_suffix(names, REMOTE):
+            write_synced(self.directory / f"{name.log}{RETRY}", b"")
+        if names:
+            sync_directory(self.directory)
 
     def put_back(self, name: SegmentName, cdc_raw: Path) -> bool:
         """Moves a segment that was asked for into `cdc_raw`, and forgets why it was here; False
@@ -188,6 +174,12 @@ class Quarantine:
         is_here = move(self.directory / name.log, cdc_raw / name.log)
         (self.directory / f"{name.log}{RETRY}").unlink(missing_ok=True)
         return is_here
+
+    def _names(self) -> list[str]:
+        try:
+            return [file.name for file in self.directory.iterdir()]
+        except FileNotFoundError:
+            return []
 
     def _reason_path(self, name: SegmentName) -> Path:
         return self.directory / f"{name.log}{REASON}"

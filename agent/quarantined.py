@@ -6,14 +6,15 @@ The request is a file, so an agent that runs sees it within seconds, and one tha
 next start.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from agent.cdc_raw import SegmentName, parse_log_name
-from agent.quarantine import EVENTS, REASON, RETRY, Quarantine, Reason
+from agent.quarantine import Quarantine, Reason
+from agent.quarantine_files import EVENTS, REASON, REMOTE, RETRY
 from sidecar.durable import sync_directory, write_synced
 from sidecar.errors import ConfigError
 
@@ -62,6 +63,8 @@ class Quarantined:
     refused: RefusedEvents
     is_asked_for: bool
     """The agent is to read it again."""
+    remote: str = ""
+    """The directory of a store that has it; empty while it is here."""
 
     @property
     def causes(self) -> list[str]:
@@ -73,6 +76,10 @@ class Quarantined:
     def noted_at(self) -> str | None:
         """When the first of it was put here."""
         return self.reason.noted_at if self.reason is not None else self.refused.noted_at
+
+    @property
+    def can_be_read_again(self) -> bool:
+        return self.size_bytes is not None or bool(self.remote)
 
 
 def parse_kept_name(text: str) -> KeptName | None:
@@ -88,7 +95,7 @@ def quarantined(directory: Path) -> list[Quarantined]:
     if not directory.exists():
         return []
     texts = {
-        file.name.removesuffix(REASON).removesuffix(EVENTS).removesuffix(RETRY)
+        file.name.removesuffix(REASON).removesuffix(EVENTS).removesuffix(REMOTE).removesuffix(RETRY)
         for file in directory.iterdir()
     }
     found = [name for text in texts if (name := parse_kept_name(text)) is not None]
@@ -109,32 +116,41 @@ def ask_for_retry(directory: Path, names: Iterable[KeptName]) -> None:
                 f"`agent snapshot start --table {name.table}` copies the table anew."
             )
         events = directory / f"{name.log}{EVENTS}"
-        if not (directory / name.log).exists() and events.exists():
+        if any((directory / f"{name.log}{suffix}").exists() for suffix in ("", REMOTE)):
+            continue
+        if events.exists():
             raise ConfigError(
                 f"Of {name} everything was delivered but the events in {events}, a line each with "
                 "its reason; there is nothing to read again."
             )
-        if not (directory / name.log).exists():
-            raise ConfigError(
-                f"{directory} does not hold {name}, so there is nothing to read again; "
-                "`agent segments list` shows what it holds."
-            )
+        raise ConfigError(
+            f"{directory} does not hold {name}, so there is nothing to read again; "
+            "`agent segments list` shows what it holds."
+        )
     for name in names:
         write_synced(directory / f"{name.log}{RETRY}", b"")
     if names:
         sync_directory(directory)
 
 
-def discard(directory: Path, cdc_raw: Path, name: KeptName) -> None:
-    """Deletes all that is kept of a segment or a copy. Raises ConfigError when the agent is not
-    done with it or nothing of it is there, and OSError."""
+def discard(
+    directory: Path,
+    cdc_raw: Path,
+    name: KeptName,
+    remove_remote: Callable[[str, SegmentName], None],
+) -> None:
+    """Deletes all that is kept of a segment or a copy; `remove_remote` does it in the store that
+    has a segment, by the store's directory. Raises ConfigError when the agent is not done with it
+    or nothing of it is there, OSError, and what `remove_remote` raises."""
     if (cdc_raw / name.log).exists():
         raise ConfigError(
             f"{name} is in {cdc_raw}, so the agent is not done with it: its reason is what keeps "
             "it from being removed."
         )
-    files = [directory / f"{name.log}{suffix}" for suffix in ("", EVENTS, RETRY)]
+    files = [directory / f"{name.log}{suffix}" for suffix in ("", EVENTS, RETRY, REMOTE)]
     if isinstance(name, SegmentName):
+        if remote := _remote(directory, name):
+            remove_remote(remote, name)
         files.append(directory / name.idx)
     # The reason goes last: as long as there is one, what is left shows in the list.
     files.append(directory / f"{name.log}{REASON}")
@@ -145,15 +161,24 @@ def discard(directory: Path, cdc_raw: Path, name: KeptName) -> None:
     sync_directory(directory)
 
 
+def _remote(directory: Path, name: KeptName) -> str:
+    try:
+        return (directory / f"{name.log}{REMOTE}").read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
 def _seen(quarantine: Quarantine, name: KeptName) -> Quarantined:
     log = quarantine.directory / name.log
     events = quarantine.directory / f"{name.log}{EVENTS}"
+    is_here = log.exists()
     return Quarantined(
         name,
-        log.stat().st_size if log.exists() else None,
+        log.stat().st_size if is_here else None,
         quarantine.reason(name) if isinstance(name, SegmentName) else None,
         _refused(events) if events.exists() else RefusedEvents(),
         (quarantine.directory / f"{name.log}{RETRY}").exists(),
+        "" if is_here else _remote(quarantine.directory, name),
     )
 
 

@@ -11,7 +11,8 @@ from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_att
 from agent.keystore import KeySource
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
-from agent.quarantine import ERROR, Quarantine
+from agent.quarantine import Quarantine
+from agent.quarantine_files import ERROR
 from agent.raw_limit import configured_limit_bytes, limit_of_node_bytes
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder, node_connection
 from agent.segments import ledger_from_entries
@@ -167,6 +168,7 @@ class AgentService:
         properties = self._config.properties
         settings = TransferSettings(
             properties.relocation_directory,
+            self._config.cdc_raw_directory,
             identity.node_id,
             properties.remote_directory,
             properties.credential_key_file,
@@ -174,6 +176,7 @@ class AgentService:
             properties.transfer_chunk_bytes,
             properties.transfer_timeout_ms / 1000,
             properties.transfer_retry_longest_ms / 1000,
+            properties.error_reprocessing_enabled,
         )
         return create_transfer(self._config.transfer_name, settings, self._metrics)
 
@@ -182,6 +185,10 @@ class AgentService:
         asked."""
         config, properties = self._config, self._config.properties
         if properties.schema_file is not None:
+            if properties.snapshot_mode != "never":
+                logger.info(
+                    "rows that were there before are not copied: with schema.file no node is asked"
+                )
             return None
         stored = PropertiesStore(properties.offset_directory, SNAPSHOT_FILE).load()
         if stored.recovered_from_previous is not None:

@@ -20,6 +20,12 @@ def write_synced(path: Path, content: bytes, mode: str = "wb") -> None:
         os.fsync(file.fileno())
 
 
+def sync_file(path: Path) -> None:
+    """Makes what is in it durable. Raises OSError."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
 def sync_directory(directory: Path) -> None:
     """Makes the names in it durable."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,29 +1,50 @@
-"""The remote store of finished segments: whether it lets us in."""
+"""The remote store of segments: whether it is there and lets us in."""
 
 from collections.abc import Iterator
 
 from agent.config import AgentConfig
 from agent.transfer.gcs import GcsSettings, GcsStore
-from agent.transfer.uploads import UploadError
-from sidecar.check.finding import Finding, fault, ok
+from agent.transfer.gcs_answers import CREATE, GET
+from agent.transfer.store import StoreError
+from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError
 
 _ANSWER_S = 10.0
 
 
 def check_store(config: AgentConfig) -> Iterator[Finding]:
-    """Asks for an object that need not be there. Nothing is written, so the right to write is not
-    looked at."""
+    """Asks the bucket which rights there are; nothing is written."""
     properties = config.properties
     if config.transfer_name != "gcs" or properties.remote_directory is None:
         return
     where = properties.remote_directory
     try:
         settings = GcsSettings(where, properties.credential_key_file, timeout_s=_ANSWER_S)
-        GcsStore(settings).ask()
+        missing = GcsStore(settings).missing_rights()
     except ConfigError as error:
         yield fault("transfer", str(error), "The agent ends with exit code 2.")
-    except UploadError as error:
+        return
+    except StoreError as error:
         yield fault("transfer", str(error), "Until then finished segments wait in `upload`.")
+        return
+    needed = [right for right in (CREATE, GET) if right in missing]
+    if needed:
+        yield fault(
+            "transfer",
+            f"The agent may not send segments to {where}: it lacks {_listed(needed)}.",
+            "Grant Storage Object Creator and Storage Object Viewer; until then finished segments "
+            "wait in `upload`.",
+        )
+    elif missing:
+        yield warning(
+            "transfer",
+            f"{where} answers, but the agent lacks {_listed(missing)} there, with which "
+            "quarantined segments come back and leave the store.",
+            "Grant Storage Object User, or do without `agent segments retry` of what is there.",
+        )
     else:
         yield ok("transfer", f"{where} answers.")
+
+
+def _listed(rights: list[str]) -> str:
+    return " and ".join(rights)

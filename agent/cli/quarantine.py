@@ -1,10 +1,14 @@
 """`agent segments`: what is quarantined, and what becomes of it."""
 
+from functools import partial
+from pathlib import Path
+
 import click
 import orjson
 
+from agent.cdc_raw import SegmentName
 from agent.config import AgentConfig
-from agent.quarantine import ERROR
+from agent.quarantine_files import ERROR
 from agent.quarantined import (
     KeptName,
     Quarantined,
@@ -13,10 +17,15 @@ from agent.quarantined import (
     parse_kept_name,
     quarantined,
 )
+from agent.transfer.gcs import GcsSettings, GcsStore
+from agent.transfer.remote import parse_remote_directory
+from agent.transfer.store import StoreError
 from sidecar.check.finding import size_text
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
-from sidecar.errors import ConfigError
+from sidecar.errors import ConfigError, UnavailableError
+
+_ANSWER_S = 10.0
 
 
 @click.group("segments", short_help="Settle quarantined segments.")
@@ -57,7 +66,7 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
     delivered again, with the same event ids; what cannot be read is quarantined again.
     """
     directory = invocation.config().properties.relocation_directory / ERROR
-    chosen = _chosen(names, is_all, [e.name for e in quarantined(directory) if e.size_bytes])
+    chosen = _chosen(names, is_all, [e.name for e in quarantined(directory) if e.can_be_read_again])
     ask_for_retry(directory, chosen)
     if chosen:
         click.echo(f"The agent is asked to read {len(chosen)} segments again.")
@@ -80,8 +89,9 @@ def discard_segments(
     chosen = _chosen(names, is_all, [each.name for each in quarantined(directory)])
     if chosen and not yes:
         click.confirm(f"Delete {len(chosen)} segments that were not wholly delivered?", abort=True)
+    remove = partial(_remove, key_file=config.properties.credential_key_file)
     for name in chosen:
-        discard(directory, config.cdc_raw_directory, name)
+        discard(directory, config.cdc_raw_directory, name, remove)
     click.echo(f"{len(chosen)} segments are deleted.")
 
 
@@ -98,13 +108,25 @@ def _kept_name(text: str) -> KeptName:
     return name
 
 
+def _remove(where: str, name: SegmentName, key_file: Path | None) -> None:
+    """Deletes a segment in the store that has it."""
+    try:
+        store = GcsStore(GcsSettings(parse_remote_directory(where), key_file, timeout_s=_ANSWER_S))
+        for file_name in (name.log, name.idx):
+            store.remove(file_name)
+    except ValueError as error:
+        raise ConfigError(f"The .remote file of {name} names no store: {where} {error}.") from error
+    except StoreError as error:
+        raise UnavailableError(f"{name} is in {where} and cannot be deleted: {error}") from error
+
+
 def _row(each: Quarantined) -> tuple[str, ...]:
     ranges = each.reason.ranges if each.reason is not None else ()
     left_out = each.reason.ranges_left_out if each.reason is not None else 0
     causes = "; ".join(each.causes)
     return (
         each.name.log,
-        size_text(each.size_bytes) if each.size_bytes is not None else "–",
+        size_text(each.size_bytes) if each.size_bytes is not None else each.remote or "–",
         each.noted_at[:19] if each.noted_at is not None else "–",
         str(len(ranges) + left_out),
         str(each.refused.count),
@@ -117,6 +139,7 @@ def _document(each: Quarantined) -> dict[str, object]:
     return {
         "segment": each.name.log,
         "size_bytes": each.size_bytes,
+        "remote": each.remote or None,
         "noted_at": each.noted_at,
         "ranges": [
             {"start": r.start, "end": r.end, "cause": r.cause, "table_id": r.table_id}

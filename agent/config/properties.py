@@ -223,7 +223,8 @@ class SegmentProperties(Properties):
             "commit.log.transfer.class",
             default="delete",
             doc="What becomes of a segment whose events are all acknowledged: `delete`, `archive` "
-            "(kept in `commit.log.relocation.dir`) or `gcs` (sent to Google Cloud Storage). "
+            "(kept in `commit.log.relocation.dir`) or `gcs` (sent to Google Cloud Storage, as "
+            "quarantined ones are). "
             "`BlackHole`, `Local` and `GCS` mean these, and so do the names of Debezium's classes, "
             "`io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` and "
             "`…GCSCommitLogTransfer`.",
@@ -233,7 +234,7 @@ class SegmentProperties(Properties):
         "remote.commit.log.relocation.dir",
         default=None,
         doc="With `gcs`: `gs://bucket/prefix` (or `gcs://…`). Objects in it are named "
-        "`<node id>/archive/<segment>`.",
+        "`<node id>/archive/<file>`, those of quarantined segments `<node id>/error/<file>`.",
     )
     credential_key_file: Path | None = prop(
         "storage.credential.key.file",
@@ -274,7 +275,8 @@ class SegmentProperties(Properties):
         "commit.log.error.reprocessing.enabled",
         default=False,
         doc="Whether all quarantined segments are read again at every start, from their "
-        "beginning; their events come again. `agent segments retry` does it for some, once.",
+        "beginning; their events come again. With `gcs` those in the store are fetched, one after "
+        "the other. `agent segments retry` does it for some, once.",
     )
     post_processing_enabled: bool = prop(
         "commit.log.post.processing.enabled",

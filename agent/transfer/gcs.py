@@ -1,8 +1,9 @@
-"""Google Cloud Storage as the store of finished segments.
+"""Google Cloud Storage as a store of segments.
 
-Objects are named `<prefix>/<node id>/archive/CommitLog-7-1699.log`: segments of two nodes can have
-the same name. Segments of more than 8 MiB go by a resumable upload, in chunks: after a lost
-connection or an answer of 5xx the client goes on at the chunk.
+Objects are named `<prefix>/<node id>/archive/CommitLog-7-1699.log`, quarantined ones
+`<prefix>/<node id>/error/…`: segments of two nodes can have the same name. Segments of more than
+8 MiB go by a resumable upload, in chunks: after a lost connection or an answer of 5xx the client
+goes on at the chunk.
 An object is made on the condition that there is none of its name (generation 0), so nobody's is
 ever overwritten. What is there already with the same checksum counts as sent.
 
@@ -11,20 +12,36 @@ takes a second of a processor and thirty megabytes.
 """
 
 import base64
+import errno
 import importlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from agent.transfer.gcs_answers import (
+    CREATE,
+    DELETE,
+    GET,
+    LIST,
+    Asking,
+    explained,
+    not_what_is_there,
+    not_what_was_sent,
+)
 from agent.transfer.remote import RemoteDirectory
-from agent.transfer.uploads import UploadError, UploadStoppedError
+from agent.transfer.store import StoreError, StoreStoppedError
+from sidecar.durable import sync_directory, sync_file
 from sidecar.errors import ConfigError
 
 _CHUNK_UNIT_BYTES = 256 << 10
 _READ_BYTES = 1 << 20
 _RETRY_FIRST_S, _RETRY_LONGEST_S = 0.5, 8.0
+_TO_SEND = f"{CREATE} and {GET}"
+# Such an error of writing has no name of a file.
+_OF_DISKS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,54 +72,108 @@ class GcsStore:
     def open(self) -> None:
         importlib.import_module("google.cloud.storage")
 
-    def ask(self) -> None:
-        """Whether an object could be looked at. Raises UploadError."""
-        from google.cloud.storage.retry import DEFAULT_RETRY
+    def missing_rights(self) -> list[str]:
+        """Which of the rights that the agent uses it does not have; nothing is written. Empty too
+        where the server does not know the question, as emulators. Raises StoreError, for a bucket
+        that is not there too."""
+        from google.api_core.exceptions import NotFound
 
-        timeout_s = self._settings.timeout_s
-        retry = DEFAULT_RETRY.with_timeout(timeout_s)
-        try:
-            bucket = self._opened_bucket()
-            bucket.get_blob(self._settings.directory.prefix or "-", timeout=timeout_s, retry=retry)
-        except Exception as error:
-            raise self._explained(error, "requests") from error
+        wanted = [CREATE, GET, LIST, DELETE]
+        with self._explaining("requests", _TO_SEND):
+            bucket, asked = self._opened_bucket(), self._asked()
+            try:
+                held = bucket.test_iam_permissions(wanted, **asked)
+            except NotFound as error:
+                if not bucket.exists(**asked):
+                    raise self._asking.no_bucket() from error
+                return []
+        return [right for right in wanted if right not in held]
 
     def put(self, file: Path, is_stopped: Callable[[], bool]) -> bool:
         size_bytes, crc32c = _size_and_checksum(file)
-        name = "/".join(part for part in (self._settings.directory.prefix, file.name) if part)
-        try:
-            return self._put(file, name, size_bytes, crc32c, is_stopped)
-        except (UploadError, UploadStoppedError, OSError) as error:
-            # requests' errors of connections are OSErrors; those of the file have its name.
-            if isinstance(error, OSError) and error.filename is None:
-                raise self._explained(error, file.name) from error
-            raise
-        except Exception as error:
-            raise self._explained(error, file.name) from error
+        with self._explaining(file.name, _TO_SEND):
+            return self._put(file, size_bytes, crc32c, is_stopped)
 
-    def _put(
-        self,
-        file: Path,
-        name: str,
-        size_bytes: int,
-        crc32c: str,
-        is_stopped: Callable[[], bool],
-    ) -> bool:
-        from google.api_core.exceptions import PreconditionFailed
+    def names(self) -> list[str]:
+        prefix = f"{self._settings.directory.prefix}/".removeprefix("/")
+        with self._explaining("requests", LIST):
+            blobs = self._opened_bucket().list_blobs(prefix=prefix, delimiter="/", **self._asked())
+            return [blob.name.removeprefix(prefix) for blob in blobs]
+
+    def get(self, name: str, target: Path) -> bool:
+        from google.cloud.storage.exceptions import DataCorruption
+
+        temporary = target.with_name(f".{target.name}.tmp")
+        with self._explaining(name, GET):
+            bucket, asked = self._opened_bucket(), self._asked()
+            there = bucket.get_blob(self._object(name), **asked)
+            if there is None:
+                return False
+            blob = bucket.blob(self._object(name), generation=there.generation)
+            try:
+                blob.download_to_filename(str(temporary), checksum="crc32c", **asked)
+            except DataCorruption as error:
+                raise StoreError(not_what_is_there(name, self.where)) from error
+        if (there.size, there.crc32c) != _size_and_checksum(temporary):
+            raise StoreError(not_what_is_there(name, self.where))
+        sync_file(temporary)
+        temporary.replace(target)
+        sync_directory(target.parent)
+        return True
+
+    def remove(self, name: str) -> None:
+        from google.api_core.exceptions import NotFound
+
+        with self._explaining(name, DELETE):
+            try:
+                self._opened_bucket().delete_blob(self._object(name), **self._asked())
+            except NotFound:
+                # Whoever took it away has done what is asked.
+                return
+
+    @property
+    def _asking(self) -> Asking:
+        directory = self._settings.directory
+        return Asking(self.where, directory.bucket, self._settings.key_file)
+
+    def _asked(self) -> dict[str, Any]:
         from google.cloud.storage.retry import DEFAULT_RETRY
 
-        if self._bucket is None:
-            self._bucket = self._opened_bucket()
-        bucket, timeout_s = self._bucket, self._settings.timeout_s
+        timeout_s = self._settings.timeout_s
         retry = DEFAULT_RETRY.with_delay(_RETRY_FIRST_S, _RETRY_LONGEST_S).with_timeout(timeout_s)
+        return {"timeout": timeout_s, "retry": retry}
+
+    def _object(self, name: str) -> str:
+        return "/".join(part for part in (self._settings.directory.prefix, name) if part)
+
+    @contextmanager
+    def _explaining(self, file_name: str, rights: str) -> Iterator[None]:
+        """Raises what the client raises as StoreError; errors of files pass."""
+        try:
+            yield
+        except (StoreError, StoreStoppedError):
+            raise
+        except Exception as error:
+            # requests' errors of connections are OSErrors; those of the file have its name.
+            of_disk = isinstance(error, OSError) and error.errno in _OF_DISKS
+            if of_disk or (isinstance(error, OSError) and error.filename is not None):
+                raise
+            raise explained(error, file_name, self._asking, rights) from error
+
+    def _put(
+        self, file: Path, size_bytes: int, crc32c: str, is_stopped: Callable[[], bool]
+    ) -> bool:
+        from google.api_core.exceptions import PreconditionFailed
+
+        bucket, name, asked = self._opened_bucket(), self._object(file.name), self._asked()
 
         def is_there() -> bool:
-            found = bucket.get_blob(name, timeout=timeout_s, retry=retry)
+            found = bucket.get_blob(name, **asked)
             if found is None:
                 return False
             if (found.size, found.crc32c) == (size_bytes, crc32c):
                 return True
-            raise UploadError(
+            raise StoreError(
                 f"{self.where} has another {file.name} ({found.size} bytes, CRC32C "
                 f"{found.crc32c}; ours: {size_bytes}, {crc32c}), which is not overwritten: see "
                 "whose it is, and move it or ours away.",
@@ -121,8 +192,7 @@ class GcsStore:
                     content_type="application/octet-stream",
                     if_generation_match=0,
                     checksum="crc32c",
-                    timeout=timeout_s,
-                    retry=retry,
+                    **asked,
                 )
             except PreconditionFailed:
                 # It came there meanwhile, or the answer to our own last request was lost.
@@ -130,58 +200,20 @@ class GcsStore:
                     return False
                 raise
         if (blob.size, blob.crc32c) != (size_bytes, crc32c):
-            raise UploadError(_not_what_was_sent(file.name, self.where))
+            raise StoreError(not_what_was_sent(file.name, self.where))
         return True
 
     def _opened_bucket(self) -> Any:
         from google.cloud import storage
 
-        key_file = self._settings.key_file
-        if key_file is None:
-            client = storage.Client(project=None)
-        else:
-            client = storage.Client.from_service_account_json(str(key_file))
-        return client.bucket(self._settings.directory.bucket)
-
-    def _explained(self, error: BaseException, file_name: str) -> UploadError:
-        """The sentence for what the client raised."""
-        from google.api_core import exceptions as answers
-        from google.auth import exceptions as credentials
-        from google.cloud.storage.exceptions import DataCorruption
-
-        key_file = self._settings.key_file
-        key = f"the key {key_file}" if key_file is not None else "the default credentials"
-        bucket = f"gs://{self._settings.directory.bucket}"
-        for cause in _causes(error):
-            match cause:
-                case DataCorruption():
-                    return UploadError(_not_what_was_sent(file_name, self.where))
-                case (
-                    credentials.RefreshError()
-                    | credentials.InvalidOperation()
-                    | answers.Unauthorized()
-                ):
-                    return UploadError(
-                        f"Google refuses {key}: {_first_line(cause)}. Check "
-                        "storage.credential.key.file."
-                    )
-                case credentials.DefaultCredentialsError():
-                    return UploadError(
-                        f"There are no credentials for Google Cloud Storage: {_first_line(cause)}. "
-                        "Set storage.credential.key.file, or GOOGLE_APPLICATION_CREDENTIALS."
-                    )
-                case answers.Forbidden():
-                    return UploadError(
-                        f"Google Cloud Storage does not let {key} write to {bucket}: "
-                        f"{_first_line(cause)}. It needs the rights storage.objects.create and "
-                        "storage.objects.get there."
-                    )
-                case answers.NotFound():
-                    return UploadError(
-                        f"There is no bucket {bucket}: make it, or correct "
-                        "remote.commit.log.relocation.dir."
-                    )
-        return UploadError(f"Google Cloud Storage does not take {file_name}: {_first_line(error)}.")
+        if self._bucket is None:
+            key_file = self._settings.key_file
+            if key_file is None:
+                client = storage.Client(project=None)
+            else:
+                client = storage.Client.from_service_account_json(str(key_file))
+            self._bucket = client.bucket(self._settings.directory.bucket)
+        return self._bucket
 
 
 class _Stoppable:
@@ -193,7 +225,7 @@ class _Stoppable:
 
     def read(self, size: int = -1) -> bytes:
         if self._is_stopped():
-            raise UploadStoppedError
+            raise StoreStoppedError
         return self._stream.read(size)
 
     def tell(self) -> int:
@@ -229,23 +261,3 @@ def _require_key(file: Path) -> None:
             f"storage.credential.key.file: {file} is no key of a service account "
             '("type": "service_account").'
         )
-
-
-def _not_what_was_sent(file_name: str, where: str) -> str:
-    return (
-        f"What {where} has of {file_name} is not what was sent, by its checksum; it is sent again."
-    )
-
-
-def _causes(error: BaseException | None) -> list[BaseException]:
-    found: list[BaseException] = []
-    while error is not None and error not in found:
-        found.append(error)
-        error = error.__cause__ or error.__context__
-    return found
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    text = lines[0] if lines else type(error).__name__
-    return text.rstrip(".: ")

@@ -7,12 +7,15 @@ from types import MappingProxyType
 from typing import Literal
 
 from agent.metrics import AgentMetrics
+from agent.quarantine_files import ERROR
 from agent.transfer.base import Transfer
 from agent.transfer.black_hole import BlackHole
 from agent.transfer.gcs import GcsSettings, GcsStore
 from agent.transfer.local import Local
 from agent.transfer.remote import RemoteDirectory
+from agent.transfer.remote_errors import RemoteErrors, RemoteErrorsSettings
 from agent.transfer.uploads import UPLOAD, Uploads, UploadSettings
+from agent.transfer.with_errors import WithErrors
 
 TransferName = Literal["delete", "archive", "gcs"]
 
@@ -24,6 +27,7 @@ class TransferSettings:
     """What any of them needs; `remote` is what `gcs` cannot do without."""
 
     relocation_directory: Path
+    cdc_raw_directory: Path
     node_id: str
     remote: RemoteDirectory | None = None
     key_file: Path | None = None
@@ -31,6 +35,12 @@ class TransferSettings:
     chunk_bytes: int = 8 << 20
     timeout_s: float = 60.0
     retry_longest_s: float = 60.0
+    reprocesses_errors: bool = False
+    """Quarantined segments come back at every start."""
+
+    @property
+    def first_pause_s(self) -> float:
+        return min(1.0, self.retry_longest_s)
 
 
 def _delete(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
@@ -42,22 +52,35 @@ def _archive(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
 
 
 def _gcs(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
+    uploads = UploadSettings(
+        settings.relocation_directory / UPLOAD,
+        settings.backlog_max_bytes,
+        first_pause_s=settings.first_pause_s,
+        longest_pause_s=settings.retry_longest_s,
+    )
+    errors = RemoteErrorsSettings(
+        settings.relocation_directory / ERROR,
+        settings.cdc_raw_directory,
+        fetches_all=settings.reprocesses_errors,
+        first_pause_s=settings.first_pause_s,
+        longest_pause_s=settings.retry_longest_s,
+    )
+    return WithErrors(
+        Uploads(_store(settings, ARCHIVE_OF_NODE), uploads, metrics),
+        RemoteErrors(_store(settings, ERROR), errors, metrics),
+    )
+
+
+def _store(settings: TransferSettings, name: str) -> GcsStore:
     assert settings.remote is not None
-    store = GcsStore(
+    return GcsStore(
         GcsSettings(
-            settings.remote.inside(settings.node_id, ARCHIVE_OF_NODE),
+            settings.remote.inside(settings.node_id, name),
             settings.key_file,
             settings.chunk_bytes,
             settings.timeout_s,
         )
     )
-    uploads = UploadSettings(
-        settings.relocation_directory / UPLOAD,
-        settings.backlog_max_bytes,
-        first_pause_s=min(1.0, settings.retry_longest_s),
-        longest_pause_s=settings.retry_longest_s,
-    )
-    return Uploads(store, uploads, metrics)
 
 
 _FACTORIES: Mapping[TransferName, Callable[[TransferSettings, AgentMetrics], Transfer]] = (

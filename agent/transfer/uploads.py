@@ -2,22 +2,21 @@
 
     cdc_raw ── linked and unlinked ──► <relocation directory>/upload ── a thread ──► store
 
-A segment leaves `upload` when the store has it whole, which the store's own checksum says. What a
-kill leaves there is sent after the next start. The directory is bounded: a segment that has no room
-stays in `cdc_raw`, and that is said.
+A segment is its `.log` and its `_cdc.idx`, sent in this order. It leaves `upload` when the store
+has both whole, which the store's own checksums say. What a kill leaves there is sent after the next
+start. The directory is bounded: a segment that has no room stays in `cdc_raw`, and that is said.
 """
 
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
 from agent.metrics import AgentMetrics
 from agent.transfer.base import Backlog, StaysError, Transfer
 from agent.transfer.move import move
+from agent.transfer.store import Store, StoreError, StoreStoppedError
 from sidecar.logs import Repeated, fields
 
 UPLOAD = "upload"
@@ -25,37 +24,6 @@ UPLOAD = "upload"
 logger = logging.getLogger(__name__)
 
 _JOIN_S = 5.0
-
-
-class UploadError(Exception):
-    """A segment could not be sent; the message is a sentence for people.
-
-    `of_segment`: others may have better luck, so they go first.
-    """
-
-    def __init__(self, sentence: str, *, of_segment: bool = False) -> None:
-        super().__init__(sentence)
-        self.of_segment = of_segment
-
-
-class UploadStoppedError(Exception):
-    """The upload was given up because the agent stops."""
-
-
-class Store(Protocol):
-    """Where segments go. For one thread."""
-
-    @property
-    def where(self) -> str:
-        """Its address, for people."""
-
-    def open(self) -> None:
-        """Loads what it works with, before events are delivered: later it would cost them."""
-
-    def put(self, file: Path, is_stopped: Callable[[], bool]) -> bool:
-        """The store has the whole file on return, by a checksum that both sides made; False when it
-        had it before. Raises UploadError, UploadStoppedError once `is_stopped`, OSError for the
-        file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +57,9 @@ class Uploads(Transfer):
         directory.mkdir(parents=True, exist_ok=True)
         self._store.open()
         for file in directory.iterdir():
-            name = parse_log_name(file.name)
+            name = parse_log_name(file.name) or parse_idx_name(file.name)
             if name is not None:
-                self._waiting[name] = file.stat().st_size
+                self._waiting[name] = self._waiting.get(name, 0) + file.stat().st_size
             elif file.name.startswith(".") and file.suffix == ".tmp":
                 file.unlink()
         if self._waiting:
@@ -112,11 +80,10 @@ class Uploads(Transfer):
     def transfer(self, log: Path, idx: Path) -> None:
         name = parse_log_name(log.name)
         assert name is not None
-        try:
-            size_bytes = log.stat().st_size
-        except FileNotFoundError:
-            idx.unlink(missing_ok=True)
+        sizes_bytes = [size for file in (log, idx) if (size := _size_bytes(file)) is not None]
+        if not sizes_bytes:
             return
+        size_bytes = sum(sizes_bytes)
         with self._changed:
             others = sum(size for other, size in self._waiting.items() if other != name)
             is_full = bool(others) and others + size_bytes > self._settings.max_bytes
@@ -126,9 +93,9 @@ class Uploads(Transfer):
                 f"{self._store.where}; see the transfer in /health, or raise "
                 "commit.log.transfer.backlog.max.bytes"
             )
-        move(log, self._settings.directory / log.name)
-        # The index of a finished segment says nothing that the segment does not.
-        idx.unlink(missing_ok=True)
+        # The index first: the thread looks for it when it has found the segment.
+        for source in (idx, log):
+            move(source, self._settings.directory / source.name)
         with self._changed:
             self._waiting[name] = size_bytes
             self._changed.notify_all()
@@ -150,9 +117,9 @@ class Uploads(Transfer):
         while (name := self._next()) is not None:
             try:
                 self._send(name)
-            except UploadStoppedError:
+            except StoreStoppedError:
                 return
-            except (UploadError, OSError) as error:
+            except (StoreError, OSError) as error:
                 self._failed(name, error)
                 with self._changed:
                     self._changed.wait_for(lambda: self._is_stopped, pause_s)
@@ -171,27 +138,38 @@ class Uploads(Transfer):
             return min(self._waiting.keys() - self._passed_over)
 
     def _send(self, name: SegmentName) -> None:
-        file = self._settings.directory / name.log
-        try:
-            is_new = self._store.put(file, lambda: self._is_stopped)
-        except FileNotFoundError:
+        sent_bytes, files = 0, []
+        for file in (self._settings.directory / name.log, self._settings.directory / name.idx):
+            size_bytes = _size_bytes(file)
+            if size_bytes is None:
+                continue
+            try:
+                is_new = self._store.put(file, lambda: self._is_stopped)
+            except FileNotFoundError:
+                continue
+            sent_bytes += size_bytes if is_new else 0
+            files.append(file)
+        if not files:
             # Somebody took it away, and whoever did has it.
             logger.warning("a segment is gone that was to be sent", extra=fields(segment=name))
             self._done(name)
             return
-        size_bytes = self._waiting[name]
-        file.unlink(missing_ok=True)
+        for file in files:
+            file.unlink(missing_ok=True)
         self._metrics.transferred_segments.inc()
-        self._metrics.transferred_bytes.inc(size_bytes if is_new else 0)
+        self._metrics.transferred_bytes.inc(sent_bytes)
         logger.info(
-            "segment sent" if is_new else "segment was sent before",
-            extra=fields(segment=name, to=self._store.where, bytes=size_bytes),
+            "segment sent" if sent_bytes else "segment was sent before",
+            extra=fields(segment=name, to=self._store.where, bytes=sent_bytes),
         )
         self._done(name)
 
     def _done(self, name: SegmentName) -> None:
         with self._changed:
-            del self._waiting[name]
+            # The same segment may have come again meanwhile.
+            files = (self._settings.directory / each for each in (name.log, name.idx))
+            if not any(file.exists() for file in files):
+                self._waiting.pop(name, None)
             self._troubles.pop(name, None)
             self._troubles.pop(None, None)
             is_well = not self._troubles
@@ -199,8 +177,8 @@ class Uploads(Transfer):
             self._repeated.over("upload", f"Segments are sent to {self._store.where} again.")
         self._show()
 
-    def _failed(self, name: SegmentName, error: UploadError | OSError) -> None:
-        is_alone = isinstance(error, UploadError) and error.of_segment
+    def _failed(self, name: SegmentName, error: StoreError | OSError) -> None:
+        is_alone = isinstance(error, StoreError) and error.of_segment
         sentence = str(error)
         if isinstance(error, OSError):
             sentence = f"{name} cannot be read to be sent: {error.strerror or error}."
@@ -217,3 +195,11 @@ class Uploads(Transfer):
         self._metrics.transfer_segments.set(backlog.segments)
         self._metrics.transfer_bytes.set(backlog.size_bytes)
         self._metrics.transfer_up.set(not backlog.trouble)
+
+
+def _size_bytes(file: Path) -> int | None:
+    """None when it is not there."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None

@@ -82,6 +82,9 @@ class GcsServer:
         quoted = urllib.parse.quote(name, safe="")
         return self._ask("GET", f"/storage/v1/b/{bucket}/o/{quoted}?alt=media")
 
+    def delete(self, bucket: str, name: str) -> None:
+        self._ask("DELETE", f"/storage/v1/b/{bucket}/o/{urllib.parse.quote(name, safe='')}")
+
     def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
         request = urllib.request.Request(f"{self.url}{path}", body, method=method)
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
@@ -108,11 +111,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class Fault:
-    """What becomes of one request. `status`: it is answered with it and goes nowhere. `cut`: the
-    connection ends in the middle of its body. `swallow`: the server gets it, and the answer is
-    lost. `rewrite`: changes the answer. `before` is called first."""
+    """What becomes of one request. `status`: it is answered with it, and with `body`, and goes
+    nowhere. `cut`: the connection ends in the middle of its body. `swallow`: the server gets it,
+    and the answer is lost. `rewrite`: changes the answer. `before` is called first."""
 
     status: int | None = None
+    body: bytes | None = None
     cut: bool = False
     swallow: bool = False
     rewrite: Callable[[bytes], bytes] | None = None
@@ -185,7 +189,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(length)
         if fault.status is not None:
             message = json.dumps({"error": {"code": fault.status, "message": "as planned"}})
-            self._answer(fault.status, [("Content-Type", "application/json")], message.encode())
+            answer = fault.body or message.encode()
+            self._answer(fault.status, [("Content-Type", "application/json")], answer)
             return
         status, headers, answer = self._ask(body)
         if fault.swallow:

@@ -29,12 +29,6 @@ LARGE = random.Random(1).randbytes(9 * MIB)
 SMALL = b"a small segment"
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GcsServer]:
-    with GcsServer(tmp_path_factory.mktemp("gcs")) as server:
-        yield server
-
-
 class Site:
     """Directories, a bucket with a way to it, and uploads that can be begun again."""
 
@@ -47,6 +41,8 @@ class Site:
         self.bucket = bucket
         self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
         self.uploads: Uploads | None = None
+        self.sizes: dict[int, int] = {}
+        """Bytes of both files of each segment."""
 
     def start(self, max_bytes: int = 100 * MIB, key_file: Path | None = None) -> Uploads:
         directory = RemoteDirectory(self.bucket, "cdc/node-1/archive")
@@ -63,10 +59,11 @@ class Site:
             self.raw / f"CommitLog-7-{number}_cdc.idx",
         )
         log.write_bytes(content)
-        idx.write_text(f"{len(content)}\nCOMPLETED")
+        idx_bytes = idx.write_text(f"{len(content)}\nCOMPLETED")
         assert self.uploads is not None
         self.uploads.transfer(log, idx)
         assert list(self.raw.glob(f"*-{number}*")) == []
+        self.sizes[number] = len(content) + idx_bytes
         return f"cdc/node-1/archive/{log.name}"
 
     def wait_until_sent(self) -> None:
@@ -138,8 +135,11 @@ def test_segments_are_sent_whole_and_then_gone_here(site: Site) -> None:
     names[3] = site.give(3, SMALL)
     site.wait_until_sent()
     assert [site.content(names[number]) for number in (1, 2, 3)] == [LARGE[1:], LARGE[2:], SMALL]
+    idx = names[3].replace(".log", "_cdc.idx")
+    assert site.content(idx).decode() == f"{len(SMALL)}\nCOMPLETED"
+    assert len(site.server.names(site.bucket)) == 6
     assert site.figure("cdc_transferred_segments_total") == 3
-    assert site.figure("cdc_transferred_bytes_total") == 2 * len(LARGE) - 3 + len(SMALL)
+    assert site.figure("cdc_transferred_bytes_total") == sum(site.sizes.values())
     assert site.figure("cdc_transfer_backlog_segments") == 0
     assert site.figure("cdc_transfer_up") == 1
 
@@ -172,7 +172,8 @@ def test_the_lost_answer_to_the_last_chunk_is_no_reason_to_send_it_again(site: S
     name = site.give(1, LARGE)
     site.wait_until_sent()
     assert site.content(name) == LARGE
-    assert sum(seen.is_upload and not seen.is_chunk for seen in site.proxy.seen) == 1
+    begun = [seen for seen in site.proxy.seen if seen.is_upload and not seen.is_chunk]
+    assert len(begun) == 2, "the segment and its index"
 
 
 @pytest.mark.parametrize("content", [LARGE, SMALL], ids=["large", "small"])

@@ -12,7 +12,7 @@ from agent.transfer.local import Local
 from agent.transfer.move import move
 from agent.transfer.registry import TransferName
 from agent.transfer.remote import RemoteDirectory, parse_remote_directory
-from agent.transfer.uploads import Uploads
+from agent.transfer.with_errors import WithErrors
 from sidecar.metrics import DeliveryMetrics
 
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
@@ -28,7 +28,9 @@ def raw(tmp_path: Path) -> Path:
 
 
 def created(name: TransferName, relocation: Path) -> Transfer:
-    settings = TransferSettings(relocation, "node-1", RemoteDirectory("b", "p"))
+    settings = TransferSettings(
+        relocation, relocation / "cdc_raw", "node-1", RemoteDirectory("b", "p")
+    )
     return create_transfer(name, settings, AgentMetrics(DeliveryMetrics("agent", "1.2.3")))
 
 
@@ -128,7 +130,7 @@ def test_names_are_those_of_the_configuration(tmp_path: Path) -> None:
     assert isinstance(created("delete", tmp_path), BlackHole)
     assert isinstance(created("archive", tmp_path), Local)
     uploads = created("gcs", tmp_path)
-    assert isinstance(uploads, Uploads)
+    assert isinstance(uploads, WithErrors)
     assert uploads.backlog.where == "gs://b/p/node-1/archive"
 
 

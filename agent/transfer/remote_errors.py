@@ -1,0 +1,228 @@
+"""Quarantined segments in a store on another machine, and back from there.
+
+    error/CommitLog-7-1.log, _cdc.idx ── a thread ──► store    leaves error/CommitLog-7-1.log.remote
+    error/CommitLog-7-1.log.remote and .retry ◄── the thread ── store, which has it no more then
+
+So the node's disk does not fill with what nobody settles. Reasons and refused events stay here,
+where a person looks. What is to be done is told by the files alone, so a kill anywhere leaves it to
+be done again. One segment comes back at a time: the next one waits until it has left `cdc_raw`.
+"""
+
+import logging
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.cdc_raw import SegmentName, parse_log_name
+from agent.metrics import AgentMetrics
+from agent.quarantine_files import REMOTE, RETRY, with_suffix
+from agent.transfer.store import Store, StoreError, StoreStoppedError
+from sidecar.durable import sync_directory, write_synced
+from sidecar.logs import Repeated, fields
+
+logger = logging.getLogger(__name__)
+
+_JOIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteErrorsSettings:
+    """The quarantine, and how often it is looked at."""
+
+    directory: Path
+    cdc_raw: Path
+    fetches_all: bool = False
+    """At its start all that the store has is asked for, also what another disk of the node sent."""
+    look_interval_s: float = 5.0
+    first_pause_s: float = 1.0
+    longest_pause_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What is to be sent, and what to be fetched, oldest first."""
+
+    send: tuple[SegmentName, ...] = ()
+    fetch: tuple[SegmentName, ...] = ()
+
+
+def due(file_names: Collection[str]) -> Due:
+    """By the names in the quarantine."""
+    here, remote, asked_for = (with_suffix(file_names, suffix) for suffix in ("", REMOTE, RETRY))
+    return Due(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
+
+
+class RemoteErrors:
+    """The thread between the quarantine and the store. `open` and `close` it."""
+
+    def __init__(self, store: Store, settings: RemoteErrorsSettings, metrics: AgentMetrics) -> None:
+        self._store = store
+        self._settings = settings
+        self._metrics = metrics
+        self._repeated = Repeated(logger)
+        self._changed = threading.Condition()
+        self._is_stopped = False
+        self._trouble = ""
+        self._has_listed = not settings.fetches_all
+        self._list_trouble = ""
+        self._fetched: set[SegmentName] = set()
+        self._thread = threading.Thread(target=self._run, name="quarantine", daemon=True)
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong at the moment, in sentences; empty where nothing is. Any thread may ask."""
+        with self._changed:
+            return " ".join(each for each in (self._trouble, self._list_trouble) if each)
+
+    def open(self) -> None:
+        self._store.open()
+        self._thread.start()
+
+    def close(self, deadline_s: float) -> None:
+        """Ends it; what is not done is done after the next start."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(max(deadline_s, _JOIN_S))
+
+    def _run(self) -> None:
+        settings = self._settings
+        pause_s = settings.first_pause_s
+        while not self._is_stopped:
+            try:
+                self._turn()
+            except StoreStoppedError:
+                return
+            except (StoreError, OSError) as error:
+                self._say(str(error))
+                self._wait(pause_s)
+                pause_s = min(2 * pause_s, settings.longest_pause_s)
+            else:
+                self._say("")
+                pause_s = settings.first_pause_s
+                self._wait(settings.look_interval_s)
+
+    def _turn(self) -> None:
+        """All that can be done now. Raises StoreError, OSError."""
+        if not self._has_listed:
+            self._list()
+        asked = due(self._file_names())
+        alone: StoreError | None = None
+        for name in asked.send:
+            try:
+                self._send(name)
+            except StoreError as error:
+                if not error.of_segment:
+                    raise
+                alone = error
+        for name in asked.fetch:
+            if self._is_on_its_way():
+                break
+            self._fetch(name)
+        if alone is not None:
+            raise alone
+
+    def _file_names(self) -> list[str]:
+        try:
+            return [file.name for file in self._settings.directory.iterdir()]
+        except FileNotFoundError:
+            return []
+
+    def _list(self) -> None:
+        """Asks for all that the store has."""
+        directory = self._settings.directory
+        try:
+            stored = self._store.names()
+        except StoreError as error:
+            if not error.is_forbidden:
+                raise
+            self._list_trouble = str(error)
+            self._repeated.say("list", self._list_trouble)
+            stored = []
+        here = with_suffix(self._file_names(), "")
+        for name in filter(None, map(parse_log_name, stored)):
+            if name not in here and not (self._settings.cdc_raw / name.log).exists():
+                directory.mkdir(parents=True, exist_ok=True)
+                self._mark_remote(name)
+                write_synced(directory / f"{name.log}{RETRY}", b"")
+        self._has_listed = True
+
+    def _send(self, name: SegmentName) -> None:
+        directory = self._settings.directory
+        log, idx = directory / name.log, directory / name.idx
+        for file in (log, idx):
+            try:
+                self._store.put(file, lambda: self._is_stopped)
+            except FileNotFoundError:
+                # A segment need not have an index, and a person may have settled it meanwhile.
+                continue
+        if not log.exists() or (directory / f"{name.log}{RETRY}").exists():
+            self._remove(name)
+            return
+        self._mark_remote(name)
+        log.unlink(missing_ok=True)
+        idx.unlink(missing_ok=True)
+        self._metrics.transferred_segments.inc()
+        logger.info(
+            "a quarantined segment is sent", extra=fields(segment=name, to=self._store.where)
+        )
+
+    def _is_on_its_way(self) -> bool:
+        """Whether one that came back is not read yet, or not settled again."""
+        places = (self._settings.directory, self._settings.cdc_raw)
+        return any((place / name.log).exists() for name in self._fetched for place in places)
+
+    def _fetch(self, name: SegmentName) -> None:
+        directory = self._settings.directory
+        log = directory / name.log
+        is_here = log.exists()
+        if not is_here:
+            self._store.get(name.idx, directory / name.idx)
+            is_here = self._store.get(name.log, log)
+        if is_here:
+            self._remove(name)
+            self._fetched.add(name)
+            logger.info(
+                "a quarantined segment is back", extra=fields(segment=name, store=self._store.where)
+            )
+        else:
+            (directory / f"{name.log}{RETRY}").unlink(missing_ok=True)
+            logger.warning(
+                "a quarantined segment is not where it was sent",
+                extra=fields(segment=name, to=self._store.where),
+            )
+        (directory / f"{name.log}{REMOTE}").unlink(missing_ok=True)
+        sync_directory(directory)
+
+    def _remove(self, name: SegmentName) -> None:
+        """From the store; without the right to, they stay there. Raises StoreError."""
+        try:
+            for file_name in (name.log, name.idx):
+                self._store.remove(file_name)
+        except StoreError as error:
+            if not error.is_forbidden:
+                raise
+            logger.warning(
+                "a quarantined segment stays in the store too",
+                extra=fields(segment=name, reason=str(error)),
+            )
+
+    def _mark_remote(self, name: SegmentName) -> None:
+        directory = self._settings.directory
+        write_synced(directory / f"{name.log}{REMOTE}", f"{self._store.where}\n".encode())
+        sync_directory(directory)
+
+    def _say(self, trouble: str) -> None:
+        with self._changed:
+            self._trouble = trouble
+        if trouble:
+            self._metrics.transfer_failures.inc()
+            self._repeated.say("quarantine", trouble)
+        else:
+            self._repeated.over("quarantine", f"{self._store.where} answers again.")
+
+    def _wait(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_stopped, seconds)

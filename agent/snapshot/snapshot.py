@@ -408,6 +408,8 @@ class Snapshot:
         self._open = None
         if cql != self._refused_cql:
             self._refused_cql = cql
+            # It may be gone, which is no refusal.
+            self._look_at_s = time.monotonic()
             return
         self._refused_cql = ""
         logger.warning("a table cannot be copied", extra=fields(table=copy.table, reason=reason))

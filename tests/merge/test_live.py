@@ -121,7 +121,8 @@ def test_merged_events_equal_select(
     version: str, compression: str | None, mode: str, tmp_path: Path
 ) -> None:
     """Every recorded workload, then random writes with ties over ten tables; then the same with
-    the rows of a snapshot merged in, of which the log has everything."""
+    the rows of a snapshot merged in, of which the log has everything; and the snapshot by
+    itself."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     settings = NodeSettings(
@@ -155,9 +156,10 @@ def test_merged_events_equal_select(
             f"seed {seed}, {len(compared.differences)} differences\n"
             + summary(compared.differences)
         )
-        copied = 0
+        copied, alone = 0, Tables()
         for value in copied_values(node, commitlog.Schema.from_cql(node.describe_schema())):
             tables.apply(value)
+            alone.apply(value)
             copied += 1
         again = compare_all(node, tables)
         print(copied, "events of a snapshot")
@@ -165,4 +167,9 @@ def test_merged_events_equal_select(
         assert not again.differences, (
             f"seed {seed}, with a snapshot {len(again.differences)} differences\n"
             + summary(again.differences)
+        )
+        by_itself = compare_all(node, alone)
+        assert not by_itself.differences, (
+            f"seed {seed}, the snapshot by itself {len(by_itself.differences)} differences\n"
+            + summary(by_itself.differences)
         )

@@ -1,19 +1,24 @@
 """Copies of a real node's tables by a real agent, while writes go on."""
 
 import secrets
-import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from spark_jobs.win.tables import Tables
+from agent.config.snapshot import Consistency
+from agent.schema.connection import NodeAddress
+from agent.snapshot.connection import PageConnection
+from agent.snapshot.errors import ReplicasMissingError
+from tests.agent.snapshot import outage
 from tests.agent.snapshot.beside import DEADLINE_S, Agent, keys
-from tests.agent.snapshot.writes import COLUMNS, TYPES, Writer
+from tests.agent.snapshot.while_written import copy_while_writes_go_on
+from tests.agent.snapshot.writes import TYPES
 from tests.harness.cassandra import CassandraNode
 from tests.harness.cassandra_settings import NodeSettings
+from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import wait_until
-from tests.merge.comparison import differences, select_all
 
 pytestmark = pytest.mark.servers
 
@@ -47,67 +52,29 @@ def test_a_table_that_is_published_later_is_copied_while_writes_go_on(
     order, gives the table."""
     seed = secrets.randbits(32)
     print(f"seed {seed}")
-    table = "shop.orders"
-    node.execute(f"CREATE TABLE {table} ({COLUMNS})")
-    writer = Writer(table, seed)
-    for statement in writer.statements(3000, "before"):
-        node.execute(statement)
-    agent = Agent(node, tmp_path, snapshot_mode="ALWAYS", snapshot_rows_per_second=150)
+    agent = Agent(node, tmp_path, snapshot_mode="ALWAYS")
     stopping.append(agent)
-    agent.process.launch()
-    agent.process.wait_until(
-        lambda: agent.process.ask("/snapshot") is not None, "the agent", DEADLINE_S
-    )
-    node.execute(f"ALTER TABLE {table} WITH cdc = true")
-
-    def write() -> None:
-        for statement in writer.statements(3000, "meanwhile"):
-            session.execute(statement)
-
-    session = node.connect()
-    writing = threading.Thread(target=write)
-    writing.start()
-    agent.process.wait_until(
-        lambda: 0 < agent.copy_of(table).get("percent", 0) < 90, "a part of it", DEADLINE_S
-    )
-    agent.process.kill()
-    before = len(agent.events(is_snapshot=True))
-    agent.process.launch("snapshot.rows.per.second=0")
-    agent.wait_for(table, "completed")
-    writing.join()
-    copied = agent.events(is_snapshot=True)
+    merged = copy_while_writes_go_on(node, agent, "shop.orders", seed)
+    print(merged)
     # What was acknowledged before the kill is not copied again.
-    assert len(copied) < before + len(set(keys(copied, table))) * 0.95
-
-    node.execute("CREATE TABLE shop.last (id int PRIMARY KEY) WITH cdc = true")
-    node.execute("INSERT INTO shop.last (id) VALUES (1)")
-    agent.process.wait_until(
-        lambda: bool(keys(agent.events(is_snapshot=False), "shop.last")), "the end", DEADLINE_S
-    )
-    (found,) = node.execute(
-        "SELECT id FROM system_schema.tables WHERE keyspace_name = 'shop' AND table_name = 'orders'"
-    )
-    events = agent.events()
-    secrets.SystemRandom().shuffle(events)
-    tables = Tables()
-    for event in events:
-        tables.apply(event["value"])
-    selected = select_all(node.session(), "shop", "orders")
-    print(len(events), "events,", len(copied), "copied,", len(selected.rows), "rows")
-    assert differences(tables.of(found.id), selected) == []
+    assert merged.copied < merged.copied_before_kill + merged.copied_keys * 0.95
+    assert merged.differences == []
 
 
 def test_what_a_person_asks_for(node: CassandraNode, tmp_path: Path, stopping: list[Agent]) -> None:
-    """`agent snapshot start|stop|status`, tables that are dropped, made again, switched off."""
+    """Without `snapshot.mode`; `agent snapshot start|stop|status`, tables that are dropped, made
+    again, switched off."""
     node.execute("CREATE TABLE shop.people (id int PRIMARY KEY, name text) WITH cdc = true")
     node.execute("CREATE TABLE shop.hits (id int PRIMARY KEY, n counter) WITH cdc = true")
     node.execute("CREATE TABLE shop.silent (id int PRIMARY KEY)")
     for number in range(ROWS):
         node.execute(f"INSERT INTO shop.people (id, name) VALUES ({number}, 'n')")
-    agent = Agent(node, tmp_path, snapshot_mode="initial")
+    node.execute("CREATE TABLE shop.nobody (id int PRIMARY KEY) WITH cdc = true")
+    agent = Agent(node, tmp_path)
     stopping.append(agent)
     agent.process.launch()
     assert agent.wait_for("shop.people", "completed")["rows"] == ROWS
+    assert agent.wait_for("shop.nobody", "completed")["rows"] == 0
     assert len(keys(agent.events(is_snapshot=True), "shop.people")) == ROWS
     assert (agent.process.ask("/snapshot") or {})["counter_tables"] == 1
     assert b"cdc_snapshot_rows_total" in agent.process.get("/metrics")
@@ -210,3 +177,89 @@ def test_a_replica_that_is_away_is_waited_for(
     agent.wait_for("pair.t", "completed")
     assert keys(agent.events(is_snapshot=True), "pair.t") == ['{"id": 1}']
     agent.process.stop()
+
+
+def test_a_broker_goes_away_and_the_agent_is_killed(
+    node: CassandraNode, tmp_path: Path, stopping: list[Agent]
+) -> None:
+    """Nothing is lost, the log goes on beside the copy, and what comes twice is what was on its
+    way."""
+    with KafkaBroker(tmp_path / "kafka") as broker:
+        agent = Agent(
+            node,
+            tmp_path / "agent",
+            sink="kafka",
+            kafka_producer_bootstrap_servers=broker.bootstrap,
+            inflight_max_events=outage.WINDOW_EVENTS,
+            snapshot_rows_per_second=outage.ROWS_PER_SECOND,
+            table_include_list="shop.stock",
+        )
+        stopping.append(agent)
+        copied = outage.copy_through_outages(node, broker, agent)
+    for counts in (copied.outage, copied.kill):
+        assert counts.keys() >= set(range(outage.ROWS))
+        repeats = counts.total() - len(counts)
+        print(counts.total(), "copied,", repeats, "of them again")
+        assert repeats <= outage.WINDOW_EVENTS
+
+
+def test_a_table_changes_and_goes_while_it_is_copied(
+    node: CassandraNode, tmp_path: Path, stopping: list[Agent]
+) -> None:
+    """The statement is made anew; a table that is gone is forgotten, and no refusal."""
+    table = "shop.shelves"
+    create = f"CREATE TABLE {table} (id int PRIMARY KEY, name text) WITH cdc = true"
+    node.execute(create)
+    for number in range(ROWS):
+        node.execute(f"INSERT INTO {table} (id, name) VALUES ({number}, 'n')")
+    agent = Agent(
+        node,
+        tmp_path,
+        snapshot_mode="always",
+        snapshot_rows_per_second=60,
+        table_include_list=table,
+    )
+    stopping.append(agent)
+
+    def wait_until_begun() -> None:
+        agent.process.wait_until(
+            lambda: agent.copy_of(table).get("rows", 0) > 0, "the first rows", DEADLINE_S
+        )
+
+    agent.process.launch()
+    wait_until_begun()
+    node.execute(f"ALTER TABLE {table} DROP name")
+    node.execute(f"ALTER TABLE {table} ADD place text")
+    agent.wait_for(table, "completed")
+    copied = agent.events(is_snapshot=True)
+    assert len(set(keys(copied, table))) == ROWS
+    assert "place" in copied[-1]["value"]["after"]
+
+    assert "begins" in agent.post("start", table)
+    wait_until_begun()
+    node.execute(f"DROP TABLE {table}")
+    agent.process.wait_until(lambda: not agent.copy_of(table), "it to be forgotten", DEADLINE_S)
+    health = agent.process.ask("/health") or {}
+    assert health["components"]["snapshot"]["status"] == "ok"
+    node.execute(create)
+    node.execute(f"INSERT INTO {table} (id, name) VALUES (-1, 'n')")
+    assert agent.wait_for(table, "completed")["rows"] == 1
+    agent.process.stop()
+
+
+def test_every_level_asks_for_as_many_replicas_as_it_says(node: CassandraNode) -> None:
+    """Of one replica."""
+    node.execute("CREATE TABLE shop.levels (id int PRIMARY KEY)")
+    node.execute("INSERT INTO shop.levels (id) VALUES (1)")
+    address = NodeAddress([node.address.host], node.address.cql_port)
+    connection = PageConnection(address, lambda keyspace, table: True)
+    try:
+        for level in get_args(Consistency):
+            asked = connection.ask("SELECT id FROM shop.levels", level, 10, None)
+            if level in ("TWO", "THREE"):
+                with pytest.raises(ReplicasMissingError, match="1 of"):
+                    asked.result()
+            else:
+                assert asked.result().body[:4] == b"\0\0\0\1", level
+    finally:
+        connection.close()

@@ -92,13 +92,17 @@ class Encoders:
 
 @contextmanager
 def running(
-    node: FakeNode, *, mode: str = "initial", progress: Progress | None = None
+    node: FakeNode,
+    *,
+    mode: str = "initial",
+    progress: Progress | None = None,
+    scan_interval_ms: int = 50,
 ) -> Iterator[Snapshot]:
     snapshot = Snapshot(
         SnapshotSettings(
             mode=mode,  # type: ignore[arg-type]  # a test says which
             consistency="ALL",
-            scan_interval_ms=50,
+            scan_interval_ms=scan_interval_ms,
             rows_per_second=None,
             copies_whole_ring=False,
             page_bytes=1000,
@@ -201,6 +205,18 @@ def test_a_statement_that_is_not_taken_is_tried_with_a_newer_schema(times: int) 
         component = snapshot_component(snapshot)
         assert not component.ok
         assert "ks.t cannot be copied: Undefined column name v" in component.sentence
+
+
+def test_a_table_that_is_dropped_while_it_is_copied_is_forgotten_at_once() -> None:
+    node = FakeNode()
+    with running(node, scan_interval_ms=3_600_000) as snapshot:
+        wait_until(lambda: len(node.asked) == 4, "the pages ahead")
+        node.known.clear()
+        node.errors += [RefusedTableError("table t does not exist")] * PAGES
+        while snapshot.peek() is not None:
+            snapshot.take()
+        wait_until(lambda: state(snapshot) is None, "it to be forgotten")
+        assert snapshot_component(snapshot).ok
 
 
 def test_a_node_that_is_away_is_waited_for() -> None:

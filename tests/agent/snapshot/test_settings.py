@@ -1,0 +1,76 @@
+"""The properties of snapshots, by the manual's names and defaults."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.config import AgentConfig, load_config
+from sidecar.errors import ConfigError
+
+
+def load(folder: Path, *lines: str) -> AgentConfig:
+    path = folder / "cdc.properties"
+    path.write_text(
+        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
+        "offset.backing.store.dir=/o\n" + "".join(f"{line}\n" for line in lines)
+    )
+    return load_config([path])
+
+
+def test_without_a_property_the_defaults_of_the_manual_count(tmp_path: Path) -> None:
+    properties = load(tmp_path).properties
+    assert properties.snapshot_mode == "initial"
+    assert properties.snapshot_consistency == "ALL"
+    assert properties.snapshot_scan_interval_ms == 10_000
+    assert properties.snapshot_rows_per_second == 0
+    assert properties.snapshot_ranges == "primary"
+
+
+@pytest.mark.parametrize("mode", ["initial", "always", "never"])
+def test_modes_are_taken_as_the_manual_writes_them(tmp_path: Path, mode: str) -> None:
+    for text in (mode, mode.upper(), mode.title()):
+        assert load(tmp_path, f"snapshot.mode={text}").properties.snapshot_mode == mode
+
+
+LEVELS = ("ONE", "TWO", "THREE", "QUORUM", "ALL", "LOCAL_QUORUM", "EACH_QUORUM", "LOCAL_ONE")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_that_reads_is_taken(tmp_path: Path, level: str) -> None:
+    for text in (level, level.lower()):
+        properties = load(tmp_path, f"snapshot.consistency={text}").properties
+        assert properties.snapshot_consistency == level
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("snapshot.mode=sometimes", ("'initial', 'always' or 'never'", "sometimes")),
+        ("snapshot.mode=", ("'initial', 'always' or 'never'",)),
+        ("snapshot.consistency=ANY", ("'LOCAL_ONE'", "ANY")),
+        ("snapshot.consistency=SERIAL", ("'LOCAL_ONE'", "SERIAL")),
+        ("snapshot.scan.interval.ms=0", ("more than 0", "0")),
+        ("snapshot.scan.interval.ms=-5", ("whole number", "-5")),
+        ("snapshot.scan.interval.ms=ten", ("number", "ten")),
+        ("snapshot.rows.per.second=-1", ("at least 0", "-1")),
+        ("snapshot.rows.per.second=1.5", ("number", "1.5")),
+        ("snapshot.ranges=some", ("'primary' or 'all'", "some")),
+    ],
+)
+def test_what_is_not_allowed_is_one_sentence(
+    tmp_path: Path, line: str, parts: tuple[str, ...]
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        load(tmp_path, line)
+    (sentence,) = raised.value.problems
+    for part in (line.split("=")[0], *parts):
+        assert part in sentence, sentence
+
+
+def test_with_a_schema_file_there_is_no_node_to_copy_from(tmp_path: Path) -> None:
+    with_file = ("schema.file=/s.cql", "node.id=n", "cluster.name=c")
+    for mode, is_said in (("initial", True), ("always", True), ("never", False)):
+        warnings = load(tmp_path, *with_file, f"snapshot.mode={mode}").warnings
+        said = [warning for warning in warnings if "copies nothing with `schema.file`" in warning]
+        assert bool(said) == is_said
+    assert not [warning for warning in load(tmp_path, *with_file).warnings if "copies" in warning]

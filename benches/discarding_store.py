@@ -2,7 +2,7 @@
 
 A real store is elsewhere, and what it takes of a processor slows nobody here. So this one reads,
 takes the checksum that its answer needs, and throws away. It knows what an agent asks of it:
-whether an object is there, and a resumable upload.
+whether an object is there, and uploads, resumable ones and such of one request.
 
 `python -m benches.discarding_store` prints its port, and ends with its standard input.
 """
@@ -91,10 +91,24 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, json.dumps({"error": {"code": 404, "message": "no object"}}).encode())
 
     def do_POST(self) -> None:
-        told = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        kind, _, boundary = self.headers["Content-Type"].partition("; boundary=")
+        if kind == "multipart/related":
+            self._take_at_once(body.split(b"--" + boundary.strip('"').encode())[1:3])
+            return
+        told = json.loads(body)
         number = len(self.server.uploads)
         self.server.uploads.append(_Upload(told["name"]))
         self._answer(200, b"", {"Location": f"{self.server.url}/{number}"})
+
+    def _take_at_once(self, parts: list[bytes]) -> None:
+        """What the object is, and what is in it, as parts with a head."""
+        told, content = (part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n") for part in parts)
+        upload = _Upload(json.loads(told)["name"])
+        upload.checksum = google_crc32c.extend(0, content)
+        upload.size_bytes = len(content)
+        self.server.uploads.append(upload)
+        self._answer(200, json.dumps(upload.document()).encode())
 
     def do_PUT(self) -> None:
         upload = self.server.uploads[int(self.path[1:])]

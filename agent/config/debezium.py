@@ -91,8 +91,6 @@ INERT: Mapping[str, str] = {
     **connect.INERT,
     "schema.name.adjustment.mode": "names of schemas are always such as Avro takes.",
     "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",
-    "cassandra.driver.config.file": "the driver's own file is not read; use `cassandra.hosts`, "
-    "`cassandra.port`, `cassandra.username`, `cassandra.password` and `cassandra.ssl.*`.",
     "commit.log.relocation.dir.poll.interval.ms": "a finished segment goes at once.",
     "commit.log.real.time.processing.enabled": f"{_FOLLOWED}.",
     "commit.log.marked.complete.poll.interval.ms": f"{_WOKEN}.",

@@ -1,10 +1,12 @@
 """From properties files to the configuration that the agent runs with."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config import debezium
+from agent.config.driver_file import PROPERTY, driver_settings
 from agent.config.keystore import keystore_settings
 from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
@@ -12,7 +14,14 @@ from agent.keystore import KeystoreSettings
 from agent.transfer import TransferName
 from sidecar import connect, directories
 from sidecar.errors import ConfigError
-from sidecar.properties import Loaded, command_line_settings, load
+from sidecar.properties import (
+    Loaded,
+    Setting,
+    command_line_settings,
+    load,
+    read_properties,
+    resolve,
+)
 
 OFFSET_FILE = "segment_offset.properties"
 """The file in `offset.backing.store.dir` that holds the progress."""
@@ -66,10 +75,12 @@ def load_config(
     Raises `ConfigError` with one sentence for each mistake. Directories are not looked at; see
     `directory_problems`.
     """
+    paths, over = list(files), command_line_settings(overrides)
     loaded = load(
         AgentProperties,
-        files,
-        overrides=command_line_settings(overrides),
+        paths,
+        beneath=_driver_settings(paths, over, environment),
+        overrides=over,
         environment=environment,
     )
     properties = loaded.properties
@@ -93,6 +104,21 @@ def load_config(
             *_warnings(properties),
         ),
     )
+
+
+def _driver_settings(
+    files: Iterable[Path], overrides: Iterable[Setting], environment: Mapping[str, str] | None
+) -> list[Setting]:
+    """What the file that `cassandra.driver.config.file` names says; a bad name is told later."""
+    settings = [*(setting for path in files for setting in read_properties(path)), *overrides]
+    written = [setting.value for setting in settings if setting.name == PROPERTY]
+    if not written or not written[-1]:
+        return []
+    try:
+        path = resolve(written[-1], os.environ if environment is None else environment)
+    except ValueError:
+        return []
+    return driver_settings(Path(path), environment)
 
 
 def directory_problems(config: AgentConfig) -> list[str]:

@@ -179,6 +179,13 @@ class NodeProperties(Properties):
         default=True,
         doc="Whether the node's certificate must name the host that is connected to.",
     )
+    cassandra_driver_config_file: Path | None = prop(
+        "cassandra.driver.config.file",
+        default=None,
+        doc="The configuration file of DataStax' Java driver, as Debezium's connector has it: "
+        "`basic.contact-points`, `advanced.auth-provider` and `advanced.ssl-engine-factory` are "
+        "read. Properties here that are set go before it.",
+    )
     schema_file: Path | None = prop(
         "schema.file",
         default=None,

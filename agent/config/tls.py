@@ -1,10 +1,12 @@
 """The TLS context of the CQL connection."""
 
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.config.driver_file import driver_stores
 from agent.config.properties import NodeProperties
 from sidecar.errors import ConfigError
 from sidecar.properties import read_properties
@@ -89,7 +91,7 @@ def _show(context: ssl.SSLContext, certificate: Path, files: _Files) -> None:
 
 
 def _files(properties: NodeProperties) -> _Files:
-    from_java = _java_files(properties.cassandra_ssl_config_path)
+    from_java = _java_files(_stores(properties))
     password = properties.cassandra_ssl_key_password
     return _Files(
         ca=properties.cassandra_ssl_ca_path or from_java.ca,
@@ -100,15 +102,23 @@ def _files(properties: NodeProperties) -> _Files:
     )
 
 
-def _java_files(path: Path | None) -> _Files:
-    """What a properties file with the names of Java's stores says."""
-    if path is None:
-        return _Files()
+def _stores(properties: NodeProperties) -> Mapping[str, str]:
+    """What the file of Debezium, else that of the Java driver, says of stores."""
+    if properties.cassandra_ssl_config_path is not None:
+        path = properties.cassandra_ssl_config_path
+        return {setting.name: setting.value for setting in read_properties(path)}
+    if properties.cassandra_driver_config_file is not None:
+        return driver_stores(properties.cassandra_driver_config_file)
+    return {}
+
+
+def _java_files(stores: Mapping[str, str]) -> _Files:
+    """What the names of Java's stores say."""
     found: dict[str, str] = {}
-    for setting in read_properties(path):
-        name = setting.name.lower().removeprefix("javax.net.ssl.")
+    for written, value in stores.items():
+        name = written.lower().removeprefix("javax.net.ssl.")
         if name in _JAVA_NAMES:
-            found[_JAVA_NAMES[name]] = setting.value
+            found[_JAVA_NAMES[name]] = value
     return _Files(
         ca=Path(found["ca"]) if "ca" in found else None,
         ca_password=found.get("ca_password"),

@@ -16,6 +16,7 @@ from sidecar.properties.documentation import (
 )
 from sidecar.properties.loading import Loaded, load
 from sidecar.properties.model import PassThrough, Properties, pass_through, prop
+from sidecar.properties.references import resolve
 from sidecar.properties.secrets import hiding
 from sidecar.properties.show import Row, rows
 from sidecar.properties.source import Origin, Setting, command_line_settings, read_properties
@@ -52,5 +53,6 @@ __all__ = [
     "pass_through",
     "prop",
     "read_properties",
+    "resolve",
     "rows",
 ]

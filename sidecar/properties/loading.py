@@ -40,15 +40,16 @@ def load(
     model: type[Model],
     files: Iterable[Path],
     *,
+    beneath: Sequence[Setting] = (),
     overrides: Sequence[Setting] = (),
     environment: Mapping[str, str] | None = None,
 ) -> Loaded[Model]:
-    """Read the files in order, later ones over earlier ones, then the overrides.
+    """Settings `beneath`, the files in order, later ones over earlier ones, then the overrides.
 
     `environment` is what `${env:…}` refers to; the process's own when it is not given. Raises
     ConfigError with one sentence for each mistake.
     """
-    layers = [read_properties(path) for path in files]
+    layers = [list(beneath), *(read_properties(path) for path in files)]
     layers.append(list(overrides))
     reading = _Reading(model, os.environ if environment is None else environment)
     for layer in layers:

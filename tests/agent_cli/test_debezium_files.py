@@ -46,7 +46,10 @@ def yaml(tmp_path: Path) -> Path:
 
 
 def load(name: str, yaml: Path) -> AgentConfig:
+    driver_file = yaml.with_name("application.conf")
+    driver_file.write_text((FILES / "application.conf").read_text())
     text = (FILES / name).read_text().replace("@CASSANDRA_YAML@", str(yaml))
+    text = text.replace("@APPLICATION_CONF@", str(driver_file))
     path = yaml.with_name(name)
     path.write_text(text)
     return load_config([path])
@@ -76,7 +79,9 @@ def test_a_file_of_the_present_releases_is_taken(yaml: Path) -> None:
     assert (properties.node_id, config.cluster_name) == ("cassandra-0", "fulfillment")
     assert properties.offset_flush_interval_ms == 1000
     warned = "\n".join(config.warnings)
-    assert "`cassandra.driver.config.file`" in warned
+    assert "`commit.log.real.time.processing.enabled`" in warned
+    assert (config.hosts, config.port) == (("10.0.0.7",), 9142)
+    assert properties.cassandra_username == "debezium"
     assert properties.snapshot_mode == "never"
 
 

@@ -72,14 +72,14 @@ class RegistryClient:
         """As `SchemaRegistry` says, by the settings of the converter."""
         settings = self._settings
         path = f"/subjects/{quote(subject, safe='')}"
+        query = "?normalize=true" if settings.normalize else ""
         if settings.auto_register:
-            query = "?normalize=true" if settings.normalize else ""
             return _id_of(self._ask("POST", f"{path}/versions{query}", subject, schema))
         if settings.use_latest:
             latest = self._ask("GET", f"{path}/versions/latest", subject)
             _check_same(subject, str(latest.get("schema")), schema)
             return _id_of(latest)
-        return _id_of(self._ask("POST", path, subject, schema))
+        return _id_of(self._ask("POST", f"{path}{query}", subject, schema))
 
     def close(self) -> None:
         self._pool.clear()

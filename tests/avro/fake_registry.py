@@ -88,7 +88,9 @@ class FakeRegistry:
         return f"{scheme}://127.0.0.1:{self._server.server_port}"
 
     def answer(self, method: str, path: str, body: bytes) -> Answer:
-        _, _, subject, *rest = urlsplit(path).path.split("/")
+        _, kind, subject, *rest = urlsplit(path).path.split("/")
+        if kind == "schemas":
+            return self._schema(int(rest[0]))
         subject = unquote(subject)
         if (other := self.mood(method, subject)) is not None:
             return other
@@ -96,8 +98,7 @@ class FakeRegistry:
         if method == "GET":
             if not versions:
                 return 404, {"error_code": 40401, "message": f"Subject '{subject}' not found."}
-            latest = versions[-1]
-            return 200, {"subject": subject, "id": self.schemas.index(latest), "schema": latest}
+            return 200, self._version(subject, len(versions))
         schema = json.loads(body)["schema"]
         if rest == ["versions"]:
             if schema not in self.schemas:
@@ -106,4 +107,14 @@ class FakeRegistry:
                 self.subjects[subject] = [*versions, schema]
         elif schema not in versions:
             return 404, {"error_code": 40403, "message": "Schema not found"}
-        return 200, {"id": self.schemas.index(schema)}
+        return 200, self._version(subject, self.subjects[subject].index(schema) + 1)
+
+    def _version(self, subject: str, version: int) -> dict[str, Any]:
+        schema = self.subjects[subject][version - 1]
+        number = self.schemas.index(schema)
+        return {"subject": subject, "version": version, "id": number, "schema": schema}
+
+    def _schema(self, number: int) -> Answer:
+        if number >= len(self.schemas):
+            return 404, {"error_code": 40403, "message": f"Schema {number} not found"}
+        return 200, {"schema": self.schemas[number]}

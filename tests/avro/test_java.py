@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.avro.java_avro import JavaAvro, RefusedByJavaError
 from tests.avro.reading import Ids, differences, messages
 from tests.avro.test_recordings import MODES, SCENARIOS, Encoding, format_of, is_of_types
-from tests.avro.test_tables import DDL, both, inserted
+from tests.avro.test_tables import DDL, ONE_SEGMENT, both, inserted
+from tests.decode.values import schema_text, types
 from tests.parser.reading import schema_of, unpacked
 from tests.reference.recordings import Scenario
 
@@ -122,6 +125,27 @@ def test_a_changed_table_passes_backward(
         assert content is None or not list(differences(content, was)) or "value" in content
         if column == "a" and value == NUMBER:
             assert content == was
+
+
+@settings(ONE_SEGMENT, max_examples=40)
+@given(data=st.data())
+def test_columns_of_any_types_come_and_go(
+    java: JavaAvro, tmp_path: Path, data: st.DataObject
+) -> None:
+    """Both ways: replicas may differ for a while in what they know of a table."""
+    some, more = (data.draw(st.lists(types(), min_size=1, max_size=3)) for _ in range(2))
+    fewer = {f"a{at}": of for at, of in enumerate(some)}
+    all_of = {**fewer, **{f"b{at}": of for at, of in enumerate(more)}}
+    if data.draw(st.booleans()):
+        # A type that is used twice is defined by its first use.
+        all_of = dict(reversed(all_of.items()))
+    for number, columns in enumerate((fewer, all_of), 1):
+        ddl = schema_text(columns)
+        ids, _, _ = both(inserted(tmp_path, ddl, {}), ddl)
+        java.parse(number, ids.schemas[-1].schema)
+    for reader, writer in ((2, 1), (1, 2)):
+        found = java.compare(reader, writer)
+        assert (found.is_compatible, found.is_readable) == (True, True), found.why
 
 
 def test_what_backward_refuses(java: JavaAvro, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from sidecar.properties import PassThrough, Properties, kept, pass_through, prop
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
 _SOURCE_MAKER = "CassandraSourceInfoStructMaker"
 _TOMBSTONES = "sends a null value after each delete, which this release does not"
-_TOPICS = "changes the names of topics, which this release does not"
+_TOPICS = "changes the names of topics, which `event.transform` alone does here"
 
 
 def _topic_strategy(value: str) -> str:

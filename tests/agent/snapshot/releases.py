@@ -66,12 +66,16 @@ def _is_complete(agent: Agent) -> bool:
 
 
 def _cells(events: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """How many are simple and elements, and of which the node told the write time."""
+    """How many are simple and elements, and of which the node told the write time. Those of a list
+    stand behind a deletion, at a time that is reckoned where none is told."""
     counts: Counter[str] = Counter()
     for event in events:
-        for cell in event["value"]["cells"].get("cell", ()):
-            kind = "element" if "path" in cell else "simple"
-            counts[f"{kind} {'without' if cell['ts'] == _OLDEST_US else 'with'} write time"] += 1
+        cells = event["value"]["cells"]
+        lists = {deletion["col"] for deletion in cells.get("cdel", ())}
+        for cell in cells.get("cell", ()):
+            time = "without" if cell["ts"] == _OLDEST_US else "with"
+            kind = f"element {time} write time" if "path" in cell else f"simple {time} write time"
+            counts["element of a list" if cell["col"] in lists else kind] += 1
     return dict(sorted(counts.items()))
 
 

@@ -34,6 +34,7 @@ class FakeNode:
     errors: list[Exception] = field(default_factory=list)
     asked: list[bytes | None] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
+    looks: int = 0
     known: list[NodeTable] = field(
         default_factory=lambda: [NodeTable(TABLE_ID, "ks", "t", True, False)]
     )
@@ -46,6 +47,7 @@ class FakeNode:
         return Ring("a", (RingNode("a", "dc", (0,)),), (5, 0))
 
     def tables(self) -> list[NodeTable]:
+        self.looks += 1
         return self.known
 
     def replication(self, keyspace: str) -> Mapping[str, str]:
@@ -243,6 +245,16 @@ def test_never_asks_for_nothing_but_on_request() -> None:
         assert state(snapshot) is State.COMPLETED
         with pytest.raises(ConfigError, match="No snapshot"):
             snapshot.stop("ks.t")
+
+
+@pytest.mark.parametrize("mode", ["initial", "always"])
+def test_what_was_copied_before_a_restart_is_not_copied_again(mode: str) -> None:
+    node = FakeNode()
+    done = Progress("n").with_copy(Copy(TABLE_ID, "ks.t", 1, State.COMPLETED))
+    with running(node, mode=mode, progress=done) as snapshot:
+        wait_until(lambda: node.looks > 2, "the third look")
+        assert state(snapshot) is State.COMPLETED
+        assert node.asked == []
 
 
 def test_a_table_that_is_gone_is_forgotten_and_found_again() -> None:

@@ -1,10 +1,11 @@
 """Encoders of tables, made by the schema that is known."""
 
 from agent.schema import SchemaHolder
+from agent.snapshot.errors import PostponedTableError
 from agent.snapshot.progress import Copy
 from commitlog import EventFormat, SchemaError, SnapshotEncoder, Unregistered
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import Registrar
+from sidecar.schema_registry import Outcome, Registrar
 
 
 class SchemaEncoders:
@@ -22,7 +23,8 @@ class SchemaEncoders:
     ) -> SnapshotEncoder | None:
         """None while the schema does not have the table. `is_refused`: the node did not take the
         last statement, so the schema is behind. Raises UnavailableError while a schema registry
-        has no ids for the schemas, and RefusedError when it refuses us."""
+        is away, PostponedTableError when it does not take the table's schemas, and RefusedError
+        when it refuses us."""
         if is_refused:
             self._holder.refresh(f"the node does not take the statement for {copy.table}")
         encoder = self._made(copy, element_times)
@@ -34,11 +36,14 @@ class SchemaEncoders:
         return encoder
 
     def _register(self, schemas: list[Unregistered]) -> None:
-        if self._registrar.register(schemas):
+        answer = self._registrar.ask(schemas)
+        if answer.outcome is Outcome.GIVEN:
             return
         if (fatal := self._registrar.fatal) is not None:
             raise fatal
-        raise UnavailableError(self._registrar.last.sentence)
+        if answer.outcome is Outcome.REFUSED:
+            raise PostponedTableError(answer.sentence)
+        raise UnavailableError(answer.sentence)
 
     def _made(self, copy: Copy, element_times: bool) -> SnapshotEncoder | None:
         schema = self._holder.latest()

@@ -14,9 +14,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from agent.snapshot.errors import RefusedTableError, ReplicasMissingError
+from agent.snapshot.errors import (
+    PostponedTableError,
+    RefusedTableError,
+    ReplicasMissingError,
+)
 from agent.snapshot.page import Pages
 from agent.snapshot.plan import NodeTable, SnapshotMode, plan
+from agent.snapshot.postponed import Postponed
 from agent.snapshot.progress import Copy, Progress, State, begun
 from agent.snapshot.range_reader import (
     Encoder,
@@ -34,6 +39,7 @@ logger = logging.getLogger(__name__)
 
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 30.0
+_POSTPONED_S = 30.0
 _TELL_INTERVAL_S = 30.0
 _MOST_READY = 2
 _CLOSE_S = 5.0
@@ -121,12 +127,15 @@ class Snapshot:
         progress: Progress,
         *,
         on_ready: Callable[[], None],
+        postponed_s: float = _POSTPONED_S,
     ) -> None:
-        """`on_ready` is called by the thread when there is something to take or to save."""
+        """`on_ready` is called by the thread when there is something to take or to save. A table
+        that cannot be copied for now is tried again after `postponed_s`."""
         self.settings = settings
         self._node = node
         self._encoders = encoders
         self._on_ready = on_ready
+        self._postponed = Postponed(postponed_s)
         self._changed = threading.Condition()
         self._progress = progress
         self._ready: deque[Ready] = deque()
@@ -266,9 +275,10 @@ class Snapshot:
                     self._look()
                 worked = self._copy()
                 pause_s = _FIRST_PAUSE_S
-                self._say("")
+                reason, due_in_s = self._postponed.look(self.progress.copies)
+                self._say(reason)
                 if not worked:
-                    self._wait(self._look_in_s)
+                    self._wait(min(self._look_in_s, due_in_s))
             except ReplicasMissingError as error:
                 self._say(self._missing(error))
                 pause_s = self._wait_longer(pause_s)
@@ -342,7 +352,12 @@ class Snapshot:
         if todo is None:
             return False
         copy, ranged, start = todo
-        reader = self._reader(copy, ranged, start, epoch)
+        try:
+            reader = self._reader(copy, ranged, start, epoch)
+        except PostponedTableError as error:
+            self._postponed.put_off(copy.table_id, f"The snapshot of {copy.table} waits: {error}")
+            return True
+        self._postponed.over(copy.table_id)
         if (due_in_s := reader.due_in_s) > 0:
             self._wait(due_in_s)
             return True
@@ -419,7 +434,7 @@ class Snapshot:
 
     def _next_range(self) -> tuple[Copy, TokenRange, int] | None:
         for copy in self._progress.copies.values():
-            if copy.state is not State.COPYING:
+            if copy.state is not State.COPYING or self._postponed.is_put_off(copy.table_id):
                 continue
             for ranged, acknowledged in copy.reached.items():
                 start = self._read.get((copy.table_id, ranged), acknowledged)

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import pytest
 
+from agent.config import load_config
+from agent.schema import node_connection
 from agent.schema.connection import Credentials, NodeAddress, NodeConnection
 from agent.schema.driver import NodeSchema, schema_rows
 from agent.schema.history import SchemaHistory
@@ -101,6 +103,25 @@ def test_the_node_says_who_it_is_and_which_tables_it_has(
         read = Schema.from_system_rows(schema_rows(link))
         assert read.merged(known.schema) == read
         assert read.merged(Schema.from_cql(text)) == read
+    finally:
+        link.close()
+
+
+def test_the_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, site: Site) -> None:
+    file = site.folder / "application.conf"
+    file.write_text(
+        f"""datastax-java-driver {{
+          basic.contact-points = ["{node.address.host}:{node.address.cql_port}"]
+          advanced.auth-provider {{
+            class = PlainTextAuthProvider, username = cassandra, password = cassandra
+          }}
+        }}"""
+    )
+    path = site.configuration({"schema.file": None, "cassandra.driver.config.file": str(file)})
+    link = node_connection(load_config([path]))
+    try:
+        facts = eventually(link.facts, RefusedError, UnavailableError)
+        assert facts.release_version == node.version
     finally:
         link.close()
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.check.store import check_store
+from agent.config import load_config
 from examples.agent_process import AgentProcess
+from sidecar.check.finding import Level
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
 from tests.agent_cli.test_run import DEADLINE_S, is_drained, running, values
@@ -32,9 +35,10 @@ def server(tmp_path: Path) -> Iterator[GcsServer]:
         yield server
 
 
-def checked(site: Site, changes: dict[str, str]) -> tuple[int, str]:
-    outcome = agent("check", "--config", site.configuration({**SETTINGS, **changes}))
-    return outcome.exit_code, " ".join(outcome.output.split())
+def checked(site: Site, changes: dict[str, str]) -> tuple[Level, str]:
+    (found,) = check_store(load_config([site.configuration({**SETTINGS, **changes})]))
+    assert (found.level is Level.OK) == (not found.remedy)
+    return found.level, found.sentence
 
 
 @pytest.mark.parametrize("directory", ["gcs://archive/cdc", "gs://archive/cdc", "gs://archive/"])
@@ -42,9 +46,9 @@ def test_a_check_asks_the_store(
     site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch, directory: str
 ) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
-    code, output = checked(site, {"remote.commit.log.relocation.dir": directory})
     shown = directory.replace("gcs:", "gs:").removesuffix("/")
-    assert (code, f"{shown} answers." in output) == (0, True)
+    found = checked(site, {"remote.commit.log.relocation.dir": directory})
+    assert found == (Level.OK, f"{shown} answers.")
     assert server.names("archive") == [], "nothing is written"
 
 
@@ -52,9 +56,9 @@ def test_a_check_names_a_bucket_that_is_not_there(
     site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
-    code, output = checked(site, {"remote.commit.log.relocation.dir": "gs://nobodys/cdc"})
-    assert code == 1
-    assert "There is no bucket gs://nobodys: make it, or correct remote.commit.log" in output
+    level, sentence = checked(site, {"remote.commit.log.relocation.dir": "gs://nobodys/cdc"})
+    assert level is Level.FAULT
+    assert "There is no bucket gs://nobodys: make it, or correct remote.commit.log" in sentence
 
 
 CREATE, GET = "storage.objects.create", "storage.objects.get"
@@ -62,12 +66,12 @@ LIST, DELETE = "storage.objects.list", "storage.objects.delete"
 
 
 @pytest.mark.parametrize(
-    ("held", "exit_code", "part"),
+    ("held", "level", "part"),
     [
-        ([CREATE, GET, LIST, DELETE], 0, "gs://archive/cdc answers."),
-        ([CREATE, GET, LIST], 0, f"but the agent lacks {DELETE} there"),
-        ([GET], 1, f"may not send segments to gs://archive/cdc: it lacks {CREATE}."),
-        ([], 1, f"it lacks {CREATE} and {GET}."),
+        ([CREATE, GET, LIST, DELETE], Level.OK, "gs://archive/cdc answers."),
+        ([CREATE, GET, LIST], Level.WARNING, f"but the agent lacks {DELETE} there"),
+        ([GET], Level.FAULT, f"may not send segments to gs://archive/cdc: it lacks {CREATE}."),
+        ([], Level.FAULT, f"it lacks {CREATE} and {GET}."),
     ],
 )
 def test_a_check_names_the_rights_that_are_missing(
@@ -75,7 +79,7 @@ def test_a_check_names_the_rights_that_are_missing(
     server: GcsServer,
     monkeypatch: pytest.MonkeyPatch,
     held: list[str],
-    exit_code: int,
+    level: Level,
     part: str,
 ) -> None:
     """The emulator does not know the question, so the way to it answers as Google does."""
@@ -85,20 +89,20 @@ def test_a_check_names_the_rights_that_are_missing(
         proxy.plan = lambda seen: (
             Fault(status=200, body=body) if "/b/archive/iam/testPermissions?" in seen.path else None
         )
-        code, output = checked(site, {})
-    assert part in output
-    assert code == exit_code
+        found = checked(site, {})
+    assert found[0] is level
+    assert part in found[1]
 
 
-def test_a_check_says_that_the_store_refuses(
+def test_agent_check_says_that_the_store_refuses(
     site: Site, server: GcsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
         proxy.plan = lambda seen: Fault(status=403)
-        code, output = checked(site, {})
-    assert code == 1
-    assert f"the rights {CREATE} and {GET} in gs://archive" in output
+        outcome = agent("check", "--config", site.configuration(SETTINGS))
+    assert outcome.exit_code == 1
+    assert f"the rights {CREATE} and {GET} in gs://archive" in " ".join(outcome.output.split())
 
 
 def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(

@@ -29,3 +29,6 @@ class SchemaIds:
     def get(self, schema: Unregistered) -> int | None: ...
     def set(self, schema: Unregistered, id: int) -> None:
         """From the next record on events have it. Raises OverflowError beyond 32 bits."""
+    def give_up(self, schema: Unregistered) -> None:
+        """What MongoDB events has this schema is refused until it has an id after all. One that
+        has an id keeps it."""

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal, final
 
-from commitlog._commitlog import _Delivered, _Headers, _Partitions
+from commitlog._commitlog import SchemaIds, Unregistered, _Delivered, _Headers, _Partitions
 
 _SnapshotMark = Literal[
     "true", "first", "first_in_data_collection", "last_in_data_collection", "last", "incremental"
 ]
 _Message = tuple[str, bytes, bytes | None, _Headers, int]
 _Arguments = tuple[str, bytes | None, bytes, int, _Delivered, None, int, _Headers]
+_Encoding = Literal["json", "json_with_schema", "avro"]
 _Bson = Sequence[bytes | memoryview]
 _ClusterTime = tuple[int, int]
 """Seconds and increment."""
@@ -84,6 +85,10 @@ class MongoBatch:
         """Events that gave no message. `position_after` counts them as done: whoever goes on
         puts them into quarantine first."""
     @property
+    def unregistered(self) -> list[Unregistered]:
+        """Schemas of Avro that have no id yet. With any of them the messages are no messages, and
+        the batch is to be made again."""
+    @property
     def counts(self) -> dict[tuple[str, str], int]:
         """Messages by (database.collection, kind); those of a database by its name,
         those of transactions by `""`."""
@@ -127,6 +132,10 @@ class MongoEncoder:
         topic_delimiter: str = ".",
         topics: Callable[[str, str], str] | None = None,
         source_version: Literal["v1", "v2"] = "v2",
+        key: _Encoding = "json",
+        value: _Encoding = "json",
+        names: Literal["none", "avro", "avro_unicode"] = "none",
+        schema_ids: SchemaIds | None = None,
     ) -> MongoEncoder:
         """`captures` is asked once by database and collection, until 10,000 answers are remembered
         and all are forgotten; without it all collections are captured. Copied documents are those
@@ -140,8 +149,10 @@ class MongoEncoder:
         goes to the topic of its collection or database. `topics` gives the topic of a database and
         collection, asked and remembered as `captures`, and instead of the name by prefix and
         delimiter. `source_version` is `v1` for the `source` of releases before 0.10, in the layout
-        `debezium-1.x` alone. Raises ValueError for a layout, JSON or
-        operation that is not known, and for a field that is none."""
+        `debezium-1.x` alone. `key` and `value` are what those are written as, `names` how the
+        names of their schemas are adjusted, `schema_ids` the ids of such as are Avro. Raises
+        ValueError for a layout, JSON or operation that is not known, and for a field that is
+        none."""
     def encode(
         self,
         events: _Bson | MongoEvents,
@@ -169,6 +180,12 @@ class MongoEncoder:
         """Raw documents of one collection as `read` messages. `cluster_time` (seconds, increment)
         goes into the event ids, so all documents of one copy must have the same; `snapshot` is
         what `source.snapshot` says. Raises ValueError for another mark. Releases the GIL."""
+    def unregistered(self, database: str, collection: str) -> list[Unregistered]:
+        """Schemas of the documents of a collection that have no id."""
+    def heartbeat(self, topic: str, server_name: str, ts_ms: int) -> tuple[bytes, bytes] | None:
+        """Key and value; None while their schemas have no id."""
+    def unregistered_heartbeat(self, topic: str) -> list[Unregistered]:
+        """Schemas of heartbeats that have no id."""
 
 def events_of_reply(reply: bytes | memoryview) -> tuple[MongoEvents, bytes]:
     """Takes the raw reply to `aggregate` or `getMore` apart: its events, and its cursor without

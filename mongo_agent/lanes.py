@@ -3,8 +3,10 @@
 import platform
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
+from commitlog import SchemaIds
 from commitlog.mongo import MongoEncoder
 from mongo_agent.capture import Namespaces, fingerprint
 from mongo_agent.change_stream.cursor import Client, Scope, StreamFailedError, server_time
@@ -20,6 +22,7 @@ from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline import Lane
 from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.registering import Schemas
 from mongo_agent.signals.source import SignalCollection
 from mongo_agent.stages import signal_collection, stages
 from sidecar.errors import UnavailableError
@@ -37,6 +40,7 @@ class Lanes:
         deployment: Deployment,
         aside: SettingAside,
         metrics: MongoMetrics,
+        schemas: Schemas,
     ) -> None:
         self._config = config
         self._client = client
@@ -46,7 +50,9 @@ class Lanes:
         self._scopes = {lane_name(scope): scope for scope in config.scopes}
         self._stages = stages(config)
         self._fingerprint = fingerprint(self._stages)
-        self._encoder = encoder(config, deployment)
+        self._schemas = schemas
+        self._ready: set[tuple[str, str]] = set()
+        self._encoder = encoder(config, deployment, schemas.ids)
 
     def positions(self, stored: AgentPosition) -> AgentPosition:
         """Where each lane begins: where it is stored, else at the configured time or now. Raises
@@ -73,7 +79,7 @@ class Lanes:
         reader = StreamReader(
             source,
             position.stream,
-            Encoding(self._encoder, position.transaction),
+            Encoding(self._encoder, position.transaction, self._schemas.registering),
             rules=Rules(config.history_lost_policy, properties.oversize_handling),
             backoff=config.backoff,
             wake=wake,
@@ -86,6 +92,7 @@ class Lanes:
             position.copies,
             wake=wake,
             backoff=config.backoff,
+            is_ready=partial(self._is_ready, wake),
         )
         reader.start()
         return Lane(
@@ -99,6 +106,22 @@ class Lanes:
             is_streamed=config.copying.mode != "initial_only",
             is_merged=self._deployment.is_sharded,
         )
+
+    def heartbeat(self, ts_ms: int) -> tuple[bytes, bytes] | None:
+        """Key and value; None while a schema registry has no ids for them."""
+        properties = self._config.properties
+        topic = properties.heartbeat_topic_name
+        self._schemas.asking.ask(self._encoder.unregistered_heartbeat(topic), _nobody)
+        return self._encoder.heartbeat(topic, properties.topic_prefix, ts_ms)
+
+    def _is_ready(self, wake: Callable[[], None], database: str, collection: str) -> bool:
+        """Whether the documents of a collection can be made messages; asks for what is missing."""
+        if (database, collection) not in self._ready:
+            lacking = self._encoder.unregistered(database, collection)
+            self._schemas.asking.ask(lacking, wake)
+            if not lacking:
+                self._ready.add((database, collection))
+        return (database, collection) in self._ready
 
     def _namespaces(self, lane: str) -> Namespaces:
         """What of the captured collections is in the scope of a lane."""
@@ -121,8 +144,14 @@ def lane_name(scope: Scope) -> str:
     return ".".join(part for part in (scope.database, scope.collection) if part is not None)
 
 
-def encoder(config: MongoConfig, deployment: Deployment) -> MongoEncoder:
-    """What makes messages as the configuration asks for them."""
+def _nobody() -> None:
+    """Who waits for a heartbeat."""
+
+
+def encoder(
+    config: MongoConfig, deployment: Deployment, ids: SchemaIds | None = None
+) -> MongoEncoder:
+    """What makes messages as the configuration asks for them. `ids` are those of schemas."""
     properties = config.properties
     transaction_topic = None
     if properties.provide_transaction_metadata:
@@ -143,4 +172,8 @@ def encoder(config: MongoConfig, deployment: Deployment) -> MongoEncoder:
         topic_delimiter=properties.topic_delimiter,
         topics=config.topic_of,
         source_version=properties.source_struct_version,
+        key=properties.key_encoding,
+        value=properties.value_encoding,
+        names=properties.schema_names,
+        schema_ids=ids,
     )

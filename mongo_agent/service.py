@@ -29,6 +29,7 @@ from mongo_agent.position import OFFSET_FILE, AgentPosition
 from mongo_agent.position.in_kafka import StoredPosition, position_records
 from mongo_agent.position.position import read_position
 from mongo_agent.quarantine import Quarantine
+from mongo_agent.registering import create_schemas
 from mongo_agent.seeds import explained
 from mongo_agent.signals import Answer, Signal
 from mongo_agent.signals.file import SignalFile
@@ -110,6 +111,9 @@ class MongoService:
             hide,
         )
         self._elections = Elections()
+        hold_max_ms = properties.schema_hold_max_ms
+        self._schemas = create_schemas(properties.registries(), hold_max_ms)
+        self.status.attach_registrar(self._schemas.registrar)
 
     @property
     def http_port(self) -> int:
@@ -120,9 +124,12 @@ class MongoService:
         """Until `stop` is requested. Raises what cannot be waited for."""
         directory = self._config.properties.offset_directory
         with self._trouble, DirectoryLock(directory), self._server, self._client() as client:
-            deployment = self._deployment(client, stop)
-            if deployment is not None:
-                self._deliver(client, deployment, stop)
+            try:
+                deployment = self._deployment(client, stop)
+                if deployment is not None:
+                    self._deliver(client, deployment, stop)
+            finally:
+                self._schemas.asking.close()
 
     def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
         return attributes_of(self.status.view, self._metrics)
@@ -198,7 +205,7 @@ class MongoService:
         aside = SettingAside(
             quarantine, self._metrics, ends_agent=properties.failure_handling == "fail"
         )
-        lanes = Lanes(config, client, deployment, aside, self._metrics)
+        lanes = Lanes(config, client, deployment, aside, self._metrics, self._schemas)
         position = lanes.positions(read_position(stored.values, deployment.cluster))
         if isinstance(store, SinkPositions):
             self._waited(partial(store.begin_at, position.lanes), stop)
@@ -211,7 +218,7 @@ class MongoService:
                 heartbeat=HeartbeatSettings(
                     properties.heartbeat_interval_ms,
                     properties.heartbeat_topic_name,
-                    properties.topic_prefix,
+                    lanes.heartbeat,
                 ),
                 transform=self._transform,
             ),

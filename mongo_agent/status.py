@@ -3,10 +3,13 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from commitlog import Unregistered
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.oplog_watch import OplogWatch
 from mongo_agent.pipeline import LaneView, Pipeline, View
 from sidecar.http import Build, Component, Verdict
+from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.health import registry_component
 
 SERVICE_NAME = "cdc-sidecar-mongo"
 
@@ -34,6 +37,11 @@ class MongoStatus:
         self._oplog: OplogWatch | None = None
         self._waiting = "starting"
         self._offset_note = ""
+        self._registrar: Registrar[Unregistered] | None = None
+
+    def attach_registrar(self, registrar: Registrar[Unregistered]) -> None:
+        """Who gets ids for schemas, where keys or values are Avro."""
+        self._registrar = registrar
 
     def attach(self, pipeline: Pipeline, oplog: OplogWatch) -> None:
         """From now on there is something to tell."""
@@ -80,6 +88,8 @@ class MongoStatus:
     def components(self) -> Sequence[Component]:
         live = self.live()
         found = [Component("pipeline", live.ok, live.sentence)]
+        if self._registrar is not None and self._registrar.is_used:
+            found.append(registry_component(self._registrar))
         if self._pipeline is not None:
             found += self._of_view(self._pipeline.view)
         return found

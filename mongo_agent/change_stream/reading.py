@@ -208,7 +208,9 @@ class StreamReader:
         """From now on; what was before is lost, which the first read says."""
         self._position = position = self._at({}, server_time(self._source.client).after)
         self._encoding.transaction = None
-        self._put(StreamRead((), self._encoding.encode(()), position, None))
+        nothing = self._encoding.encode((), self._closed)
+        if nothing is not None:
+            self._put(StreamRead((), nothing, position, None))
 
     def _hand_over(self, reply: Reply, start: Opening) -> None:
         events = reply.events
@@ -219,13 +221,15 @@ class StreamReader:
         position = self._behind(reply, events) if joined.is_end else self._behind_events(events)
         if position is None:
             return
-        self._position = position
         encoding = self._encoding
+        batch = encoding.encode(events, self._closed)
+        if batch is None:
+            return
+        self._position = position
         first, last = (time_of(events[0]), time_of(events[-1])) if events else (None, None)
-        batch = encoding.encode(events)
         read = StreamRead(events, batch, position, encoding.transaction, first, last)
         self._put(replace(read, left_out=joined.left_out) if joined.left_out else read)
-        if (end := encoding.end(position.time)) is not None:
+        if (end := encoding.end(position.time, self._closed)) is not None:
             self._put(StreamRead((), end, position, None))
 
     def _put(self, read: StreamRead) -> None:

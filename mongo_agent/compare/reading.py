@@ -50,6 +50,11 @@ def compare(
     """The captured collections, or those of them that are named. Raises UnavailableError when the
     stored position does not come behind the read within `wait_s`, ConfigError for a name that is
     not captured, and what MongoDB and Kafka raise."""
+    if config.properties.uses_avro:
+        raise ConfigError(
+            "`key.converter` or `value.converter` asks for Avro, and `compare` reads topics in "
+            "JSON alone, with or without schemas."
+        )
     collections = _chosen(client, config, names)
     encode = encoder(config, deployment)
     since = _now(client)

@@ -45,6 +45,9 @@ def told(value: bytes | None, headers: Headers) -> Told | None:
     if not isinstance(document, dict):
         return None
     event = document.get("payload", document)
+    if isinstance(event, str):
+        # The native event is text to a schema.
+        event = orjson.loads(event)
     if "operationType" in event:
         return _of_native(event, _time(named))
     if event.get("op") not in _OPERATIONS:

@@ -9,6 +9,7 @@ from mongo_agent.config.client import connection_problems
 from mongo_agent.config.copying import filter_problems
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.naming import naming_doubts, naming_problems
+from sidecar.schema_registry import Strategy
 
 # `inventory[.]*` in the examples of Debezium's manuals takes `inventory..` and no collection.
 _ENDLESS_DOTS = re.compile(r"(?:\[\.\]|\\\.)\*$")
@@ -29,7 +30,21 @@ def contradictions(properties: MongoProperties) -> Iterator[str]:
             "other `source` than `v2` since its release 2."
         )
     yield from _position(properties)
-    yield from properties.converter_problems()
+    yield from _converters(properties)
+
+
+def _converters(properties: MongoProperties) -> Iterator[str]:
+    problems = tuple(properties.converter_problems())
+    yield from problems
+    if problems or properties.event_layout != "mongodb":
+        return
+    registry = properties.registries().get("value")
+    if registry is not None and registry.strategy is not Strategy.TOPIC:
+        yield (
+            f"`value.converter.value.subject.name.strategy` is `{registry.strategy.value}`, and "
+            "with `event.layout=mongodb` values are text, which has no record to be named after: "
+            f"it must be `{Strategy.TOPIC.value}`."
+        )
 
 
 def doubts(properties: MongoProperties) -> Iterator[str]:

@@ -11,9 +11,8 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from sidecar import connect
-from sidecar.properties import ByteSize, PassThrough, Properties, kept, pass_through, prop
+from sidecar.properties import ByteSize, PassThrough, Properties, pass_through, prop
 
-_AVRO = "is for Avro, and this release writes JSON alone"
 _PROVIDER = "DefaultMongoDbAuthProvider"
 
 
@@ -45,11 +44,6 @@ class DebeziumProperties(Properties):
         default=f"io.debezium.connector.mongodb.connection.{_PROVIDER}",
         doc="How the agent logs in; only the default.",
     )
-    sanitize_field_names: Annotated[bool, kept(False, _AVRO)] = prop(
-        "sanitize.field.names",
-        default=False,
-        doc="Names that Avro takes; only `false`.",
-    )
     notification: PassThrough = pass_through(
         "notification.",
         doc="Accepted and not used: progress of copies is told by HTTP, metrics and the log.",
@@ -69,8 +63,6 @@ _KEYS = "keys of MongoDB's documents are not extended in Debezium either."
 
 INERT: Mapping[str, str] = {
     **connect.INERT,
-    "field.name.adjustment.mode": "JSON takes every name.",
-    "schema.name.adjustment.mode": "JSON here has no schema.",
     **dict.fromkeys(
         ("tasks.max.enforce", "config.action.reload"), "there is no Kafka Connect here."
     ),

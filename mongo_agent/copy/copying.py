@@ -81,9 +81,12 @@ class Copying:
         *,
         wake: Callable[[], None],
         backoff: Backoff | None = None,
+        is_ready: Callable[[str, str], bool] = lambda database, collection: True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock` gives seconds."""
+        """`is_ready` says of a database and collection whether its documents can be encoded;
+        `clock` gives seconds."""
+        self._is_ready = is_ready
         self._encoder = encoder
         self._namespaces = namespaces
         self._settings = settings
@@ -200,8 +203,8 @@ class Copying:
             return
         if self._planning is None:
             chunks = _PLANNED_AHEAD * self._settings.threads
-            ready = len(self._ready(is_plain=False)) + len(self._ready(is_plain=True))
-            task = self._planner.next(self._progress, chunks - ready)
+            unread = len(self._unread(is_plain=False)) + len(self._unread(is_plain=True))
+            task = self._planner.next(self._progress, chunks - unread)
             if task is not None:
                 self._planning = task, self._threads.submit(task.run)
                 self._planning[1].add_done_callback(lambda _: self._wake())
@@ -222,6 +225,14 @@ class Copying:
         self._move_to(plan.applied(self._progress))
 
     def _ready(self, *, is_plain: bool) -> list[tuple[CollectionCopy, Chunk]]:
+        """Chunks that nobody reads and that can be encoded, in order."""
+        return [
+            (copy, chunk)
+            for copy, chunk in self._unread(is_plain=is_plain)
+            if self._is_ready(copy.database, copy.collection)
+        ]
+
+    def _unread(self, *, is_plain: bool) -> list[tuple[CollectionCopy, Chunk]]:
         """Chunks that nobody reads, in order."""
         readings = (*self._round, *self._windows)
         taken = {(reading.copy.number, reading.chunk) for reading in readings}

@@ -6,10 +6,10 @@ Positions move without them: resume tokens come with empty replies too.
 import time
 from collections.abc import Callable
 
-import orjson
-
 from mongo_agent.pipeline.settings import HeartbeatSettings
 from sidecar.delivery import Message
+
+_AGAIN_S = 1.0
 
 
 class Heartbeat:
@@ -43,8 +43,11 @@ class Heartbeat:
         interval_s = settings.interval_ms / 1000
         if now_s < self._next_s.setdefault(lane, now_s + interval_s):
             return None
-        self._next_s[lane] = now_s + interval_s
         now_ms = int(self._wall_clock() * 1000)
+        encoded = settings.encode(now_ms)
+        if encoded is None:
+            self._next_s[lane] = now_s + _AGAIN_S
+            return None
+        self._next_s[lane] = now_s + interval_s
         headers = [("cdc.kind", b"heartbeat"), ("cdc.ts_us", str(now_ms * 1000).encode())]
-        key = orjson.dumps({"serverName": settings.server_name})
-        return (settings.topic, key, orjson.dumps({"ts_ms": now_ms}), headers, 0)
+        return (settings.topic, *encoded, headers, 0)

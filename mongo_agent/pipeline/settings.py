@@ -1,5 +1,6 @@
 """What the pipeline is told by its owner."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sidecar.transform import Transform
@@ -7,11 +8,12 @@ from sidecar.transform import Transform
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSettings:
-    """Every `interval_ms` a message goes to `topic`, in the name of `server_name`; 0: never."""
+    """Every `interval_ms` a message goes to `topic`; 0: never. `encode` gives key and value by a
+    time in milliseconds; None while a schema registry has no ids for them."""
 
     interval_ms: int = 0
     topic: str = ""
-    server_name: str = ""
+    encode: Callable[[int], tuple[bytes, bytes] | None] = lambda ts_ms: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,7 @@ class Registrar(Generic[SchemaOf]):
                 self._registered += 1
                 self._troubles.pop(subject, None)
         with self._lock:
-            self._answer, self._fatal = answer, fatal
+            self._answer, self._fatal = answer, fatal or self._fatal
         return answer
 
     def _note_trouble(self, subject: str, sentence: str) -> None:

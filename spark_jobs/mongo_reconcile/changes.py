@@ -49,8 +49,9 @@ def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
             _payload(value).alias("_event"),
             F.col("offset").alias("_offset"),
             place.alias("place"),
+            (_is_avro(F.col("key")) | _is_avro(F.col("value"))).alias("_is_avro"),
         )
-        .withColumn("_fault", _fault(F.col("id"), event, F.col("place")))
+        .withColumn("_fault", _fault(F.col("id"), event, F.col("place"), F.col("_is_avro")))
     )
     source = event["source"]
     collection = F.concat_ws(".", source["db"], source["collection"])
@@ -97,13 +98,26 @@ def _state(event: Column) -> Column:
     )
 
 
-def _fault(identity: Column, event: Column, place: Column) -> Column:
+def _is_avro(part: Column) -> Column:
+    """No JSON begins with the zero that stands in front of the id of a schema."""
+    return F.coalesce(F.substring(part, 1, 1) == F.lit(bytearray(1)), F.lit(False))
+
+
+def _fault(identity: Column, event: Column, place: Column, is_avro: Column) -> Column:
     """Why a record is no change, as a sentence; null when it is one."""
     source = event["source"]
     operation = F.coalesce(event["op"], F.lit("missing"))
     no_source = source["ts_ms"].isNull() | source["db"].isNull() | source["collection"].isNull()
     return (
-        F.when(identity.isNull(), about_record(place, " has no key with the `id` of a document."))
+        F.when(
+            is_avro,
+            about_record(
+                place,
+                " is Avro, and JSON is read here: let `key.converter` and `value.converter` of the "
+                "agent be JSON for this topic.",
+            ),
+        )
+        .when(identity.isNull(), about_record(place, " has no key with the `id` of a document."))
         .when(
             ~operation.isin(*OPERATIONS),
             about_record(

@@ -40,7 +40,13 @@ class Ids:
         return self.schemas[number].schema
 
     def decoded(self, message: bytes) -> dict[str, Any]:
-        """A key or a value behind its id."""
+        """A key or a value that is a record, behind its id."""
+        decoded = self.value(message)
+        assert isinstance(decoded, dict)
+        return decoded
+
+    def value(self, message: bytes) -> Any:
+        """What is behind an id."""
         assert message[:1] == MAGIC
         (number,) = _ID.unpack_from(message, 1)
         if number not in self._parsed:
@@ -48,7 +54,6 @@ class Ids:
         rest = io.BytesIO(message[1 + _ID.size :])
         decoded = fastavro.schemaless_reader(rest, self._parsed[number], None)
         assert not rest.read(), "bytes are left behind the record"
-        assert isinstance(decoded, dict)
         return decoded
 
 

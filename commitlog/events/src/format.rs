@@ -33,6 +33,8 @@ pub enum PartitionBy {
 pub enum Encoding {
     #[default]
     Json,
+    /// JSON beside the schema that Connect's `JsonConverter` writes.
+    JsonWithSchema,
     /// Avro behind the id of its schema.
     Avro,
 }

@@ -9,6 +9,7 @@ pub mod avro;
 pub mod batch;
 pub mod byte_comparable;
 mod cells;
+pub mod connect;
 pub mod counters;
 mod encoder;
 pub mod event;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use commitlog_events::avro::Unregistered;
+
 use crate::bson::Timestamp;
 use crate::change::Operation;
 use crate::error::BsonError;
@@ -107,6 +109,9 @@ pub struct EventBatch {
     /// their operation, those of collections that are not captured as [`NOT_CAPTURED`].
     pub skipped: BTreeMap<String, u64>,
     pub refused: Vec<Refused>,
+    /// Schemas that have no id yet. With any of them the messages have none either, and the batch is to be
+    /// made again.
+    pub unregistered: Vec<Unregistered>,
     /// How the transaction went on that was open in front of the batch, and those behind it.
     pub(crate) transactions: Timeline,
     pub(crate) bytes: Vec<u8>,

@@ -1,22 +1,34 @@
 //! From raw events or copied documents to a batch of messages.
 
+use commitlog_events::avro::Unregistered;
+
 use crate::batch::EventBatch;
 use crate::bson::Timestamp;
 use crate::change::{Change, Copy, Event};
 use crate::filling::Filling;
 use crate::format::EventFormat;
+use crate::frame::Remembered;
+use crate::heartbeat;
 use crate::namespaces::{Captures, Everything};
+use crate::schemas::Record;
 use crate::transaction::OpenTransaction;
 
 /// Makes messages; each batch stands for itself.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Encoder {
     format: EventFormat,
+    schemas: Remembered,
 }
+
+/// Key and value of a message.
+pub type KeyAndValue = (Vec<u8>, Vec<u8>);
 
 impl Encoder {
     pub fn new(format: EventFormat) -> Self {
-        Self { format }
+        Self {
+            format,
+            schemas: Remembered::default(),
+        }
     }
 
     pub fn format(&self) -> &EventFormat {
@@ -42,7 +54,7 @@ impl Encoder {
         captures: &mut C,
     ) -> Result<EventBatch, C::Error> {
         let events = events.into_iter();
-        let mut filling = Filling::new(&self.format, at_ns)
+        let mut filling = Filling::new(&self.format, &self.schemas, at_ns)
             .going_on(transaction)
             .with_room(events.clone().map(<[u8]>::len));
         for bytes in events {
@@ -54,7 +66,7 @@ impl Encoder {
     /// What a resume token behind all events tells of an open transaction: when it is of a later time the
     /// transaction is over. The token is the one event of the batch.
     pub fn end_transaction(&self, transaction: OpenTransaction, time: Timestamp) -> EventBatch {
-        let mut filling = Filling::new(&self.format, 0).going_on(Some(transaction));
+        let mut filling = Filling::new(&self.format, &self.schemas, 0).going_on(Some(transaction));
         filling.add_token(time);
         filling.into_batch()
     }
@@ -78,11 +90,48 @@ impl Encoder {
         at_ns: i64,
         captures: &mut C,
     ) -> Result<EventBatch, C::Error> {
-        let mut filling = Filling::new(&self.format, at_ns);
+        let mut filling = Filling::new(&self.format, &self.schemas, at_ns);
         for bytes in documents {
             let event = Change::of_copy(bytes, copy).map(Event::Change);
             filling.add(event, captures)?;
         }
         Ok(filling.into_batch())
+    }
+
+    /// A heartbeat to a topic at a time (milliseconds); None while its schemas have no id.
+    pub fn heartbeat(&self, topic: &str, server_name: &str, ts_ms: i64) -> Option<KeyAndValue> {
+        let format = &self.format;
+        let schemas = self.schemas.of(Record::Heartbeat, topic, format);
+        let frames = schemas.frames(format).ok()?;
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        frames.key.around(&mut key, format.key, |form| {
+            heartbeat::write_key(form, server_name);
+        });
+        frames.value.around(&mut value, format.value, |form| {
+            heartbeat::write_value(form, ts_ms);
+        });
+        Some((key, value))
+    }
+
+    /// Schemas of the documents of a collection that have no id.
+    pub fn unregistered_of<C: Captures>(
+        &self,
+        database: &str,
+        collection: &str,
+        captures: &mut C,
+    ) -> Result<Vec<Unregistered>, C::Error> {
+        let own = captures.topic(database.as_bytes(), collection.as_bytes())?;
+        let topic = own.unwrap_or_else(|| self.format.topic(&[database, collection]));
+        Ok(self.unregistered(Record::Document, &topic))
+    }
+
+    /// Schemas of such messages of a topic that have no id.
+    pub fn unregistered(&self, record: Record, topic: &str) -> Vec<Unregistered> {
+        let schemas = self.schemas.of(record, topic, &self.format);
+        let ids = &self.format.schema_ids;
+        let lacking = schemas
+            .registered()
+            .filter(|schema| ids.get(schema).is_none());
+        lacking.cloned().collect()
     }
 }

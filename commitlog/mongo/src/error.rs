@@ -49,6 +49,8 @@ pub enum Problem {
     Batch,
     #[error("a part of a split event cannot be published without the others")]
     Fragment,
+    #[error("the schema registry refuses the schema of its {side} in the topic {topic}")]
+    Unregistered { side: &'static str, topic: String },
 }
 
 impl Problem {

@@ -1,26 +1,30 @@
 //! A batch in the making.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
+use commitlog_events::avro::Unregistered;
 use commitlog_events::hash::kafka_partition_hash;
 
 use crate::batch::{EventBatch, Kind, MessageEntry, NOT_CAPTURED, Refused, Topic};
-use crate::bson::{Document, Timestamp};
+use crate::bson::Timestamp;
 use crate::change::{Change, Event, Operation, OtherEvent, Transaction};
 use crate::error::{BsonError, Problem};
-use crate::fields::{Rule, rewrite_document, rewrite_event};
 use crate::format::EventFormat;
+use crate::frame::{Frames, Missing, Remembered};
+use crate::framed::{write_framed, write_key, write_ruled};
 use crate::identity::Identity;
-use crate::json::{Flavour, Spacing, write_value_in_string};
-use crate::layout::{Setting, other, write_value};
+use crate::layout::{Setting, other};
 use crate::namespaces::{Captures, Namespaces};
+use crate::schemas::Record;
 use crate::transaction::{self, Boundary, OpenTransaction, Part, Transactions};
 
 pub(crate) struct Filling<'f> {
     format: &'f EventFormat,
+    schemas: &'f Remembered,
     at_ns: i64,
     batch: EventBatch,
+    /// Those of the topics of the batch, by their numbers.
+    frames: Vec<Option<Frames>>,
     identity: Identity,
     namespaces: Namespaces,
     transactions: Transactions,
@@ -40,11 +44,13 @@ struct Message {
 }
 
 impl<'f> Filling<'f> {
-    pub(crate) fn new(format: &'f EventFormat, at_ns: i64) -> Self {
+    pub(crate) fn new(format: &'f EventFormat, schemas: &'f Remembered, at_ns: i64) -> Self {
         Self {
             format,
+            schemas,
             at_ns,
             batch: EventBatch::default(),
+            frames: Vec::new(),
             identity: Identity::default(),
             namespaces: Namespaces::default(),
             transactions: Transactions::default(),
@@ -179,11 +185,18 @@ impl<'f> Filling<'f> {
             at_ns: self.at_ns,
             part: None,
         };
+        let topic = self.topic(&subject, &name);
+        let frames = self.frames(topic, Record::Other)?;
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        other::write_key(out, &subject);
+        let key = self.format.key;
+        frames
+            .key
+            .around(out, key, |form| other::write_key(form, &subject));
         let value_start = out.len();
-        other::write_value(out, event, &setting)?;
+        frames.value.around(out, self.format.value, |form| {
+            other::write_value(form, event, &setting)
+        })?;
         let message = Message {
             key_start,
             value_start,
@@ -192,7 +205,6 @@ impl<'f> Filling<'f> {
             timestamp_us: event.source_ms.saturating_mul(1000),
             cluster_time: event.cluster_time,
         };
-        let topic = self.topic(&subject, &name);
         self.push(topic, &message);
         Ok(())
     }
@@ -216,6 +228,44 @@ impl<'f> Filling<'f> {
             });
             topics.len().saturating_sub(1)
         })
+    }
+
+    /// What stands around the messages of a topic. While schemas have no id they are noted, and it is
+    /// nothing.
+    fn frames(&mut self, topic: usize, record: Record) -> Result<Frames, BsonError> {
+        self.prepare(topic, record)?;
+        let known = self.frames.get(topic).cloned().flatten();
+        Ok(known.unwrap_or_default())
+    }
+
+    fn prepare(&mut self, topic: usize, record: Record) -> Result<(), BsonError> {
+        if self.frames.get(topic).is_some_and(Option::is_some) {
+            return Ok(());
+        }
+        let name = self.batch.topics.get(topic).map_or("", |topic| &topic.name);
+        let schemas = self.schemas.of(record, name, self.format);
+        let frames = match schemas.frames(self.format) {
+            Ok(frames) => frames,
+            Err(Missing::GivenUp(schema)) if record != Record::Transaction => {
+                let side = schema.side.name();
+                let topic = schema.topic;
+                return Err(Problem::Unregistered { side, topic }.at(0));
+            }
+            Err(Missing::GivenUp(schema)) => self.lacking(vec![schema]),
+            Err(Missing::Unregistered(schemas)) => self.lacking(schemas),
+        };
+        if self.frames.len() <= topic {
+            self.frames.resize(topic.saturating_add(1), None);
+        }
+        if let Some(place) = self.frames.get_mut(topic) {
+            *place = Some(frames);
+        }
+        Ok(())
+    }
+
+    fn lacking(&mut self, schemas: Vec<Unregistered>) -> Frames {
+        self.batch.unregistered.extend(schemas);
+        Frames::default()
     }
 
     /// A message whose value ends where the bytes end.
@@ -257,19 +307,23 @@ impl<'f> Filling<'f> {
         let name = (change.database, change.collection);
         let topics = &mut self.batch.topics;
         let topic = self.namespaces.topic(namespace, topics, self.format, name);
+        self.prepare(topic, Record::Document)?;
         let part = self.take_part(change, topic)?;
         let setting = Setting {
             format: self.format,
             at_ns: self.at_ns,
             part: part.map(|part| (self.transaction_id.as_str(), part)),
         };
+        let bare = Frames::default();
+        let frames = self.frames.get(topic).and_then(Option::as_ref);
+        let frames = frames.unwrap_or(&bare);
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        write_key(out, change)?;
+        write_key(out, &frames.key, change, self.format.key)?;
         let value_start = out.len();
         match self.namespaces.get(namespace).map(|of| of.rules.as_slice()) {
-            Some([]) | None => write_value(out, change, &setting)?,
-            Some(rules) => write_ruled(out, change, rules, &setting)?,
+            Some([]) | None => write_framed(out, &frames.value, change, &setting)?,
+            Some(rules) => write_ruled(out, &frames.value, change, rules, &setting)?,
         }
         let message = Message {
             key_start,
@@ -349,11 +403,19 @@ impl<'f> Filling<'f> {
         let Some(name) = &self.format.transaction_topic else {
             return;
         };
+        let topic = self.topic("", name);
+        // These are not given up.
+        let frames = self.frames(topic, Record::Transaction).unwrap_or_default();
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        transaction::write_key(out, id);
+        let key = self.format.key;
+        frames
+            .key
+            .around(out, key, |form| transaction::write_key(form, id));
         let value_start = out.len();
-        transaction::write_value(out, boundary, (id, ts_ms), counts, self.format);
+        frames.value.around(out, self.format.value, |form| {
+            transaction::write_value(form, boundary, (id, ts_ms), counts, self.format);
+        });
         let message = Message {
             key_start,
             value_start,
@@ -364,45 +426,6 @@ impl<'f> Filling<'f> {
             timestamp_us: ts_ms.saturating_mul(1000),
             cluster_time,
         };
-        let topic = self.topic("", name);
         self.push(topic, &message);
     }
-}
-
-/// `{"id":"<relaxed JSON of _id>"}`
-fn write_key(out: &mut Vec<u8>, change: &Change<'_>) -> Result<(), BsonError> {
-    out.extend_from_slice(br#"{"id":""#);
-    write_value_in_string(out, &change.id, Flavour::Relaxed, Spacing::Compact)?;
-    out.extend_from_slice(br#""}"#);
-    Ok(())
-}
-
-/// The value of what the rules leave of a change. The bytes that they read anew have other places, so what is
-/// wrong in them is looked for in those that were given.
-fn write_ruled(
-    out: &mut Vec<u8>,
-    change: &Change<'_>,
-    rules: &[Arc<Rule>],
-    setting: &Setting<'_>,
-) -> Result<(), BsonError> {
-    let written = if change.operation == Operation::Read {
-        rewrite_document(rules, change.raw).and_then(|bytes| {
-            let document = Document::parse(&bytes)?;
-            let ruled = Change {
-                after: Some(document),
-                raw: document,
-                ..*change
-            };
-            write_value(out, &ruled, setting)
-        })
-    } else {
-        rewrite_event(rules, change.raw).and_then(|bytes| match Event::parse(&bytes)? {
-            Event::Change(ruled) => write_value(out, &ruled, setting),
-            Event::Other(_) => Ok(()),
-        })
-    };
-    written.map_err(|error| {
-        let plain = write_value(&mut Vec::new(), change, setting);
-        plain.err().unwrap_or(error)
-    })
 }

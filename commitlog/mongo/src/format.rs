@@ -1,5 +1,11 @@
 //! How events look, as the configuration asks for it.
 
+use std::sync::Arc;
+
+use commitlog_events::avro::SchemaIds;
+pub use commitlog_events::format::Encoding;
+use commitlog_events::names::NameAdjustment;
+
 use crate::fields::FieldRules;
 use crate::json::{Flavour, Spacing};
 
@@ -117,6 +123,12 @@ pub struct EventFormat {
     pub schema_topic: Option<String>,
     /// What is left out of values, and renamed in them.
     pub fields: FieldRules,
+    pub key: Encoding,
+    pub value: Encoding,
+    /// How names of schemas are adjusted.
+    pub names: NameAdjustment,
+    /// What Avro needs.
+    pub schema_ids: Arc<SchemaIds>,
 }
 
 impl EventFormat {

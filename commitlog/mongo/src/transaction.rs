@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Topic;
 use crate::bson::Timestamp;
+use crate::form::Form;
 use crate::format::{EventFormat, Layout};
-use crate::json::write_text;
 
 /// A transaction that has begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,67 +211,82 @@ impl Transactions {
 }
 
 /// `{"id":"…"}`
-pub(crate) fn write_key(out: &mut Vec<u8>, id: &str) {
-    out.extend_from_slice(br#"{"id":"#);
-    write_text(out, id.as_bytes());
-    out.push(b'}');
+pub(crate) fn write_key(form: &mut dyn Form, id: &str) {
+    form.literal(br#"{"id":"#);
+    form.text(id.as_bytes());
+    form.literal(b"}");
 }
 
 /// `{"status":…,"id":…,"event_count":…,"data_collections":…,"ts_ms":…}`; when it begins nothing is counted. Debezium 1
 /// has no `ts_ms`.
 pub(crate) fn write_value(
-    out: &mut Vec<u8>,
+    form: &mut dyn Form,
     boundary: Boundary,
     (id, ts_ms): (&str, i64),
     counts: &BTreeMap<String, u64>,
     format: &EventFormat,
 ) {
-    let mut digits = itoa::Buffer::new();
-    out.extend_from_slice(match boundary {
-        Boundary::Begin => br#"{"status":"BEGIN","id":"#,
-        Boundary::End => br#"{"status":"END","id":"#,
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    form.literal(br#"{"status":"#);
+    form.plain(match boundary {
+        Boundary::Begin => "BEGIN",
+        Boundary::End => "END",
     });
-    write_text(out, id.as_bytes());
+    form.literal(br#","id":"#);
+    form.text(id.as_bytes());
     match boundary {
-        Boundary::Begin => out.extend_from_slice(br#","event_count":null,"data_collections":null"#),
+        Boundary::Begin => {
+            form.literal(br#","event_count":"#);
+            form.null();
+            form.literal(br#","data_collections":"#);
+            form.null();
+        }
         Boundary::End => {
             let events = counts
                 .values()
                 .fold(0_u64, |sum, count| sum.saturating_add(*count));
-            out.extend_from_slice(br#","event_count":"#);
-            out.extend_from_slice(digits.format(events).as_bytes());
-            out.extend_from_slice(br#","data_collections":["#);
-            for (number, (collection, count)) in counts.iter().enumerate() {
-                out.extend_from_slice(if number == 0 { b"" } else { b"," });
-                out.extend_from_slice(br#"{"data_collection":"#);
-                write_text(out, format.data_collection(collection).as_bytes());
-                out.extend_from_slice(br#","event_count":"#);
-                out.extend_from_slice(digits.format(*count).as_bytes());
-                out.push(b'}');
+            form.literal(br#","event_count":"#);
+            form.there();
+            form.number(number(events));
+            form.literal(br#","data_collections":"#);
+            form.there();
+            form.open_list();
+            for (index, (collection, count)) in counts.iter().enumerate() {
+                form.next(index == 0);
+                // What Debezium 1 counts is not optional in a list.
+                if format.layout != Layout::Debezium1 {
+                    form.there();
+                }
+                form.literal(br#"{"data_collection":"#);
+                form.text(format.data_collection(collection).as_bytes());
+                form.literal(br#","event_count":"#);
+                form.number(number(*count));
+                form.literal(b"}");
             }
-            out.push(b']');
+            form.close_list();
         }
     }
     if format.layout != Layout::Debezium1 {
-        out.extend_from_slice(br#","ts_ms":"#);
-        out.extend_from_slice(digits.format(ts_ms).as_bytes());
+        form.literal(br#","ts_ms":"#);
+        form.number(ts_ms);
     }
-    out.push(b'}');
+    form.literal(b"}");
 }
 
 /// The member `transaction` of an event: `{"id":…,"total_order":…,"data_collection_order":…}`.
-pub(crate) fn write_part(out: &mut Vec<u8>, part: Option<(&str, Part)>) {
-    out.extend_from_slice(br#""transaction":"#);
+pub(crate) fn write_part<F: Form>(form: &mut F, part: Option<(&str, Part)>) {
+    form.literal(br#""transaction":"#);
     let Some((id, part)) = part else {
-        out.extend_from_slice(b"null");
+        form.null();
         return;
     };
-    let mut digits = itoa::Buffer::new();
-    out.extend_from_slice(br#"{"id":"#);
-    write_text(out, id.as_bytes());
-    out.extend_from_slice(br#","total_order":"#);
-    out.extend_from_slice(digits.format(part.total_order).as_bytes());
-    out.extend_from_slice(br#","data_collection_order":"#);
-    out.extend_from_slice(digits.format(part.data_collection_order).as_bytes());
-    out.push(b'}');
+    let number = |order: u64| i64::try_from(order).unwrap_or(i64::MAX);
+    form.there();
+    form.literal(br#"{"id":"#);
+    form.text(id.as_bytes());
+    form.literal(br#","total_order":"#);
+    form.number(number(part.total_order));
+    form.literal(br#","data_collection_order":"#);
+    form.number(number(part.data_collection_order));
+    form.literal(b"}");
 }

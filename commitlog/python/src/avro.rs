@@ -51,4 +51,8 @@ impl SchemaIds {
     fn set(&self, schema: &Unregistered, id: u32) {
         self.0.set(schema.0.clone(), id);
     }
+
+    fn give_up(&self, schema: &Unregistered) {
+        self.0.give_up(schema.0.clone());
+    }
 }

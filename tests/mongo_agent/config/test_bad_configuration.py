@@ -110,8 +110,24 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"database.hostname": "h"}, "it belongs to relational databases"),
         ({"database.history.kafka.topic": "h"}, "it belongs to relational databases"),
         ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "schema.registry.url"),
-        ({"value.converter.schemas.enable": "true"}, "`value.converter.schemas.enable`"),
-        ({"sanitize.field.names": "true"}, "it must be `false`"),
+        (
+            {"value.converter.schemas.enable": "yes"},
+            "is 'yes': it must be `true` or `false`",
+        ),
+        ({"value.converter.compression": "x"}, "no setting of the JSON converter"),
+        ({"value.converter.decimal.format": "hex"}, "must be BASE64 or NUMERIC"),
+        ({"key.converter": "org.example.Own"}, "`org.example.Own`, which is not here"),
+        ({"schema.name.adjustment.mode": "some"}, "must be 'none', 'avro' or 'avro_unicode'"),
+        ({"sanitize.field.names": "some"}, "must be true or false"),
+        (
+            {
+                "event.layout": "mongodb",
+                "value.converter": "avro",
+                "value.converter.schema.registry.url": "http://h:1",
+                "value.converter.value.subject.name.strategy": "RecordNameStrategy",
+            },
+            "values are text, which has no record to be named after",
+        ),
     ],
 )
 def test_one_sentence_names_the_property_and_what_to_do(

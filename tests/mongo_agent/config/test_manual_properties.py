@@ -58,6 +58,7 @@ SAMPLES: dict[str, tuple[Settings, ...]] = {
     "M-171": ({"tombstones.on.delete": "true"}, {"tombstones.on.delete": "false"}),
     "M-172": ({"snapshot.delay.ms": "1000"},),
     "M-173": ({"snapshot.fetch.size": "0"}, {"snapshot.fetch.size": "50"}),
+    "M-174": tuple({"schema.name.adjustment.mode": each} for each in ("none", "avro")),
     "M-175": ({"max.batch.size": "2048"},),
     "M-176": ({"max.queue.size": "8192"},),
     "M-177": ({"max.queue.size.in.bytes": "0"}, {"max.queue.size.in.bytes": "5000"}),
@@ -75,6 +76,7 @@ SAMPLES: dict[str, tuple[Settings, ...]] = {
     ),
     "M-184": ({"heartbeat.interval.ms": "0"}, {"heartbeat.interval.ms": "5000"}),
     "M-185": ({"heartbeat.topics.prefix": "__debezium-heartbeat"},),
+    "M-186": ({"sanitize.field.names": "false"}, {"sanitize.field.names": "true"}),
     "M-187": tuple({"skipped.operations": each} for each in ("c", "u,d", "t", "none")),
     "M-188": ({FILTER: "customers.orders", f"{FILTER}.customers.orders": '{"year": 2024}'},),
     "M-189": ({"provide.transaction.metadata": "false"}, {"provide.transaction.metadata": "true"}),
@@ -94,8 +96,8 @@ SAMPLES: dict[str, tuple[Settings, ...]] = {
     "M-203": ({"topic.heartbeat.prefix": "__debezium-heartbeat"},),
     "M-204": ({"topic.transaction": "transaction"},),
 }
-# Names for Avro, settings of a worker, and the manual's mistake: each has tests of its own.
-ELSEWHERE = {"M-174", "M-186", "M-205", "M-206"}
+# Settings of a worker, and the manual's mistake: each has tests of its own.
+ELSEWHERE = {"M-205", "M-206"}
 
 
 def states() -> dict[str, str]:

@@ -7,6 +7,7 @@ stored, and look at what a consumer has seen.
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -110,7 +111,6 @@ class Pipeline:
         self._encoder = encoder
         self.output = output or Output()
         self._woken = threading.Event()
-        clocks = {} if clock is None else {"clock": clock}
         self.copying = Copying(
             client,
             encoder,
@@ -119,7 +119,7 @@ class Pipeline:
             progress,
             wake=self._woken.set,
             backoff=Backoff(initial_delay_ms=1, max_delay_ms=4),
-            **clocks,
+            clock=clock or time.monotonic,
         )
         self._token = token
         self._last_event = ClusterTime(0, 0)

@@ -134,6 +134,10 @@ def test_schemas_beside_the_payload_and_any_key(spark: SparkSession) -> None:
         (record(7, "7", envelope("t", None, 5)), "its `op` is t and none"),
         (record(7, "7", {"op": "c", "after": "{}"}), "has no `ts_ms`, `db` and `collection`"),
         (Record(None, b"no json", b'{"id": "7"}', TOPIC, 0, 7), "its `op` is missing"),
+        (
+            Record(None, b"\0\0\0\0\5\2a", b"\0\0\0\0\6\0", TOPIC, 0, 7),
+            "is Avro, and JSON is read here",
+        ),
     ],
 )
 def test_a_record_that_is_no_change_says_where(

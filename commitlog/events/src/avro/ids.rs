@@ -1,6 +1,6 @@
 //! Which id a registry gave to a schema.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// A part of a message.
@@ -32,16 +32,36 @@ pub struct Unregistered {
 
 /// Ids of schemas, shared by all readers.
 #[derive(Debug, Default)]
-pub struct SchemaIds(RwLock<HashMap<Unregistered, u32>>);
+pub struct SchemaIds(RwLock<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    ids: HashMap<Unregistered, u32>,
+    given_up: HashSet<Unregistered>,
+}
 
 impl SchemaIds {
     pub fn get(&self, schema: &Unregistered) -> Option<u32> {
-        let ids = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        ids.get(schema).copied()
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.ids.get(schema).copied()
     }
 
     pub fn set(&self, schema: Unregistered, id: u32) {
-        let mut ids = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        ids.insert(schema, id);
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.given_up.remove(&schema);
+        known.ids.insert(schema, id);
+    }
+
+    /// What has a schema without an id is not waited for, until it has one after all.
+    pub fn give_up(&self, schema: Unregistered) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if !known.ids.contains_key(&schema) {
+            known.given_up.insert(schema);
+        }
+    }
+
+    pub fn is_given_up(&self, schema: &Unregistered) -> bool {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        known.given_up.contains(schema)
     }
 }

@@ -15,3 +15,5 @@ pub use context::AvroContext;
 pub use encoder::AvroWriter;
 pub use ids::{SchemaIds, Side, Unregistered};
 pub use plan::{AvroPlan, Starts};
+
+pub use crate::event_text::varint_bytes as varint;

@@ -2,108 +2,117 @@
 //! what is updated or deleted is told by a `filter`.
 
 use super::Setting;
-use super::envelope::{write_document, write_integer};
+use super::envelope::{write_document, write_operation, write_optional};
 use super::source::{Source, write_place, write_start};
 use crate::bson::{Document, Value};
 use crate::change::{
     Change, Operation, SnapshotMark, Transaction, UpdateDescription, integer, text,
 };
 use crate::error::BsonError;
+use crate::form::Form;
 use crate::format::EventFormat;
-use crate::json;
 use crate::transaction::write_part;
 use crate::writing::{close, open, write_element, write_head};
 
-pub(super) fn write_value(
-    out: &mut Vec<u8>,
+pub(super) fn write_value<F: Form>(
+    form: &mut F,
     change: &Change<'_>,
     setting: &Setting<'_>,
 ) -> Result<(), BsonError> {
     let format = setting.format;
     let is_update = matches!(change.operation, Operation::Update | Operation::Replace);
-    out.extend_from_slice(br#"{"after":"#);
-    write_document(out, change.after.filter(|_| !is_update), format)?;
-    out.extend_from_slice(br#","patch":"#);
+    form.literal(br#"{"after":"#);
+    write_document(form, change.after.filter(|_| !is_update), format)?;
+    form.literal(br#","patch":"#);
     match (change.operation, change.update) {
         (Operation::Update, update) => {
             let patch = patch(update.unwrap_or_default())?;
-            write_document(out, Some(Document::parse(&patch)?), format)?;
+            write_document(form, Some(Document::parse(&patch)?), format)?;
         }
         // The oplog has the whole document.
-        (Operation::Replace, _) => write_document(out, change.after, format)?,
-        _ => out.extend_from_slice(b"null"),
+        (Operation::Replace, _) => write_document(form, change.after, format)?,
+        _ => form.null(),
     }
-    out.extend_from_slice(br#","filter":"#);
+    form.literal(br#","filter":"#);
     let filter = if is_update || change.operation == Operation::Delete {
         Some(Document::parse(change.key)?)
     } else {
         None
     };
-    write_document(out, filter, format)?;
-    out.push(b',');
-    write_source(out, &Source::from(change), format)?;
-    out.extend_from_slice(br#","op":""#);
-    out.extend_from_slice(change.operation.letter().as_bytes());
-    out.extend_from_slice(br#"","ts_ms":"#);
-    write_integer(out, setting.at_ns.div_euclid(1_000_000));
-    out.push(b',');
-    write_part(out, setting.part);
-    out.push(b'}');
+    write_document(form, filter, format)?;
+    form.literal(b",");
+    write_source(form, &Source::from(change), format)?;
+    write_operation(form, change.operation, setting.at_ns);
+    form.literal(b",");
+    write_part(form, setting.part);
+    form.literal(b"}");
     Ok(())
 }
 
 /// What `source` was before Debezium 0.10, and is with `source.struct.version=v1`.
-fn write_first_source(out: &mut Vec<u8>, source: &Source<'_>, format: &EventFormat) {
-    out.extend_from_slice(br#""source":{"version":"#);
-    json::write_text(out, format.connector_version.as_bytes());
-    out.extend_from_slice(br#","connector":"mongodb","name":"#);
-    json::write_text(out, format.topic_prefix.as_bytes());
-    out.extend_from_slice(br#","rs":"#);
-    json::write_text(out, format.replica_set.as_bytes());
-    out.extend_from_slice(br#","ns":"#);
+fn write_first_source<F: Form + ?Sized>(form: &mut F, source: &Source<'_>, format: &EventFormat) {
+    form.literal(br#""source":{"version":"#);
+    form.there();
+    form.text(format.connector_version.as_bytes());
+    form.literal(br#","connector":"#);
+    form.there();
+    form.plain("mongodb");
+    form.literal(br#","name":"#);
+    form.text(format.topic_prefix.as_bytes());
+    form.literal(br#","rs":"#);
+    form.text(format.replica_set.as_bytes());
+    form.literal(br#","ns":"#);
     let names: Vec<&[u8]> = source
         .database
         .into_iter()
         .chain(source.collection)
         .collect();
-    json::write_text(out, &names.join(&b'.'));
-    out.extend_from_slice(br#","sec":"#);
-    write_integer(out, source.cluster_time.seconds);
-    out.extend_from_slice(br#","ord":"#);
-    write_integer(out, source.cluster_time.increment);
+    form.text(&names.join(&b'.'));
+    form.literal(br#","sec":"#);
+    form.unsigned(source.cluster_time.seconds);
+    form.literal(br#","ord":"#);
+    form.unsigned(source.cluster_time.increment);
     let is_copied = source
         .snapshot
         .is_some_and(|mark| mark != SnapshotMark::Incremental);
-    out.extend_from_slice(br#","h":null,"initsync":"#);
-    out.extend_from_slice(if is_copied { b"true" } else { b"false" });
-    out.push(b'}');
+    form.literal(br#","h":"#);
+    form.null();
+    form.literal(br#","initsync":"#);
+    form.there_by_default();
+    form.boolean(is_copied);
+    form.literal(b"}");
 }
 
 /// `h`, the oplog's hash, is not in change streams, and has been no number of its own since MongoDB 4.0.
-pub(super) fn write_source(
-    out: &mut Vec<u8>,
+pub(super) fn write_source<F: Form + ?Sized>(
+    form: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
     if format.is_first_source {
-        write_first_source(out, source, format);
+        write_first_source(form, source, format);
         return Ok(());
     }
-    write_start(out, source, format);
-    out.extend_from_slice(br#","rs":"#);
-    json::write_text(out, format.replica_set.as_bytes());
-    out.push(b',');
-    write_place(out, source);
-    out.extend_from_slice(br#","h":null,"tord":"#);
-    match &source.transaction {
+    write_start(form, source, format);
+    form.literal(br#","rs":"#);
+    form.text(format.replica_set.as_bytes());
+    form.literal(b",");
+    write_place(form, source);
+    form.literal(br#","h":"#);
+    form.null();
+    form.literal(br#","tord":"#);
+    let transaction = source.transaction.as_ref();
+    let order = i64::try_from(source.transaction_index).unwrap_or(i64::MAX);
+    write_optional(form, transaction.map(|_| order.saturating_add(1)));
+    form.literal(br#","stxnid":"#);
+    match transaction {
         Some(transaction) => {
-            write_integer(out, source.transaction_index.saturating_add(1));
-            out.extend_from_slice(br#","stxnid":"#);
-            json::write_text(out, &session_transaction(transaction)?);
+            form.there();
+            form.text(&session_transaction(transaction)?);
         }
-        None => out.extend_from_slice(br#"null,"stxnid":null"#),
+        None => form.null(),
     }
-    out.push(b'}');
+    form.literal(b"}");
     Ok(())
 }
 

@@ -2,47 +2,48 @@
 //! oplog's time, which are null.
 
 use super::Setting;
-use super::envelope::{write_images, write_integer, write_update};
+use super::envelope::{write_images, write_operation, write_update};
 use super::source::{Source, write_place, write_session, write_start};
 use crate::change::Change;
 use crate::error::BsonError;
+use crate::form::Form;
 use crate::format::EventFormat;
-use crate::json;
 use crate::transaction::write_part;
 
-pub(super) fn write_value(
-    out: &mut Vec<u8>,
+pub(super) fn write_value<F: Form>(
+    form: &mut F,
     change: &Change<'_>,
     setting: &Setting<'_>,
 ) -> Result<(), BsonError> {
     let format = setting.format;
-    out.push(b'{');
-    write_images(out, change, format)?;
-    out.extend_from_slice(br#","patch":null,"filter":null,"#);
-    write_update(out, change, format)?;
-    out.push(b',');
-    write_source(out, &Source::from(change), format)?;
-    out.extend_from_slice(br#","op":""#);
-    out.extend_from_slice(change.operation.letter().as_bytes());
-    out.extend_from_slice(br#"","ts_ms":"#);
-    write_integer(out, setting.at_ns.div_euclid(1_000_000));
-    out.push(b',');
-    write_part(out, setting.part);
-    out.push(b'}');
+    form.literal(b"{");
+    write_images(form, change, format)?;
+    form.literal(br#","patch":"#);
+    form.null();
+    form.literal(br#","filter":"#);
+    form.null();
+    form.literal(b",");
+    write_update(form, change, format)?;
+    form.literal(b",");
+    write_source(form, &Source::from(change), format)?;
+    write_operation(form, change.operation, setting.at_ns);
+    form.literal(b",");
+    write_part(form, setting.part);
+    form.literal(b"}");
     Ok(())
 }
 
-pub(super) fn write_source(
-    out: &mut Vec<u8>,
+pub(super) fn write_source<F: Form + ?Sized>(
+    form: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    write_start(out, source, format);
-    out.extend_from_slice(br#","rs":"#);
-    json::write_text(out, format.replica_set.as_bytes());
-    out.push(b',');
-    write_place(out, source);
-    write_session(out, source)?;
-    out.push(b'}');
+    write_start(form, source, format);
+    form.literal(br#","rs":"#);
+    form.text(format.replica_set.as_bytes());
+    form.literal(b",");
+    write_place(form, source);
+    write_session(form, source)?;
+    form.literal(b"}");
     Ok(())
 }

@@ -1,106 +1,127 @@
 //! What the envelopes of all Debezium releases have in common.
 
 use crate::bson::{Document, Element, Value};
-use crate::change::{Change, UpdateDescription, integer, text};
+use crate::change::{Change, Operation, UpdateDescription, integer, text};
 use crate::error::BsonError;
+use crate::form::Form;
 use crate::format::EventFormat;
-use crate::json;
 
-pub(super) fn write_integer(out: &mut Vec<u8>, number: impl itoa::Integer) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+pub(super) fn write_optional<F: Form + ?Sized>(form: &mut F, number: Option<i64>) {
+    match number {
+        Some(number) => {
+            form.there();
+            form.number(number);
+        }
+        None => form.null(),
+    }
 }
 
 /// `"before":…,"after":…`
-pub(super) fn write_images(
-    out: &mut Vec<u8>,
+pub(super) fn write_images<F: Form>(
+    form: &mut F,
     change: &Change<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    out.extend_from_slice(br#""before":"#);
-    write_document(out, change.before, format)?;
-    out.extend_from_slice(br#","after":"#);
-    write_document(out, change.after, format)
+    form.literal(br#""before":"#);
+    write_document(form, change.before, format)?;
+    form.literal(br#","after":"#);
+    write_document(form, change.after, format)
+}
+
+/// `,"op":…,"ts_ms":…`; the time is given in nanoseconds.
+pub(super) fn write_operation<F: Form>(form: &mut F, operation: Operation, at_ns: i64) {
+    form.literal(br#","op":"#);
+    form.there();
+    form.plain(operation.letter());
+    form.literal(br#","ts_ms":"#);
+    write_optional(form, Some(at_ns.div_euclid(1_000_000)));
 }
 
 /// A document as a string of JSON.
-pub(super) fn write_document(
-    out: &mut Vec<u8>,
+pub(super) fn write_document<F: Form>(
+    form: &mut F,
     document: Option<Document<'_>>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
     let Some(document) = document else {
-        out.extend_from_slice(b"null");
+        form.null();
         return Ok(());
     };
     let (flavour, spacing) = format.document_json.of_documents();
-    out.push(b'"');
-    json::write_document_in_string(out, document, flavour, spacing)?;
-    out.push(b'"');
-    Ok(())
+    form.there();
+    form.document(document, flavour, spacing)
 }
 
 /// `"updateDescription":…`
-pub(super) fn write_update(
-    out: &mut Vec<u8>,
+pub(super) fn write_update<F: Form>(
+    form: &mut F,
     change: &Change<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    out.extend_from_slice(br#""updateDescription":"#);
+    form.literal(br#""updateDescription":"#);
     if let Some(update) = &change.update {
-        return write_description(out, update, format);
+        return write_description(form, update, format);
     }
-    out.extend_from_slice(b"null");
+    form.null();
     Ok(())
 }
 
-fn write_description(
-    out: &mut Vec<u8>,
+fn write_description<F: Form>(
+    form: &mut F,
     update: &UpdateDescription<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    out.extend_from_slice(br#"{"removedFields":"#);
-    write_list(out, update.removed_fields, |out, element| {
-        json::write_text(out, text(element, "removedFields")?);
+    form.there();
+    form.literal(br#"{"removedFields":"#);
+    write_list(form, update.removed_fields, |form, element| {
+        form.text(text(element, "removedFields")?);
         Ok(())
     })?;
-    out.extend_from_slice(br#","updatedFields":"#);
+    form.literal(br#","updatedFields":"#);
     match update.updated_fields {
         Some(fields) => {
             let (flavour, spacing) = format.document_json.of_updated_fields();
-            out.push(b'"');
-            json::write_document_in_string(out, fields, flavour, spacing)?;
-            out.push(b'"');
+            form.there();
+            form.document(fields, flavour, spacing)?;
         }
-        None => out.extend_from_slice(b"null"),
+        None => form.null(),
     }
-    out.extend_from_slice(br#","truncatedArrays":"#);
-    write_list(out, update.truncated_arrays, |out, element| {
-        write_truncated(out, element)
+    form.literal(br#","truncatedArrays":"#);
+    write_list(form, update.truncated_arrays, |form, element| {
+        write_truncated(form, element)
     })?;
-    out.push(b'}');
+    form.literal(b"}");
     Ok(())
 }
 
 /// A list that is empty is null, as in Debezium.
-fn write_list(
-    out: &mut Vec<u8>,
+fn write_list<F: Form>(
+    form: &mut F,
     list: Option<Document<'_>>,
-    write: impl Fn(&mut Vec<u8>, &Element<'_>) -> Result<(), BsonError>,
+    write: impl Fn(&mut F, &Element<'_>) -> Result<(), BsonError>,
 ) -> Result<(), BsonError> {
     let mut is_empty = true;
     if let Some(list) = list {
         let mut elements = list.elements();
         while let Some(element) = elements.read()? {
-            out.push(if is_empty { b'[' } else { b',' });
+            if is_empty {
+                form.there();
+                form.open_list();
+            }
+            form.next(is_empty);
             is_empty = false;
-            write(out, &element)?;
+            write(form, &element)?;
         }
     }
-    out.extend_from_slice(if is_empty { b"null" } else { b"]" });
+    if is_empty {
+        form.null();
+    } else {
+        form.close_list();
+    }
     Ok(())
 }
 
-fn write_truncated(out: &mut Vec<u8>, element: &Element<'_>) -> Result<(), BsonError> {
+fn write_truncated<F: Form>(form: &mut F, element: &Element<'_>) -> Result<(), BsonError> {
     let mut field: &[u8] = b"";
     let mut new_size = 0;
     if let Value::Document(truncated) = element.value {
@@ -113,10 +134,10 @@ fn write_truncated(out: &mut Vec<u8>, element: &Element<'_>) -> Result<(), BsonE
             }
         }
     }
-    out.extend_from_slice(br#"{"field":"#);
-    json::write_text(out, field);
-    out.extend_from_slice(br#","size":"#);
-    write_integer(out, new_size);
-    out.push(b'}');
+    form.literal(br#"{"field":"#);
+    form.text(field);
+    form.literal(br#","size":"#);
+    form.number(new_size);
+    form.literal(b"}");
     Ok(())
 }

@@ -10,6 +10,7 @@ mod source;
 
 use crate::change::Change;
 use crate::error::BsonError;
+use crate::form::Form;
 use crate::format::{EventFormat, Layout};
 use crate::transaction::Part;
 use source::Source;
@@ -25,28 +26,28 @@ pub(crate) struct Setting<'s> {
 }
 
 /// Appends the value of a change.
-pub(crate) fn write_value(
-    out: &mut Vec<u8>,
+pub(crate) fn write_value<F: Form>(
+    form: &mut F,
     change: &Change<'_>,
     setting: &Setting<'_>,
 ) -> Result<(), BsonError> {
     match setting.format.layout {
-        Layout::Debezium3 => debezium_3::write_value(out, change, setting),
-        Layout::Debezium1 => debezium_1::write_value(out, change, setting),
-        Layout::Debezium21 => debezium_21::write_value(out, change, setting),
-        Layout::Native => native::write_value(out, change, setting.format),
+        Layout::Debezium3 => debezium_3::write_value(form, change, setting),
+        Layout::Debezium1 => debezium_1::write_value(form, change, setting),
+        Layout::Debezium21 => debezium_21::write_value(form, change, setting),
+        Layout::Native => native::write_value(form, change, setting.format),
     }
 }
 
 /// `"source":{…}`; the native layout has none of its own.
-fn write_source(
-    out: &mut Vec<u8>,
+fn write_source<F: Form + ?Sized>(
+    form: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
     match format.layout {
-        Layout::Debezium1 => debezium_1::write_source(out, source, format),
-        Layout::Debezium21 => debezium_21::write_source(out, source, format),
-        Layout::Debezium3 | Layout::Native => debezium_3::write_source(out, source, format),
+        Layout::Debezium1 => debezium_1::write_source(form, source, format),
+        Layout::Debezium21 => debezium_21::write_source(form, source, format),
+        Layout::Debezium3 | Layout::Native => debezium_3::write_source(form, source, format),
     }
 }

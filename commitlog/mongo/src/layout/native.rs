@@ -1,12 +1,21 @@
 //! The change event as the server sends it. A copied document becomes an insert whose `_id` says that
-//! it was copied, as the connector of MongoDB has it.
+//! it was copied, as the connector of MongoDB has it. To a schema it is text.
 
 use crate::change::{Change, Operation};
 use crate::error::BsonError;
+use crate::form::Form;
 use crate::format::EventFormat;
 use crate::json::{write_document, write_text, write_value as write_json};
 
-pub(super) fn write_value(
+pub(super) fn write_value<F: Form>(
+    form: &mut F,
+    change: &Change<'_>,
+    format: &EventFormat,
+) -> Result<(), BsonError> {
+    form.nested(&mut |out| write_event(out, change, format))
+}
+
+fn write_event(
     out: &mut Vec<u8>,
     change: &Change<'_>,
     format: &EventFormat,

@@ -4,37 +4,37 @@ use super::source::Source;
 use super::{Setting, write_source};
 use crate::change::OtherEvent;
 use crate::error::BsonError;
+use crate::form::Form;
 use crate::format::Layout;
-use crate::json::{Flavour, Spacing, write_document, write_text};
-
-use super::envelope::write_integer;
+use crate::json::{Flavour, Spacing, write_document};
 
 /// `{"id":"database.collection"}`, or of what there is.
-pub(crate) fn write_key(out: &mut Vec<u8>, subject: &str) {
-    out.extend_from_slice(br#"{"id":"#);
-    write_text(out, subject.as_bytes());
-    out.push(b'}');
+pub(crate) fn write_key(form: &mut dyn Form, subject: &str) {
+    form.literal(br#"{"id":"#);
+    form.text(subject.as_bytes());
+    form.literal(b"}");
 }
 
-/// `{"source":{…},"operation":…,"event":{…},"ts_ms":…}`; in the native layout the event alone.
+/// `{"source":{…},"operation":…,"event":{…},"ts_ms":…}`; in the native layout the event alone. To a
+/// schema the event is text.
 pub(crate) fn write_value(
-    out: &mut Vec<u8>,
+    form: &mut dyn Form,
     event: &OtherEvent<'_>,
     setting: &Setting<'_>,
 ) -> Result<(), BsonError> {
     let format = setting.format;
     if format.layout == Layout::Native {
         let (flavour, spacing) = format.document_json.of_documents();
-        return write_document(out, event.raw, flavour, spacing);
+        return form.nested(&mut |out| write_document(out, event.raw, flavour, spacing));
     }
-    out.push(b'{');
-    write_source(out, &Source::from(event), format)?;
-    out.extend_from_slice(br#","operation":"#);
-    write_text(out, event.operation);
-    out.extend_from_slice(br#","event":"#);
-    write_document(out, event.raw, Flavour::Relaxed, Spacing::Compact)?;
-    out.extend_from_slice(br#","ts_ms":"#);
-    write_integer(out, setting.at_ns.div_euclid(1_000_000));
-    out.push(b'}');
+    form.literal(b"{");
+    write_source(form, &Source::from(event), format)?;
+    form.literal(br#","operation":"#);
+    form.text(event.operation);
+    form.literal(br#","event":"#);
+    form.nested(&mut |out| write_document(out, event.raw, Flavour::Relaxed, Spacing::Compact))?;
+    form.literal(br#","ts_ms":"#);
+    form.number(setting.at_ns.div_euclid(1_000_000));
+    form.literal(b"}");
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! `source`: where an event comes from.
 
-use super::envelope::write_integer;
+use super::envelope::write_optional;
 use crate::bson::Timestamp;
 use crate::change::{Change, OtherEvent, SnapshotMark, Transaction};
 use crate::error::BsonError;
+use crate::form::Form;
 use crate::format::EventFormat;
-use crate::json;
+use crate::json::{Flavour, Spacing};
 
 /// What the block tells of any event.
 #[derive(Debug, Clone, Copy)]
@@ -52,51 +53,51 @@ impl<'b> From<&OtherEvent<'b>> for Source<'b> {
 }
 
 /// `"source":{…` up to `"sequence":null`, which all releases begin with.
-pub(super) fn write_start(out: &mut Vec<u8>, source: &Source<'_>, format: &EventFormat) {
-    out.extend_from_slice(br#""source":{"version":"#);
-    json::write_text(out, format.connector_version.as_bytes());
-    out.extend_from_slice(br#","connector":"mongodb","name":"#);
-    json::write_text(out, format.topic_prefix.as_bytes());
-    out.extend_from_slice(br#","ts_ms":"#);
-    write_integer(out, source.ts_ms);
-    out.extend_from_slice(br#","snapshot":""#);
-    out.extend_from_slice(
-        source
-            .snapshot
-            .map_or("false", |mark| mark.name())
-            .as_bytes(),
-    );
-    out.extend_from_slice(br#"","db":"#);
-    write_text_or_null(out, source.database);
-    out.extend_from_slice(br#","sequence":null"#);
+pub(super) fn write_start<F: Form + ?Sized>(
+    form: &mut F,
+    source: &Source<'_>,
+    format: &EventFormat,
+) {
+    form.literal(br#""source":{"version":"#);
+    form.text(format.connector_version.as_bytes());
+    form.literal(br#","connector":"#);
+    form.plain("mongodb");
+    form.literal(br#","name":"#);
+    form.text(format.topic_prefix.as_bytes());
+    form.literal(br#","ts_ms":"#);
+    form.number(source.ts_ms);
+    form.literal(br#","snapshot":"#);
+    form.there_by_default();
+    form.plain(source.snapshot.map_or("false", |mark| mark.name()));
+    form.literal(br#","db":"#);
+    form.text_or_null(source.database);
+    form.literal(br#","sequence":"#);
+    form.null();
 }
 
 /// `"collection":…,"ord":…`
-pub(super) fn write_place(out: &mut Vec<u8>, source: &Source<'_>) {
-    out.extend_from_slice(br#""collection":"#);
-    write_text_or_null(out, source.collection);
-    out.extend_from_slice(br#","ord":"#);
-    write_integer(out, source.cluster_time.increment);
+pub(super) fn write_place<F: Form + ?Sized>(form: &mut F, source: &Source<'_>) {
+    form.literal(br#""collection":"#);
+    form.text_or_null(source.collection);
+    form.literal(br#","ord":"#);
+    form.unsigned(source.cluster_time.increment);
 }
 
 /// `,"lsid":…,"txnNumber":…`
-pub(super) fn write_session(out: &mut Vec<u8>, source: &Source<'_>) -> Result<(), BsonError> {
+pub(super) fn write_session<F: Form + ?Sized>(
+    form: &mut F,
+    source: &Source<'_>,
+) -> Result<(), BsonError> {
+    form.literal(br#","lsid":"#);
     match &source.transaction {
         Some(transaction) => {
-            out.extend_from_slice(br#","lsid":""#);
-            let (flavour, spacing) = (json::Flavour::Strict, json::Spacing::Compact);
-            json::write_document_in_string(out, transaction.lsid, flavour, spacing)?;
-            out.extend_from_slice(br#"","txnNumber":"#);
-            write_integer(out, transaction.number);
+            form.there();
+            form.document(transaction.lsid, Flavour::Strict, Spacing::Compact)?;
         }
-        None => out.extend_from_slice(br#","lsid":null,"txnNumber":null"#),
+        None => form.null(),
     }
+    form.literal(br#","txnNumber":"#);
+    let number = source.transaction.as_ref();
+    write_optional(form, number.map(|transaction| transaction.number));
     Ok(())
-}
-
-fn write_text_or_null(out: &mut Vec<u8>, text: Option<&[u8]>) {
-    match text {
-        Some(text) => json::write_text(out, text),
-        None => out.extend_from_slice(b"null"),
-    }
 }

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use super::transaction::MongoTransaction;
+use crate::avro::Unregistered;
 use crate::messages::{self, Messages, SourceText};
 
 /// An event that gives no message because its bytes cannot be read.
@@ -77,6 +78,12 @@ impl MongoBatch {
                 cause: refused.error.to_string(),
             })
             .collect()
+    }
+
+    #[getter]
+    fn unregistered(&self) -> Vec<Unregistered> {
+        let lacking = self.batch.unregistered.iter();
+        lacking.cloned().map(Unregistered).collect()
     }
 
     #[getter]

@@ -4,21 +4,25 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use commitlog_events::names::NameAdjustment;
 use commitlog_mongo::batch;
 use commitlog_mongo::bson::Timestamp;
 use commitlog_mongo::change::{Copy, SnapshotMark};
 use commitlog_mongo::encoder::Encoder;
 use commitlog_mongo::fields::FieldRules;
-use commitlog_mongo::format::{Delimiter, DocumentJson, EventFormat, Layout};
+use commitlog_mongo::format::{Delimiter, DocumentJson, Encoding, EventFormat, Layout};
+use commitlog_mongo::schemas::Record;
 use commitlog_mongo::transaction::OpenTransaction;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use super::batch::MongoBatch;
 use super::captures::{Captures, OfCopy, OfStream};
 use super::input::{Input, inputs};
 use super::reply::MongoEvents;
 use super::transaction::MongoTransaction;
+use crate::avro::{SchemaIds, Unregistered};
 use crate::format::unknown;
 
 /// How messages look, and what makes them.
@@ -37,7 +41,7 @@ impl MongoEncoder {
         document_json = "legacy", tombstones = true, captures = None,
         skipped_operations = HashSet::new(), transaction_topic = None, excluded_fields = Vec::new(),
         renamed_fields = Vec::new(), schema_topic = None, topic_delimiter = ".", topics = None,
-        source_version = "v2"))]
+        source_version = "v2", key = "json", value = "json", names = "none", schema_ids = None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         topic_prefix: String,
@@ -56,6 +60,10 @@ impl MongoEncoder {
         topic_delimiter: &str,
         topics: Option<Py<PyAny>>,
         source_version: &str,
+        key: &str,
+        value: &str,
+        names: &str,
+        schema_ids: Option<&SchemaIds>,
     ) -> PyResult<Self> {
         let excluded = excluded_fields.iter().map(String::as_str);
         let renamed = renamed_fields.iter().map(String::as_str);
@@ -80,6 +88,15 @@ impl MongoEncoder {
             schema_topic,
             topic_delimiter: Delimiter(topic_delimiter.to_owned()),
             fields,
+            key: encoding("key", key)?,
+            value: encoding("value", value)?,
+            names: match names {
+                "none" => NameAdjustment::None,
+                "avro" => NameAdjustment::Avro,
+                "avro_unicode" => NameAdjustment::AvroUnicode,
+                other => return Err(unknown("names", other)),
+            },
+            schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         };
         Ok(Self {
             captures: Captures::new(captures, topics),
@@ -149,6 +166,33 @@ impl MongoEncoder {
         });
         Ok(self.batch(batch?))
     }
+
+    /// Schemas of the documents of a collection that have no id.
+    fn unregistered(&self, database: &str, collection: &str) -> PyResult<Vec<Unregistered>> {
+        let mut captures = OfCopy(&self.captures);
+        let found = self
+            .encoder
+            .unregistered_of(database, collection, &mut captures)?;
+        Ok(found.into_iter().map(Unregistered).collect())
+    }
+
+    /// Key and value of a heartbeat.
+    fn heartbeat<'py>(
+        &self,
+        py: Python<'py>,
+        topic: &str,
+        server_name: &str,
+        ts_ms: i64,
+    ) -> Option<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let (key, value) = self.encoder.heartbeat(topic, server_name, ts_ms)?;
+        Some((PyBytes::new(py, &key), PyBytes::new(py, &value)))
+    }
+
+    /// Schemas of heartbeats that have no id.
+    fn unregistered_heartbeat(&self, topic: &str) -> Vec<Unregistered> {
+        let found = self.encoder.unregistered(Record::Heartbeat, topic);
+        found.into_iter().map(Unregistered).collect()
+    }
 }
 
 impl MongoEncoder {
@@ -165,6 +209,15 @@ impl MongoEncoder {
 
     fn batch(&self, batch: batch::EventBatch) -> MongoBatch {
         MongoBatch::new(batch, Arc::clone(&self.format))
+    }
+}
+
+fn encoding(argument: &str, name: &str) -> PyResult<Encoding> {
+    match name {
+        "json" => Ok(Encoding::Json),
+        "json_with_schema" => Ok(Encoding::JsonWithSchema),
+        "avro" => Ok(Encoding::Avro),
+        other => Err(unknown(argument, other)),
     }
 }
 

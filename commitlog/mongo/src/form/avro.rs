@@ -1,0 +1,149 @@
+//! Members as Avro's binary form (<https://avro.apache.org/docs/1.12.0/specification/#binary-encoding>).
+
+use commitlog_events::avro::varint;
+
+use super::{Form, Write};
+use crate::bson::{Document, Element};
+use crate::error::BsonError;
+use crate::json::{Flavour, Spacing, write_document, write_value};
+
+/// The second branch of a union, a one.
+const SECOND: u8 = 2;
+/// A block of one element.
+const ONE: u8 = 2;
+/// The lengths of most documents, 64 to 8191, take so many bytes.
+const USUAL_LENGTH_BYTES: usize = 2;
+
+pub(crate) struct Avro<'o> {
+    out: &'o mut Vec<u8>,
+}
+
+impl<'o> Avro<'o> {
+    pub(crate) fn new(out: &'o mut Vec<u8>) -> Self {
+        Self { out }
+    }
+
+    #[inline]
+    fn varint(&mut self, number: i64) {
+        let (bytes, length) = varint(number);
+        let bytes = bytes.get(..length).unwrap_or_default();
+        self.out.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.varint(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// What `write` appends, behind its length.
+    #[inline]
+    fn measured(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), BsonError>,
+    ) -> Result<(), BsonError> {
+        let start = self.out.len();
+        self.out.extend_from_slice(&[0; USUAL_LENGTH_BYTES]);
+        let text_start = self.out.len();
+        write(self.out)?;
+        let length = self.out.len().saturating_sub(text_start);
+        let (bytes, count) = varint(i64::try_from(length).unwrap_or(i64::MAX));
+        let bytes = bytes.into_iter().take(count);
+        if let Some(place) = self.out.get_mut(start..text_start)
+            && count == USUAL_LENGTH_BYTES
+        {
+            place
+                .iter_mut()
+                .zip(bytes)
+                .for_each(|(to, byte)| *to = byte);
+        } else {
+            self.out.splice(start..text_start, bytes);
+        }
+        Ok(())
+    }
+}
+
+impl Form for Avro<'_> {
+    #[inline]
+    fn literal(&mut self, _: &[u8]) {}
+
+    #[inline]
+    fn null(&mut self) {
+        self.out.push(0);
+    }
+
+    #[inline]
+    fn there(&mut self) {
+        self.out.push(SECOND);
+    }
+
+    #[inline]
+    fn there_by_default(&mut self) {
+        self.out.push(0);
+    }
+
+    #[inline]
+    fn text(&mut self, text: &[u8]) {
+        match std::str::from_utf8(text) {
+            Ok(valid) => self.bytes(valid.as_bytes()),
+            Err(_) => self.bytes(String::from_utf8_lossy(text).as_bytes()),
+        }
+    }
+
+    #[inline]
+    fn plain(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    #[inline]
+    fn number(&mut self, number: i64) {
+        self.varint(number);
+    }
+
+    #[inline]
+    fn unsigned(&mut self, number: u32) {
+        self.varint(i64::from(number.cast_signed()));
+    }
+
+    fn boolean(&mut self, value: bool) {
+        self.out.push(u8::from(value));
+    }
+
+    #[inline]
+    fn document(
+        &mut self,
+        document: Document<'_>,
+        flavour: Flavour,
+        spacing: Spacing,
+    ) -> Result<(), BsonError> {
+        self.measured(|out| write_document(out, document, flavour, spacing))
+    }
+
+    #[inline]
+    fn element(
+        &mut self,
+        element: &Element<'_>,
+        flavour: Flavour,
+        spacing: Spacing,
+    ) -> Result<(), BsonError> {
+        self.measured(|out| write_value(out, element, flavour, spacing))
+    }
+
+    fn nested(&mut self, write: Write<'_>) -> Result<(), BsonError> {
+        self.measured(write)
+    }
+
+    fn text_or_null(&mut self, text: Option<&[u8]>) {
+        self.text(text.unwrap_or_default());
+    }
+
+    fn open_list(&mut self) {}
+
+    fn next(&mut self, _: bool) {
+        self.out.push(ONE);
+    }
+
+    fn close_list(&mut self) {
+        self.out.push(0);
+    }
+}

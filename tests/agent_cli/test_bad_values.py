@@ -15,6 +15,7 @@ from mongo_agent.config.model import MongoProperties
 from sidecar.errors import ConfigError
 from sidecar.properties import Properties, Unit, load
 from sidecar.properties.model import Declaration, declarations
+from sidecar.properties.secrets import is_secret_name
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import Site
 
@@ -148,8 +149,6 @@ def test_texts_that_mean_nothing_are_told_too(
 
 
 def test_every_secret_has_a_type_that_hides_it() -> None:
-    from sidecar.properties.secrets import is_secret_name
-
     for model in BASES:
         for _, info, declaration in declarations(model):
             if declaration.is_prefix or kinds(info) & {bool, int, Path} or is_choice(info):

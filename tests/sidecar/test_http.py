@@ -153,3 +153,15 @@ def test_a_port_in_use_is_a_mistake_in_the_configuration(status: FakeStatus) -> 
 def test_a_foreign_address_is_a_mistake_in_the_configuration(status: FakeStatus) -> None:
     with pytest.raises(ConfigError, match=r"http\.host=256\.1\.1\.1"):
         HttpServer(status, "256.1.1.1", 0).start()
+
+
+def test_secrets_are_hidden_in_what_is_json(status: FakeStatus) -> None:
+    """Metrics are for machines, and have no sentences."""
+    status.parts = [Component("sink", False, "The login with open sesame failed.")]
+    app = create_app(status, hide=lambda text: text.replace("open sesame", "********"))
+    health = app.test_client().get("/health")
+    assert "sesame" not in health.text
+    assert health.json is not None
+    assert "********" in health.json["components"]["sink"]["sentence"]
+    assert health.status_code == 503
+    assert app.test_client().get("/metrics").text == "cdc_sink_up 1.0\n"

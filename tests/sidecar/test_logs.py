@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sidecar.logs import LogFormat, LogLevel, Repeated, configure, fields
+from sidecar.logs import LogFormat, LogLevel, RecentTrouble, Repeated, configure, fields
 
 logger = logging.getLogger("sidecar.test")
 
@@ -97,3 +97,22 @@ def test_the_end_of_a_condition_is_said_if_its_beginning_was(
     assert not repeated.over("kafka", "the broker is back")
     assert caplog.records[-1].__dict__["sidecar_fields"] == {"after_s": 2.5}
     assert repeated.say("kafka", "no broker answers")
+
+
+def hide(text: str) -> str:
+    return text.replace("open sesame", "********")
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_secrets_are_hidden_in_messages_fields_and_tracebacks(log_format: LogFormat) -> None:
+    target = io.StringIO()
+    configure(log_format, "debug", target, hide)
+    with RecentTrouble(hide=hide) as trouble:
+        try:
+            raise ValueError("it is not open sesame")
+        except ValueError as error:
+            logger.error("open sesame is refused", extra=fields(said="open sesame"), exc_info=error)
+    assert "sesame" not in target.getvalue()
+    assert target.getvalue().count("********") >= 3
+    (line,) = trouble.lines
+    assert (line.sentence, line.fields) == ("******** is refused", 'said="********"')

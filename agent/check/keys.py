@@ -39,6 +39,8 @@ def _needed(directory: Path) -> dict[str, list[str]]:
     """Names of segments by the key that they need."""
     needed: dict[str, list[str]] = {}
     for segment in observe(directory).segments:
+        if segment.log is None:
+            continue
         try:
             alias = read_descriptor(str(directory / segment.name.log)).key_alias
         except (CommitLogError, OSError):

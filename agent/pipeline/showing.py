@@ -15,7 +15,6 @@ from agent.raw_growth import RawGrowth
 from agent.segments import Segments
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.shown import Shown
-from sidecar.sinks.base import SinkState
 
 _QUARANTINE_INTERVAL_S = 5.0
 
@@ -61,7 +60,7 @@ class Showing(Shown[View]):
             at_s=now_s,
             ledger=keeping.ledger,
             stored=keeping.stored,
-            sink=delivery.sink.state() if delivery.is_open else SinkState(False, "not open"),
+            sink=delivery.sink_state,
             segments=tuple(segments),
             count_by_phase=segments.count_by_phase,
             hold=_hold_view(holding, now_s),

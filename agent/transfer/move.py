@@ -29,6 +29,10 @@ def move(source: Path, target: Path) -> bool:
         if source.exists():
             raise
         return False
+    except OSError as error:
+        # What there is of it would keep a full disk full.
+        temporary.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(source), None, str(target)) from error
     temporary.replace(target)
     # Renaming one link of a file onto another one leaves both.
     temporary.unlink(missing_ok=True)

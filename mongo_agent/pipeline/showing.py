@@ -13,7 +13,6 @@ from mongo_agent.position import AgentPosition, LanePosition
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.saving import Saving
 from sidecar.pipeline.shown import Shown
-from sidecar.sinks.base import SinkState
 
 _QUARANTINE_INTERVAL_S = 5.0
 
@@ -65,7 +64,7 @@ class Showing(Shown[View]):
             at_s=now_s,
             reached=saving.reached,
             stored=saving.stored,
-            sink=delivery.sink.state() if delivery.is_open else SinkState(False, "not open"),
+            sink=delivery.sink_state,
             lanes=lane_views,
             is_stopping=is_stopping,
             unacknowledged_events=window.unacknowledged,

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, Source, Window
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
-from sidecar.sinks.base import Outcome, Sink
+from sidecar.sinks.base import Outcome, Sink, SinkState
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
 
@@ -86,6 +86,8 @@ class Delivery(Generic[Source, Position]):
         self._spans: deque[_Span[Source, Position]] = deque()
         self._refused: list[Refused[Source, Position]] = []
         self.is_open = False
+        self.closed_because = "not open"
+        """Why the sink is closed, while it is."""
         self.last_acknowledged_write_ts_us: int | None = None
 
     @property
@@ -95,6 +97,11 @@ class Delivery(Generic[Source, Position]):
     @property
     def sink(self) -> Sink:
         return self._sink
+
+    @property
+    def sink_state(self) -> SinkState:
+        """How the sink is, also while it is closed."""
+        return self._sink.state() if self.is_open else SinkState(False, self.closed_because)
 
     @property
     def is_idle(self) -> bool:

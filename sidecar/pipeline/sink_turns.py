@@ -77,6 +77,7 @@ class SinkTurns(Generic[Source, Position]):
         )
         self._metrics.sink_restarts.inc()
         self.close(0.0)
+        self._delivery.closed_because = f"delivery begins again after a pause: {error}"
         self._open_at_s = self._clock() + self._restart_pause_s
         self._restart_pause_s = min(_LONGEST_RESTART_PAUSE_S, self._restart_pause_s * 2)
 

@@ -1,14 +1,17 @@
 """`agent check` without servers: what is found, and how bad it is."""
 
 import dataclasses
+import os
 from collections.abc import Iterable
 
 import pytest
 
 from agent.check.directories import check_directories
+from agent.check.keys import check_keys
 from agent.check.node import check_settings, check_tables
 from agent.check.progress import check_progress
 from agent.check.survey import run_checks
+from agent.cli.segments import find_segments
 from agent.config import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
 from sidecar.check.finding import Finding, Level, size_text
@@ -75,6 +78,15 @@ def test_a_directory_that_fills_up(site: Site, used_mib: int, level: Level) -> N
 def test_strange_files_are_named(site: Site) -> None:
     (site.cdc_raw / "notes.txt").touch()
     assert levels(check_directories(config(site), HEALTHY))["cdc_raw"] is Level.WARNING
+
+
+def test_a_pipe_that_is_named_like_a_segment_is_not_opened(site: Site) -> None:
+    """Who opened it would wait for somebody who writes into it."""
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    os.mkfifo(site.cdc_raw / "CommitLog-7-2.log")
+    (site.cdc_raw / "CommitLog-7-2_cdc.idx").write_text("5\nCOMPLETED")
+    assert list(check_keys(config(site))) == []
+    assert [segment.name.id for segment in find_segments([site.cdc_raw])] == [1]
 
 
 def test_settings_of_the_node() -> None:

@@ -37,6 +37,7 @@ def test_a_sink_that_fails_starts_again_from_the_watermark(make_rig: MakeRig) ->
     rig.sink.raise_next(SinkRestartError("events were lost"))
     rig.settle()
     assert rig.collect() == log.ids()
+    assert "events were lost" in rig.view.sink.sentence
     rig.pass_time(1)
     assert rig.collect() == log.ids() + log.ids()[6:]
     rig.sink.acknowledge()

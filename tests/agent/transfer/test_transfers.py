@@ -1,7 +1,9 @@
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -152,3 +154,20 @@ def test_a_remote_directory_is_written_in_several_ways(text: str, shown: str) ->
 def test_what_is_no_remote_directory_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="gs://bucket/prefix"):
         parse_remote_directory(text)
+
+
+def test_a_full_disk_is_named_and_not_kept_full(
+    raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(original: IO[bytes], copied: IO[bytes], length: int) -> None:
+        copied.write(original.read(3))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    refuse_links(monkeypatch, errno.EXDEV)
+    monkeypatch.setattr(shutil, "copyfileobj", fill)
+    (tmp_path / "archive").mkdir()
+    with pytest.raises(OSError, match=f"{raw / LOG}.*{tmp_path / 'archive' / LOG}") as caught:
+        move(raw / LOG, tmp_path / "archive" / LOG)
+    assert caught.value.errno == errno.ENOSPC
+    assert list((tmp_path / "archive").iterdir()) == []
+    assert (raw / LOG).read_bytes() == b"segment"

@@ -155,14 +155,14 @@ def test_sizes(size_bytes: int, text: str) -> None:
 def test_topics_are_asked_for_under_the_names_that_events_use(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A prefix that is no topic name, and a counter table, whose topic nobody waits for."""
+    """Nobody waits for the topic of a counter table."""
     site.schema.write_text(
         SCHEMA + f"CREATE TABLE ks.hits (k text PRIMARY KEY, n counter) WITH ID = {OTHER_ID} "
         "AND cdc = true;"
     )
-    monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"my_shop.ks.t": 1})
+    monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"my-shop.ks.t": 1})
     changes = {
-        "topic.prefix": "my shop",
+        "topic.prefix": "my-shop",
         "sink": "kafka",
         "file.path": None,
         "kafka.producer.bootstrap.servers": "127.0.0.1:1",

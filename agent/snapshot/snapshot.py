@@ -213,11 +213,12 @@ class Snapshot:
         return f"The snapshot of {table} begins."
 
     def stop(self, table: str) -> str:
-        """Gives the copy of a table up; gives a sentence. Raises ConfigError without one."""
+        """Gives the copy of a table up, or does without one that the node refuses; gives a
+        sentence. Raises ConfigError without one."""
         with self._changed:
             copies = self._progress.copies.values()
             copy = next((each for each in copies if each.table == table), None)
-            if copy is None or copy.state is not State.COPYING:
+            if copy is None or copy.state not in (State.COPYING, State.REFUSED):
                 raise ConfigError(f"No snapshot of {table} is on its way.")
             self._replace(replace(copy, state=State.STOPPED))
         self._on_ready()

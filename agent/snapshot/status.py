@@ -29,7 +29,11 @@ def snapshot_component(snapshot: Snapshot, save_trouble: str = "") -> Component:
     refused = [copy for copy in copies if copy.state is State.REFUSED]
     sentence = snapshot.trouble or save_trouble
     if not sentence and refused:
-        sentence = f"{refused[0].table} cannot be copied: {refused[0].reason}"
+        table, reason = refused[0].table, refused[0].reason.rstrip(".")
+        sentence = (
+            f"{table} cannot be copied: {reason}. Correct it and start its snapshot again, or do "
+            f"without: `agent snapshot stop --table {table}`."
+        )
     if sentence:
         return Component("snapshot", False, sentence, counts)
     running = [copy.table for copy in copies if copy.state is State.COPYING]

@@ -206,7 +206,11 @@ def test_a_statement_that_is_not_taken_is_tried_with_a_newer_schema(times: int) 
         wait_until(lambda: state(snapshot) is State.REFUSED, "the refusal")
         component = snapshot_component(snapshot)
         assert not component.ok
-        assert "ks.t cannot be copied: Undefined column name v" in component.sentence
+        assert "ks.t cannot be copied: Undefined column name v. " in component.sentence
+        assert "agent snapshot stop --table ks.t" in component.sentence
+        snapshot.stop("ks.t")
+        assert state(snapshot) is State.STOPPED
+        assert snapshot_component(snapshot).ok
 
 
 def test_a_table_that_is_dropped_while_it_is_copied_is_forgotten_at_once() -> None:

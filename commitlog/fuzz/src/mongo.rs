@@ -1,13 +1,14 @@
 //! Any bytes as events of MongoDB.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use commitlog_mongo::batch::{EventBatch, MessageEntry};
 use commitlog_mongo::bson::{Document, Timestamp};
 use commitlog_mongo::change::{Copy, SnapshotMark};
 use commitlog_mongo::encoder::Encoder;
 use commitlog_mongo::fields::FieldRules;
-use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
+use commitlog_mongo::format::{DocumentJson, Encoding, EventFormat, Layout};
 use commitlog_mongo::fragments::{join_fragments, split_of};
 use commitlog_mongo::position::event_times;
 use commitlog_mongo::reply::parse_reply;
@@ -19,7 +20,7 @@ const EXCLUDED: [&str; 3] = ["*.*.n", "*.*.a.b", "shop.*.x.y.z"];
 const RENAMED: [&str; 3] = ["*.*.a:z", "*.*.x.y:w", "*.c*.name:n"];
 
 /// The input: a byte for the layout and one for the form of JSON, then events, each as long as it says
-/// itself. What comes out is JSON, in the order of the events; rules change values alone; what is encoded
+/// itself. What comes out is JSON, in the order of the events, or the same messages in another encoding; rules change values alone; what is encoded
 /// in two parts, with the state of the transaction handed on, is what is encoded in one; parts that
 /// join make an event; the events of a reply lie in it.
 pub fn mongo(input: &[u8]) {
@@ -32,6 +33,9 @@ pub fn mongo(input: &[u8]) {
     let ruled = format(*layout, *json, rules);
     let whole = encode(&plain, &events, None);
     check(&whole, &events, plain.layout);
+    for encoding in [Encoding::JsonWithSchema, Encoding::Avro] {
+        check_encoding(&plain, &events, &whole, encoding);
+    }
     let with_rules = encode(&ruled, &events, None);
     check(&with_rules, &events, ruled.layout);
     if with_rules.refused.len() == whole.refused.len() {
@@ -161,6 +165,42 @@ fn check_json(text: &[u8], layout: Layout) {
             "{error}: {}",
             String::from_utf8_lossy(text)
         ),
+    }
+}
+
+/// What keys and values are written as changes nothing else.
+fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &EventBatch, encoding: Encoding) {
+    let format = EventFormat {
+        key: encoding,
+        value: encoding,
+        schema_ids: Arc::default(),
+        ..format.clone()
+    };
+    for (id, schema) in (0..).zip(encode(&format, events, None).unregistered) {
+        format.schema_ids.set(schema, id);
+    }
+    let batch = encode(&format, events, None);
+    assert!(batch.unregistered.is_empty(), "a schema without an id");
+    let ids = |batch: &EventBatch| {
+        batch
+            .entries
+            .iter()
+            .map(|entry| entry.id)
+            .collect::<Vec<_>>()
+    };
+    assert!(ids(&batch) == ids(json), "other messages than in JSON");
+    let refused = |batch: &EventBatch| {
+        let refused = batch.refused.iter();
+        refused.map(|each| each.event).collect::<Vec<_>>()
+    };
+    assert!(refused(&batch) == refused(json), "other events are refused");
+    for entry in &batch.entries {
+        let key = batch.key(entry).first();
+        assert!(key == Some(&0) || encoding != Encoding::Avro, "no Avro");
+        if encoding == Encoding::JsonWithSchema {
+            check_json(batch.key(entry), Layout::Native);
+            check_json(batch.value(entry).unwrap_or(b"null"), Layout::Native);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! Encodes one event again and again: `encode ROUNDS LAYOUT EVENT.bson`, for profilers and for counting
-//! instructions. `LAYOUT` is `debezium-3`, `debezium-2.1`, `debezium-1.x` or `mongodb`.
+//! Encodes one event again and again: `encode ROUNDS LAYOUT ENCODING EVENT.bson`, for profilers and for
+//! counting instructions. `LAYOUT` is `debezium-3`, `debezium-2.1`, `debezium-1.x` or `mongodb`, `ENCODING`, of key
+//! and value, `json`, `json_with_schema` or `avro`.
 
 #![allow(
     clippy::print_stdout,
@@ -8,9 +9,11 @@
 )]
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use commitlog_events::avro::SchemaIds;
 use commitlog_mongo::encoder::Encoder;
-use commitlog_mongo::format::{EventFormat, Layout};
+use commitlog_mongo::format::{Encoding, EventFormat, Layout};
 
 const BATCH: usize = 1000;
 /// In a round: a shorter one ends before the clock has moved.
@@ -18,11 +21,11 @@ const BATCHES: usize = 200;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [rounds, layout, event] = words.as_slice() else {
-        eprintln!("usage: encode ROUNDS LAYOUT EVENT.bson");
+    let [rounds, layout, encoding, event] = words.as_slice() else {
+        eprintln!("usage: encode ROUNDS LAYOUT ENCODING EVENT.bson");
         return ExitCode::from(2);
     };
-    match run(rounds.parse().unwrap_or(1), layout, event) {
+    match run(rounds.parse().unwrap_or(1), layout, encoding, event) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -31,14 +34,28 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(rounds: u32, layout: &str, event: &str) -> Result<(), String> {
+fn run(rounds: u32, layout: &str, encoding: &str, event: &str) -> Result<(), String> {
     let bytes = std::fs::read(event).map_err(|error| format!("{event}: {error}"))?;
     let layout = Layout::named(layout).ok_or_else(|| format!("{layout} is no layout"))?;
+    let encoding = match encoding {
+        "json" => Encoding::Json,
+        "json_with_schema" => Encoding::JsonWithSchema,
+        "avro" => Encoding::Avro,
+        other => return Err(format!("{other} is no encoding")),
+    };
+    let ids = Arc::new(SchemaIds::default());
     let encoder = Encoder::new(EventFormat {
         topic_prefix: "shop".to_owned(),
         layout,
+        key: encoding,
+        value: encoding,
+        schema_ids: Arc::clone(&ids),
         ..EventFormat::default()
     });
+    let first = encoder.encode([bytes.as_slice()], 0);
+    for (id, schema) in (1..).zip(first.unregistered) {
+        ids.set(schema, id);
+    }
     for _ in 0..rounds {
         let start_ns = cpu_ns()?;
         let mut written_bytes = 0;

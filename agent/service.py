@@ -157,6 +157,7 @@ class AgentService:
                 snapshot.start()
             pipeline.run(stop)
         finally:
+            self._registrar.close()
             if snapshot is not None:
                 snapshot.close()
             remaining_s = stop.remaining_s if stop.requested else 0.0

@@ -129,6 +129,7 @@ class MongoService:
                 if deployment is not None:
                     self._deliver(client, deployment, stop)
             finally:
+                self._schemas.registrar.close()
                 self._schemas.asking.close()
 
     def _attributes(self) -> Mapping[str, Mapping[str, Any]]:

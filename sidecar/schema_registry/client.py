@@ -10,7 +10,9 @@ What an answer means, by its status:
 """
 
 import json
+import threading
 from collections.abc import Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Protocol
@@ -67,6 +69,7 @@ class RegistryClient:
             timeout=Timeout(connect=min(_CONNECT_S, settings.timeout_s), read=settings.timeout_s),
             retries=False,
         )
+        self._closed: Future[None] = Future()
 
     def schema_id(self, subject: str, schema: str) -> int:
         """As `SchemaRegistry` says, by the settings of the converter."""
@@ -82,6 +85,10 @@ class RegistryClient:
         return _id_of(self._ask("POST", f"{path}{query}", subject, schema))
 
     def close(self) -> None:
+        """Ends a question too that another thread waits for: it is told that the registry is
+        away."""
+        with suppress(InvalidStateError):
+            self._closed.set_result(None)
         self._pool.clear()
 
     def _ask(
@@ -91,7 +98,7 @@ class RegistryClient:
         failures = []
         for url in tuple(self._urls):
             try:
-                answer = self._pool.request(method, url + path, body=body)
+                answer = self._answer(method, url + path, body)
             except urllib3.exceptions.HTTPError as error:
                 failures.append(f"{url} does not answer: {_reason(error)}")
                 # The one that answers is asked first from now on.
@@ -108,6 +115,26 @@ class RegistryClient:
                 )
             failures.append(said)
         raise UnavailableError(f"the schema registry is away: {'; '.join(failures)}")
+
+    def _answer(
+        self, method: str, url: str, body: bytes | None
+    ) -> urllib3.response.BaseHTTPResponse:
+        """Asked on a thread of its own that is left alone when the client is closed: an answer
+        that does not come must not keep the process from ending."""
+        answered: Future[urllib3.response.BaseHTTPResponse] = Future()
+
+        def ask() -> None:
+            try:
+                answered.set_result(self._pool.request(method, url, body=body))
+            except BaseException as error:
+                answered.set_exception(error)
+
+        threading.Thread(target=ask, name="schema-registry", daemon=True).start()
+        waited: tuple[Future[Any], ...] = (answered, self._closed)
+        wait(waited, return_when=FIRST_COMPLETED)
+        if not answered.done():
+            raise UnavailableError("the schema registry is not asked any more")
+        return answered.result()
 
 
 def _document(url: str, data: bytes) -> Mapping[str, Any]:

@@ -79,19 +79,26 @@ def create_registrar(
     ids: SchemaIds[SchemaOf], registries: Mapping[Literal["key", "value"], RegistrySettings]
 ) -> "Registrar[SchemaOf]":
     """By the settings of the sides that are Avro. Raises ConfigError."""
+    clients = {side: RegistryClient(settings) for side, settings in registries.items()}
     sides: dict[str, Subjects] = {
-        side: Subjects(RegistryClient(settings), settings.strategy)
-        for side, settings in registries.items()
+        side: Subjects(client, registries[side].strategy) for side, client in clients.items()
     }
-    return Registrar(ids, sides)
+    return Registrar(ids, sides, clients=tuple(clients.values()))
 
 
 class Registrar(Generic[SchemaOf]):
     """Those who make messages ask, in turn; any thread may look."""
 
-    def __init__(self, ids: SchemaIds[SchemaOf], sides: Mapping[str, Subjects]) -> None:
-        """`sides` are the ones that are Avro, by `key` and `value`."""
+    def __init__(
+        self,
+        ids: SchemaIds[SchemaOf],
+        sides: Mapping[str, Subjects],
+        *,
+        clients: Sequence[RegistryClient] = (),
+    ) -> None:
+        """`sides` are the ones that are Avro, by `key` and `value`; `clients` end with this."""
         self._ids = ids
+        self._clients = clients
         self._sides = sides
         self._asking = threading.Lock()
         self._lock = threading.Lock()
@@ -128,6 +135,11 @@ class Registrar(Generic[SchemaOf]):
         """Schemas that have got an id."""
         with self._lock:
             return self._registered
+
+    def close(self) -> None:
+        """Nobody waits for an answer from now on. Any thread may call it."""
+        for client in self._clients:
+            client.close()
 
     def answer(self, schemas: Sequence[SchemaOf]) -> Answer:
         """What became of the question for these."""

@@ -101,6 +101,31 @@ def test_a_registry_that_is_slow_is_away(registry: FakeRegistry) -> None:
         is_over.set()
 
 
+def test_a_client_that_is_closed_waits_for_nothing(registry: FakeRegistry) -> None:
+    is_over = threading.Event()
+    is_asked = threading.Event()
+
+    def wait(method: str, subject: str) -> None:
+        is_asked.set()
+        is_over.wait()
+
+    registry.mood = wait
+    asking = client(registry, request_timeout_ms="3600000")
+
+    def close() -> None:
+        is_asked.wait()
+        asking.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
+    try:
+        with pytest.raises(UnavailableError, match="not asked any more"):
+            asking.schema_id("s", SCHEMA)
+    finally:
+        is_over.set()
+        closing.join()
+
+
 def test_what_is_no_registry_is_away(registry: FakeRegistry) -> None:
     registry.mood = lambda method, subject: (200, {"hello": "world"})
     with pytest.raises(UnavailableError, match="gives no id"):

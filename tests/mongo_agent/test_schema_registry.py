@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,27 @@ def test_an_agent_that_stops_meanwhile_reads_the_events_again(
     registry.mood = lambda method, subject: None
     with run_agent(**settings(registry)) as agent:
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
+
+
+def test_a_registry_that_never_answers_does_not_keep_the_agent_from_stopping(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    is_over = threading.Event()
+
+    def never(method: str, subject: str) -> None:
+        is_over.wait()
+
+    registry.mood = never
+    hour_ms = 3_600_000
+    timeouts = {f"{side}_converter_request.timeout.ms": hour_ms for side in ("key", "value")}
+    try:
+        with run_agent(**settings(registry, **timeouts)) as agent:
+            agent.wait_until_streaming()
+            writer.shop.a.insert_one({"_id": 1})
+            agent.wait_until(lambda: bool(registry.requests), "the question")
+        assert agent.sink.messages == []
+    finally:
+        is_over.set()
 
 
 def refusing(collection: str) -> Any:

@@ -4,7 +4,6 @@ Names are Debezium's where Debezium has the property. What exists there and not 
 `agent.config.debezium`.
 """
 
-import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -38,23 +37,17 @@ def _remote_directory(value: Any) -> Any:
     return parse_remote_directory(value) if isinstance(value, str) else value
 
 
-def _topic_part(value: str) -> str:
-    # As `CommonConnectorConfig` of Debezium checks it; longer names Kafka refuses.
-    if not re.fullmatch(r"[A-Za-z0-9._-]{1,200}", value):
-        raise ValueError("must be at most 200 of the letters `A-Z a-z 0-9 . _ -`")
-    return value
-
-
 TableList = Annotated[CommaList, AfterValidator(compiled_alone)]
 
 
 class EventProperties(Properties):
     """What is published."""
 
-    topic_prefix: Annotated[str, AfterValidator(_topic_part)] = prop(
+    topic_prefix: str = prop(
         "topic.prefix",
         aliases=["kafka.topic.prefix"],
-        doc="First part of every topic name: `<topic.prefix>.<keyspace>.<table>`.",
+        doc="First part of every topic name: `<topic.prefix>.<keyspace>.<table>`, with `_` for "
+        "what Kafka does not take in one.",
         min_length=1,
     )
     kafka_partition_by: Annotated[Literal["partition_key", "key"], LowerCase] = prop(

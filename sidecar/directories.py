@@ -12,7 +12,11 @@ def directory_problems(wanted: Iterable[tuple[str, Path]]) -> list[str]:
 
 
 def _problem(name: str, path: Path) -> str | None:
-    if not path.exists():
+    try:
+        is_there = path.exists()
+    except OSError as error:
+        return f"{name}: the directory {path} cannot be looked at: {error.strerror}."
+    if not is_there:
         return f"{name}: the directory {path} does not exist."
     if not path.is_dir():
         return f"{name}: {path} is no directory."

@@ -9,6 +9,8 @@ import javaproperties
 
 from sidecar.errors import ConfigError
 
+_NO_TEXT = re.compile(r"[\0\uD800-\uDFFF]")
+"""What escapes can say and no file or client takes: zero, and halves of surrogate pairs."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -57,6 +59,8 @@ def read_properties(path: Path) -> list[Setting]:
         for element in javaproperties.parse(text):
             if isinstance(element, javaproperties.KeyValue):
                 value = element.value.rstrip(" \t")
+                if (odd := _NO_TEXT.search(f"{element.key}={value}")) is not None:
+                    raise ConfigError(f"{path}:{line}: \\u{ord(odd[0]):04X} is no character.")
                 settings.append(Setting(element.key, value, Origin(str(path), line)))
             line += len(_LINE_END.findall(element.source))
     except javaproperties.InvalidUEscapeError as error:

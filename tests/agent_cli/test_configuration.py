@@ -161,6 +161,10 @@ def test_directories_that_are_missing_are_named(tmp_path: Path) -> None:
         "offset__backing__store__dir": str(tmp_path / "offsets"),
     }
     assert directory_problems(load(tmp_path, **good)) == []
+    too_long = good | {"offset__backing__store__dir": "x" * 300}
+    (problem,) = directory_problems(load(tmp_path, **too_long))
+    assert problem.startswith("offset.backing.store.dir: ")
+    assert problem.endswith("File name too long.")
     (tmp_path / "offsets").rmdir()
     (tmp_path / "offsets").touch()
     (problem,) = directory_problems(load(tmp_path, **good))

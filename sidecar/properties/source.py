@@ -9,8 +9,8 @@ import javaproperties
 
 from sidecar.errors import ConfigError
 
-_NO_TEXT = re.compile(r"[\0\uD800-\uDFFF]")
-"""What escapes can say and no file or client takes: zero, and halves of surrogate pairs."""
+_NO_TEXT = re.compile(r"[\uD800-\uDFFF]")
+"""Halves of surrogate pairs: escapes can say them, and no file or client takes them."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 

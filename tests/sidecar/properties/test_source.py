@@ -52,7 +52,7 @@ def test_a_bad_escape_names_its_line(tmp_path: Path) -> None:
         read(tmp_path, b"a=1\nb=\\u00zz\n")
 
 
-@pytest.mark.parametrize("escape", [b"\\u0000", b"\\ud800", b"\\udfff"])
+@pytest.mark.parametrize("escape", [b"\\ud800", b"\\udfff"])
 def test_what_no_text_holds_is_refused(tmp_path: Path, escape: bytes) -> None:
     with pytest.raises(ConfigError, match=r"cdc\.properties:2: \\u[0-9A-F]{4} is no character\.$"):
         read(tmp_path, b"a=\\ud83d\\ude00\nb=x" + escape)

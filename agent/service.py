@@ -226,9 +226,12 @@ class AgentService:
             decimal=properties.decimal_handling_mode,
             varint=properties.varint_handling_mode,
             duration=properties.duration_handling_mode,
-            key="avro" if properties.key_encoding == "avro" else "json",
-            value="avro" if properties.value_encoding == "avro" else "json",
+            key=properties.written("key"),
+            value=properties.written("value"),
             schema_ids=self._schema_ids,
+            tombstones=properties.tombstones_on_delete,
+            key_decimals=properties.decimals("key"),
+            value_decimals=properties.decimals("value"),
         )
 
     def _pipeline(

@@ -1,4 +1,5 @@
-"""Events as Avro beside events as JSON: the same segments, in turns, by CPU time of one core.
+"""Events as Avro, and as JSON with its schema, beside events as JSON: the same segments, in turns,
+by CPU time of one core.
 
 A ratio compares two rounds that followed each other.
 """
@@ -17,20 +18,22 @@ FULL = (
 )
 QUICK = (SegmentSet("plain, 140 bytes", 4, 2, 61),)
 CPU = 1
-_MODES: tuple[Mode, Mode] = ("events", "events-avro")
+_PLAIN: Mode = "events"
+_OTHERS: dict[Mode, str] = {"events-avro": "Avro", "events-with-schemas": "JSON with its schema"}
+_MODES: tuple[Mode, ...] = (_PLAIN, *_OTHERS)
 _NS_PER_S = 1e9
 
 
 @dataclass(frozen=True)
 class SetResult:
-    """Mutations per CPU second, and bytes of keys and values a mutation, by mode; `ratio`: how many
-    times as fast Avro is."""
+    """Mutations per CPU second, and bytes of keys and values a mutation, by mode; `ratios`: how
+    many times as fast as JSON the others are."""
 
     name: str
     mutations: int
     rates: dict[str, Spread]
     out_bytes: dict[str, float]
-    ratio: Spread
+    ratios: dict[str, Spread]
 
 
 def run(is_quick: bool) -> None:
@@ -54,7 +57,6 @@ def run(is_quick: bool) -> None:
                     if number >= warm_up:
                         times[mode].append(made.cpu_ns)
                 step()
-        json_ns, avro_ns = (times[mode] for mode in _MODES)
         results.append(
             SetResult(
                 segment_set.name,
@@ -64,7 +66,12 @@ def run(is_quick: bool) -> None:
                     for mode in _MODES
                 },
                 out_bytes,
-                Spread.of([one / two for one, two in zip(json_ns, avro_ns, strict=True)]),
+                {
+                    mode: Spread.of(
+                        [one / two for one, two in zip(times[_PLAIN], times[mode], strict=True)]
+                    )
+                    for mode in _OTHERS
+                },
             )
         )
     file = write_result("avro", at_start, is_quick, {"sets": results})
@@ -76,5 +83,6 @@ def run(is_quick: bool) -> None:
         ]
         title = f"{result.name}: {result.mutations:,} mutations"
         print_table(title, ("", "thousand/CPU s", "bytes an event"), rows)
-        print(f"Avro is {result.ratio.text(2)} times as fast")
+        for mode, name in _OTHERS.items():
+            print(f"{name} is {result.ratios[mode].text(2)} times as fast")
     print(f"{file}")

@@ -21,7 +21,9 @@ from agent.keystore.jceks import read_jceks
 from commitlog import EventFormat, Schema, SchemaIds, SegmentReader
 from tests.harness.keystore import PASSWORD
 
-Mode = Literal["pread", "skip", "scan", "events", "events-without-cells", "events-avro"]
+Mode = Literal[
+    "pread", "skip", "scan", "events", "events-without-cells", "events-avro", "events-with-schemas"
+]
 MODES: tuple[Mode, ...] = ("pread", "skip", "scan", "events", "events-without-cells")
 _PREAD_BYTES = 256 << 10
 
@@ -143,7 +145,7 @@ def _events(
     *,
     cells: bool = True,
     include: Sequence[str] = (),
-    encoding: Literal["json", "avro"] = "json",
+    encoding: Literal["json", "json_with_schema", "avro"] = "json",
 ) -> Counts:
     ids = SchemaIds()
     event_format = EventFormat(
@@ -184,6 +186,10 @@ def _events_avro(reading: Reading) -> Counts:
     return _events(reading, encoding="avro")
 
 
+def _events_with_schemas(reading: Reading) -> Counts:
+    return _events(reading, encoding="json_with_schema")
+
+
 _READERS: dict[str, Callable[[Reading], Counts]] = {
     "pread": _pread,
     "skip": _skip,
@@ -191,6 +197,7 @@ _READERS: dict[str, Callable[[Reading], Counts]] = {
     "events": _events,
     "events-without-cells": _events_without_cells,
     "events-avro": _events_avro,
+    "events-with-schemas": _events_with_schemas,
 }
 
 

@@ -132,9 +132,12 @@ class EventFormat:
         decimal: Literal["double", "precise", "string"] = "double",
         varint: Literal["long", "precise", "string"] = "long",
         duration: Literal["nanos", "precise", "string"] = "nanos",
-        key: Literal["json", "avro"] = "json",
-        value: Literal["json", "avro"] = "json",
+        key: Literal["json", "json_with_schema", "avro", "string"] = "json",
+        value: Literal["json", "json_with_schema", "avro", "string"] = "json",
+        key_decimals: Literal["base64", "numeric"] = "base64",
+        value_decimals: Literal["base64", "numeric"] = "base64",
         schema_ids: SchemaIds | None = None,
+        tombstones: bool = False,
     ) -> EventFormat:
         """`include` and `exclude` are regular expressions over `keyspace.table`, matched whole.
         `all_tables` publishes tables without `cdc = true` too (for `agent dump`).
@@ -142,6 +145,9 @@ class EventFormat:
         `exclude_columns` are keyspace, table and column of what `after` and `cells` leave out;
         columns of a key never are. `names`: what becomes of names that Avro does not take. `key`
         and `value` in Avro begin with the ids that `schema_ids` has; a table without them blocks.
+        `json_with_schema` and `string` are what Connect's `JsonConverter` and `StringConverter`
+        write; with `…_decimals` exact varints are numbers in JSON. `tombstones`: a message with
+        the same key and id and without a value follows each deletion of a row or a partition.
         Raises ValueError for a pattern that is none."""
     def admits(self, keyspace: str, table: str) -> bool:
         """Whether `include` and `exclude` let a table pass."""
@@ -311,7 +317,9 @@ class EventBatch:
     def position_after(self, events: int) -> int:
         """Position that is reached when the first `events` events are done: the end of the last
         mutation wholly among them; `end_position` for all of them."""
-    def messages(self, first: int, stop: int) -> list[tuple[str, bytes, bytes, _Headers, int]]:
+    def messages(
+        self, first: int, stop: int
+    ) -> list[tuple[str, bytes, bytes | None, _Headers, int]]:
         """(topic, key, value, headers, partition hash) of events first … stop-1; the hash has 31
         bits and the partition is hash % partitions."""
     def produce_arguments(

@@ -4,9 +4,10 @@ and the settings of each.
     json                 JSON alone
     org.…JsonConverter   JSON with its schema in each message, unless `schemas.enable=false`
     avro, io.…AvroConverter    Avro behind the id that a schema registry gave to the schema
+    string, org.…StringConverter    the text of a Java object, where an agent has it
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -22,8 +23,11 @@ Encoding = Literal["json", "json_with_schema", "avro"]
 
 JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 AVRO_CONVERTER = "io.confluent.connect.avro.AvroConverter"
-_SHORT = ("json", "avro")
-_SHOWN = "`json`, `avro`, or the classes JsonConverter and AvroConverter under their full names"
+STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
+_WITHOUT_TEXT = {"json": JSON_CONVERTER, "avro": AVRO_CONVERTER}
+WITH_TEXT: Mapping[str, str] = {**_WITHOUT_TEXT, "string": STRING_CONVERTER}
+"""Short names and those of classes."""
+_ENCODING = "converter.encoding"
 _FLAGS = {"true": True, "false": False}
 _DECIMALS = ("BASE64", "NUMERIC")
 # Sizes of caches, and what only a sink asks of the converter.
@@ -69,27 +73,48 @@ def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool
     return found
 
 
-def _converter_name(value: Any) -> Any:
-    """As it is written, short names in small letters."""
-    if not isinstance(value, str) or not value.strip():
-        return None
-    name = value.strip()
-    if name in (JSON_CONVERTER, AVRO_CONVERTER):
-        return name
-    if name.lower() in _SHORT:
-        return name.lower()
-    raise ValueError(f"is `{name}`, which is not here: it must be {_SHOWN}")
+def converter_names(known: Mapping[str, str]) -> Callable[[Any], Any]:
+    """Takes these names as they are written, short ones in small letters. `known` are classes by
+    their short names."""
+    classes = [name.rpartition(".")[2] for name in known.values()]
+    shown = (
+        f"{', '.join(f'`{name}`' for name in known)}, or the classes "
+        f"{', '.join(classes[:-1])} and {classes[-1]} under their full names"
+    )
+
+    def name_of(value: Any) -> Any:
+        if not isinstance(value, str) or not value.strip():
+            return None
+        name = value.strip()
+        if name in known.values():
+            return name
+        if name.lower() in known:
+            return name.lower()
+        raise ValueError(f"is `{name}`, which is not here: it must be {shown}")
+
+    return name_of
 
 
-Converter = Annotated[str | None, BeforeValidator(_converter_name)]
+def string_problems(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each setting of Connect's `StringConverter` that is wrong."""
+    for name, value in sorted(settings.items()):
+        if name not in (_ENCODING, "converter.type"):
+            yield f"`{prefix}{name}` is no setting of StringConverter, which has `{_ENCODING}`."
+        elif name == _ENCODING and value.strip().upper() not in ("UTF8", "UTF-8"):
+            yield f"`{prefix}{name}` is {value!r}: it must be UTF-8."
 
 
-def _converter(side: Side) -> Any:
+Converter = Annotated[str | None, BeforeValidator(converter_names(_WITHOUT_TEXT))]
+
+
+def converter(side: Side, more: str = "") -> Any:
+    """Declares the property of a side; `more` are further converters, for people."""
     return prop(
         f"{side}.converter",
         default=None,
         doc=f"`json`; `{JSON_CONVERTER}`, which puts its schema into each message unless "
-        f"`{side}.converter.schemas.enable=false`; `avro` or `{AVRO_CONVERTER}`. Not set: `json`.",
+        f"`{side}.converter.schemas.enable=false`; `avro` or `{AVRO_CONVERTER}`{more}. Not set: "
+        "`json`.",
     )
 
 
@@ -105,9 +130,9 @@ def _converter_settings(side: Side) -> Any:
 class ConverterProperties(Properties):
     """What keys and values are written as."""
 
-    key_converter: Converter = _converter("key")
+    key_converter: Converter = converter("key")
     key_converter_settings: PassThrough = _converter_settings("key")
-    value_converter: Converter = _converter("value")
+    value_converter: Converter = converter("value")
     value_converter_settings: PassThrough = _converter_settings("value")
 
     @property
@@ -124,6 +149,11 @@ class ConverterProperties(Properties):
     def uses_avro(self) -> bool:
         """Whether keys or values are Avro."""
         return "avro" in (_kind(self.key_converter), _kind(self.value_converter))
+
+    def is_text(self, side: Side) -> bool:
+        """Whether a side is the text of `StringConverter`; it has no other encoding then."""
+        converter, _ = self._side(side)
+        return converter in ("string", STRING_CONVERTER)
 
     def json_settings(self, side: Side) -> JsonSettings:
         """Of a side that is JSON. Raises ConfigError."""
@@ -145,6 +175,9 @@ class ConverterProperties(Properties):
         """What is wrong with the settings of converters, a sentence each."""
         for side in _SIDES:
             converter, settings = self._side(side)
+            if self.is_text(side):
+                yield from string_problems(f"{side}.converter.", settings)
+                continue
             try:
                 if _kind(converter) == "avro":
                     registry_settings(f"{side}.converter.", settings, side)
@@ -157,6 +190,8 @@ class ConverterProperties(Properties):
         """Settings of converters that change nothing."""
         for side in _SIDES:
             converter, settings = self._side(side)
+            if self.is_text(side):
+                continue
             is_avro = _kind(converter) == "avro"
             names = without_effect(settings) if is_avro else sorted(settings.keys() & _OF_READERS)
             for name in names:

@@ -11,7 +11,7 @@ from sidecar.ndjson import shown
 
 @dataclass(frozen=True, slots=True)
 class RefusedEvent:
-    """An event that the sink will never take. Key and value are JSON, or Avro behind a zero."""
+    """An event that the sink will never take. Key and value are as the sink has them."""
 
     topic: str
     key: bytes

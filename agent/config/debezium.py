@@ -15,7 +15,6 @@ from sidecar.properties import PassThrough, Properties, kept, pass_through, prop
 
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
 _SOURCE_MAKER = "CassandraSourceInfoStructMaker"
-_TOMBSTONES = "sends a null value after each delete, which this release does not"
 _TOPICS = "changes the names of topics, which `event.transform` alone does here"
 
 
@@ -37,11 +36,6 @@ def _source_maker(value: str) -> str:
 class DebeziumProperties(Properties):
     """Features of Debezium's connector: accepted at the value that this release keeps to."""
 
-    tombstones_on_delete: Annotated[bool, kept(False, _TOMBSTONES)] = prop(
-        "tombstones.on.delete",
-        default=False,
-        doc="Whether a null value follows each delete.",
-    )
     topic_delimiter: Annotated[str, kept(".", _TOPICS)] = prop(
         "topic.delimiter",
         default=".",
@@ -89,7 +83,8 @@ _FOLLOWED = "segments are always followed while the node writes them"
 
 INERT: Mapping[str, str] = {
     **connect.INERT,
-    "schema.name.adjustment.mode": "names of schemas are always such as Avro takes.",
+    "schema.name.adjustment.mode": "names of schemas in Avro are always such as it takes, and in "
+    "JSON as they are.",
     "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",
     "commit.log.relocation.dir.poll.interval.ms": "a finished segment goes at once.",
     "commit.log.real.time.processing.enabled": f"{_FOLLOWED}.",

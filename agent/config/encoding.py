@@ -1,14 +1,23 @@
 """How keys and values are written: converters, values, names, columns that are left out."""
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 
-from sidecar.converters import ConverterProperties
+from sidecar.converters import (
+    STRING_CONVERTER,
+    WITH_TEXT,
+    ConverterProperties,
+    Side,
+    converter,
+    converter_names,
+)
 from sidecar.properties import CommaList, LowerCase, prop
 
 Names = Literal["none", "avro", "avro_unicode"]
+Written = Literal["json", "json_with_schema", "avro", "string"]
+Converter = Annotated[str | None, BeforeValidator(converter_names(WITH_TEXT))]
+_TEXT = f"; `string` or `{STRING_CONVERTER}`"
 
 
 def _columns(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -22,6 +31,8 @@ def _columns(values: tuple[str, ...]) -> tuple[str, ...]:
 class EncodingProperties(ConverterProperties):
     """How keys and values are written."""
 
+    key_converter: Converter = converter("key", _TEXT)
+    value_converter: Converter = converter("value", _TEXT)
     decimal_handling_mode: Annotated[Literal["double", "precise", "string"], LowerCase] = prop(
         "decimal.handling.mode",
         default="double",
@@ -77,15 +88,15 @@ class EncodingProperties(ConverterProperties):
         parts = (column.split(".") for column in self.field_exclude_list)
         return tuple((keyspace, table, column) for keyspace, table, column in parts)
 
-    def converter_problems(self) -> Iterator[str]:
-        """What is wrong with converters, a sentence each."""
-        problems = tuple(super().converter_problems())
-        yield from problems
-        if problems:
-            return
-        for side, encoding in (("key", self.key_encoding), ("value", self.value_encoding)):
-            if encoding == "json_with_schema":
-                yield (
-                    f"`{side}.converter.schemas.enable` must be false: this release writes JSON "
-                    "without a schema in every message."
-                )
+    def written(self, side: Side) -> Written:
+        """What a side is written as. Of properties without `converter_problems`."""
+        if self.is_text(side):
+            return "string"
+        return self.key_encoding if side == "key" else self.value_encoding
+
+    def decimals(self, side: Side) -> Literal["base64", "numeric"]:
+        """What Connect's decimals are in the JSON of a side."""
+        if self.written(side) not in ("json", "json_with_schema"):
+            return "base64"
+        has_digits = self.json_settings(side).decimal_format == "NUMERIC"
+        return "numeric" if has_digits else "base64"

@@ -62,6 +62,12 @@ class EventProperties(Properties):
         doc="Whether values carry `cells`: every cell with its write time, TTL and raw bytes, for "
         "an exact merge. Without it values are what Debezium sends.",
     )
+    tombstones_on_delete: bool = prop(
+        "tombstones.on.delete",
+        default=False,
+        doc="Whether a message with the key and id of the event and without a value follows each "
+        "deletion of a row or a partition, so that compaction of the topic forgets the key.",
+    )
     event_op_style: Annotated[Literal["native", "envelope"], LowerCase] = prop(
         "event.op.style",
         default="native",

@@ -8,7 +8,7 @@ from spark_jobs.faults import MARK
 # Local deletion times stay out, as they do of the event id: each attempt of a statement has its
 # own, so with them a copy of an event would not be one.
 _CELLS = """
-    cells struct<
+    struct<
         kind: string, id: string, pk: string, ck: string, lo: string, hi: string,
         live: struct<ts: bigint, ttl: int>,
         del: struct<ts: bigint>,
@@ -16,6 +16,8 @@ _CELLS = """
         cell: array<struct<col: string, path: string, ts: bigint, ttl: int, val: string>>
     >
 """
+# With the schema of Connect's converter in front, the event is its payload.
+_VALUE = f"cells {_CELLS}, payload struct<cells: {_CELLS}>"
 _PIECE = "array<struct<what: string, col: string, path: string, ts: bigint, ttl: int, val: string>>"
 _PIECES = f"""
     concat(
@@ -69,14 +71,15 @@ def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
     )
     digest = F.sha2(F.to_json(F.struct(*(f"_cells.{each}" for each in _SCOPE), "_piece.*")), 256)
     return (
-        events.withColumn("_cells", F.from_json(F.col("value").cast("string"), _CELLS)["cells"])
+        events.withColumn("_value", F.from_json(F.col("value").cast("string"), _VALUE))
+        .withColumn("_cells", F.coalesce("_value.cells", "_value.payload.cells"))
         .withColumn("_pieces", F.expr(f"cast({_PIECES} as {_PIECE})"))
         .withColumn("_piece", F.explode(checked))
         .withColumn(
             name,
             F.when(is_whole, event_identity()).otherwise(F.unhex(F.substring(digest, 1, 32))),
         )
-        .drop("_cells", "_pieces", "_piece")
+        .drop("_value", "_cells", "_pieces", "_piece")
     )
 
 

@@ -34,7 +34,8 @@ ANY_OTHER = ""
 def read_cells(events: DataFrame, refused: Mapping[str, str] | None = None) -> DataFrame:
     """One row for each event that has a value, with the members of `cells` as columns.
 
-    `events` has a column `value`, text or binary. The columns are `kind`, `table` (its id), `pk`,
+    `events` has a column `value`, text or binary; of JSON that Connect's `JsonConverter` wrote with
+    its schema, `payload` is read. The columns are `kind`, `table` (its id), `pk`,
     `token`, `ck`, `ckv`, `lo`, `hi` (binary) and `live`, `del`, `cdel`, `cell` as in the JSON,
     bytes in base64. Tombstones of Kafka, which have no value, are left out. A value that is no
     JSON, is of another form or has no `cells` is an error of the query: nothing that was written
@@ -42,9 +43,9 @@ def read_cells(events: DataFrame, refused: Mapping[str, str] | None = None) -> D
     reason under `ANY_OTHER` is for tables that are not in it, and an empty one lets them pass.
     """
     text = F.col("value").cast("string")
-    schema = f"cells {CELLS}, {_REST} STRING"
+    schema = f"cells {CELLS}, payload STRUCT<cells: {CELLS}>, {_REST} STRING"
     parsed = F.from_json(text, schema, {"columnNameOfCorruptRecord": _REST})
-    cells = F.col("event.cells")
+    cells = F.coalesce("event.cells", "event.payload.cells")
     why = (
         F.when(F.col("is_avro"), IS_AVRO)
         .when(F.col(f"event.{_REST}").isNotNull(), NO_EVENT)

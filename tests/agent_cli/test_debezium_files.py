@@ -105,16 +105,12 @@ def test_the_example_of_the_manual_runs_unchanged(yaml: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "tombstones.on.delete=true",
         "commit.log.transfer.class=com.example.MyTransfer",
         "sourceinfo.struct.maker=com.example.SourceMaker",
         "transforms=unwrap",
         "topic.delimiter=_",
         "topic.naming.strategy=com.example.Strategy",
-        "key.converter=org.apache.kafka.connect.storage.StringConverter",
         "value.converter=com.blueapron.connect.protobuf.ProtobufConverter",
-        "value.converter=org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable=true",
     ],
 )
 def test_what_is_not_in_this_release_is_refused_by_name(tmp_path: Path, line: str) -> None:
@@ -127,7 +123,7 @@ def test_what_is_not_in_this_release_is_refused_by_name(tmp_path: Path, line: st
         load_config([path])
     name = line.split("=")[0]
     assert len(raised.value.problems) == 1
-    assert name.removesuffix(".schemas.enable") in raised.value.problems[0]
+    assert name in raised.value.problems[0]
 
 
 @pytest.mark.parametrize("name", ["field.exclude.list", "column.exclude.list", "field.blacklist"])
@@ -154,6 +150,56 @@ def test_columns_are_left_out_under_every_name_of_the_list(tmp_path: Path, name:
 )
 def test_names_are_adjusted_for_avro(tmp_path: Path, lines: str, names: str) -> None:
     assert of_lines(tmp_path, lines).properties.names == names
+
+
+JSON = "key.converter=org.apache.kafka.connect.json.JsonConverter"
+STRING = "key.converter=org.apache.kafka.connect.storage.StringConverter"
+
+
+@pytest.mark.parametrize(
+    ("lines", "written", "decimals"),
+    [
+        ("", "json", "base64"),
+        ("key.converter=JSON", "json", "base64"),
+        ("key.converter=json\nkey.converter.schemas.enable=true", "json_with_schema", "base64"),
+        ("key.converter.schemas.enable=TRUE", "json_with_schema", "base64"),
+        (JSON, "json_with_schema", "base64"),
+        (f"{JSON}\nkey.converter.schemas.enable=false", "json", "base64"),
+        (f"{JSON}\nkey.converter.decimal.format=numeric", "json_with_schema", "numeric"),
+        ("key.converter.decimal.format=NUMERIC", "json", "numeric"),
+        (STRING, "string", "base64"),
+        ("key.converter=String\nkey.converter.converter.encoding=utf-8", "string", "base64"),
+    ],
+)
+def test_converters_under_the_names_of_their_classes(
+    tmp_path: Path, lines: str, written: str, decimals: str
+) -> None:
+    config = of_lines(tmp_path, lines)
+    assert config.properties.written("key") == written
+    assert config.properties.decimals("key") == decimals
+    assert config.properties.written("value") == "json"
+    assert not config.warnings
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (f"{JSON}\nkey.converter.schemas.enable=maybe", "must be `true` or `false`"),
+        (f"{JSON}\nkey.converter.decimal.format=TEXT", "must be BASE64 or NUMERIC"),
+        (f"{JSON}\nkey.converter.schema.registry.url=http://h", "no setting of the JSON"),
+        (f"{STRING}\nkey.converter.schemas.enable=false", "no setting of StringConverter"),
+        (f"{STRING}\nkey.converter.converter.encoding=latin1", "must be UTF-8"),
+        ("key.converter=xml", "`json`, `avro`, `string`, or the classes JsonConverter, Avro"),
+    ],
+)
+def test_what_is_wrong_with_a_converter_is_one_sentence(
+    tmp_path: Path, lines: str, sentence: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        of_lines(tmp_path, lines)
+    (problem,) = raised.value.problems
+    assert "`key.converter" in problem
+    assert sentence in problem
 
 
 def test_values_by_their_modes(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ pub struct EventEntry {
     key_start: usize,
     value_start: usize,
     value_end: usize,
+    /// It has the key of the event before it and no value (`tombstones.on.delete`).
+    pub is_tombstone: bool,
     pub id: [u8; 16],
     pub kind: Kind,
     pub op: Op,
@@ -186,6 +188,7 @@ impl EventBatch {
             key_start,
             value_start,
             value_end,
+            is_tombstone: false,
             id: [0; 16],
             kind: facts.kind,
             op: facts.op,
@@ -196,9 +199,26 @@ impl EventBatch {
         });
     }
 
+    /// Puts a tombstone behind the last event: its key, its id and no value.
+    pub(crate) fn push_tombstone(&mut self) {
+        if let Some(last) = self.entries.last() {
+            let tombstone = EventEntry {
+                is_tombstone: true,
+                ..last.clone()
+            };
+            self.entries.push(tombstone);
+        }
+    }
+
     pub(crate) fn set_id(&mut self, event: usize, id: [u8; 16]) {
-        if let Some(entry) = self.entries.get_mut(event) {
+        let entries = self.entries.get_mut(event..).unwrap_or_default();
+        if let [entry, behind @ ..] = entries {
             entry.id = id;
+            if let [tombstone, ..] = behind
+                && tombstone.is_tombstone
+            {
+                tombstone.id = id;
+            }
         }
     }
 
@@ -213,10 +233,10 @@ impl EventBatch {
         (self.topics.len() - 1) as u32
     }
 
-    /// Events by table and op.
+    /// Events by table and op, without tombstones.
     pub fn counts(&self) -> Vec<(&str, Op, u64)> {
         let mut counts = vec![[0_u64; Op::ALL.len()]; self.topics.len()];
-        for entry in &self.entries {
+        for entry in self.entries.iter().filter(|entry| !entry.is_tombstone) {
             if let Some(count) = counts
                 .get_mut(entry.topic as usize)
                 .and_then(|ops| ops.get_mut(entry.op.index()))
@@ -280,7 +300,11 @@ impl EventBatch {
             .unwrap_or_default()
     }
 
+    /// Empty for a tombstone.
     pub fn value(&self, entry: &EventEntry) -> &[u8] {
+        if entry.is_tombstone {
+            return &[];
+        }
         self.bytes
             .get(entry.value_start..entry.value_end)
             .unwrap_or_default()

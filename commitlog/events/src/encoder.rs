@@ -7,6 +7,7 @@ use commitlog_core::row::{Cell, CellState, Row};
 use commitlog_core::schema::{Column, ColumnKind};
 
 use crate::cells::CellsWriter;
+use crate::connect::LastOpening;
 use crate::counters::{ShardNews, write_shards};
 use crate::event::Content;
 use crate::event_context::EventContext;
@@ -17,8 +18,8 @@ use crate::plan::{Member, TablePlan};
 use crate::range_bound::write_bound;
 use crate::row_cells::{CellPlaces, simple_cells};
 use crate::time_text::TimeText;
-use crate::value::ValueError;
 use crate::value::json::{ElementCell, is_plain_text, write_json, write_multi_cell, write_removed};
+use crate::value::{ValueError, ValueModes};
 
 /// Scratch space, reused from event to event.
 #[derive(Default)]
@@ -29,6 +30,7 @@ pub struct Scratch {
     pub cells: CellPlaces,
     /// Where the values of the key columns stand in the message key.
     key_values: Vec<(usize, usize)>,
+    pub opening: LastOpening,
 }
 
 /// Writes one event's bytes.
@@ -36,6 +38,8 @@ pub struct EventWriter<'w> {
     pub scratch: &'w mut Scratch,
     pub context: &'w EventContext,
     pub plan: &'w TablePlan,
+    /// How values are written.
+    pub modes: ValueModes,
     /// [`EventContext::source_middle`] of this plan.
     pub source_middle: &'w FixedText<128>,
     /// Live cells of counters by their columns.
@@ -261,7 +265,7 @@ impl EventWriter<'_> {
         } else {
             let value = &mut self.scratch.value;
             value.clear();
-            write_json(value, cql_type, bytes, &self.context.format.value_modes)?;
+            write_json(value, cql_type, bytes, &self.modes)?;
             text.slice(value);
         }
         Ok(text)
@@ -365,7 +369,7 @@ impl EventWriter<'_> {
         cql_type: &CqlType,
         cells: &[Cell<'_>],
     ) -> Written<'b> {
-        let modes = &self.context.format.value_modes;
+        let modes = &self.modes;
         let elements = || {
             cells.iter().map(|cell| ElementCell {
                 path: cell.path.unwrap_or_default(),

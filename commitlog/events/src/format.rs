@@ -37,6 +37,18 @@ pub enum Encoding {
     JsonWithSchema,
     /// Avro behind the id of its schema.
     Avro,
+    /// The text of Connect's `StringConverter`.
+    Text,
+}
+
+/// What JSON makes of Connect's decimals, which exact varints are (`decimal.format`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DecimalFormat {
+    /// Their bytes.
+    #[default]
+    Base64,
+    /// A number with all digits.
+    Numeric,
 }
 
 /// What becomes of counter tables.
@@ -58,10 +70,15 @@ pub struct EventFormat {
     pub node_id: String,
     /// Whether the value has the member `cells`.
     pub cells: bool,
+    /// Whether a message without a value follows each deletion of a row or a partition.
+    pub tombstones: bool,
     pub op_style: OpStyle,
     pub partition_by: PartitionBy,
     pub counter_events: CounterEvents,
-    pub value_modes: ValueModes,
+    /// Of keys and values, but for `key_decimals` and `value_decimals`.
+    pub modes: ValueModes,
+    pub key_decimals: DecimalFormat,
+    pub value_decimals: DecimalFormat,
     pub tables: TableFilter,
     /// Columns that are left out: keyspace, table, column.
     pub excluded: Vec<[String; 3]>,
@@ -73,6 +90,23 @@ pub struct EventFormat {
 }
 
 impl EventFormat {
+    /// How values in keys are written.
+    pub fn key_modes(&self) -> ValueModes {
+        self.modes_with(self.key_decimals)
+    }
+
+    /// How values in values are written.
+    pub fn value_modes(&self) -> ValueModes {
+        self.modes_with(self.value_decimals)
+    }
+
+    fn modes_with(&self, decimals: DecimalFormat) -> ValueModes {
+        match decimals {
+            DecimalFormat::Base64 => self.modes,
+            DecimalFormat::Numeric => self.modes.with_digits(),
+        }
+    }
+
     /// Whether a column that is no part of the key is left out.
     pub fn leaves_out(&self, keyspace: &str, table: &str, column: &str) -> bool {
         let of = [keyspace, table, column];

@@ -7,6 +7,7 @@ use commitlog_core::schema::{Column, Table};
 
 use crate::avro::AvroPlan;
 use crate::byte_comparable::equals_differ;
+use crate::connect::Sides;
 use crate::fixed_text::FixedText;
 use crate::format::{Encoding, EventFormat};
 use crate::identity::{canonical_name, canonical_start};
@@ -67,6 +68,8 @@ pub struct TablePlan {
     pub topic: String,
     /// Where a key or a value is Avro.
     pub avro: Option<Box<AvroPlan>>,
+    /// Where a key or a value is anything but plain JSON.
+    pub sides: Option<Box<Sides>>,
     /// Names of the key columns as JSON members.
     pub partition_key_members: Vec<Member>,
     pub clustering_members: Vec<Member>,
@@ -102,6 +105,7 @@ impl TablePlan {
         let topic = topic_name(&format.topic_prefix, &table.keyspace, &table.name);
         let avro = (format.key == Encoding::Avro || format.value == Encoding::Avro)
             .then(|| Box::new(AvroPlan::new(table, &shown, &left_out, &topic, format)));
+        let sides = Sides::new(table, &shown, &left_out, format).map(Box::new);
         let mut by_name: Vec<usize> = (0..table.columns.len()).collect();
         by_name.sort_by_key(|index| table.columns.get(*index).map(|c| c.name.as_bytes()));
         let mut name_ranks = vec![0; table.columns.len()];
@@ -121,6 +125,7 @@ impl TablePlan {
         Self {
             topic,
             avro,
+            sides,
             partition_key_members: members(&table.partition_key, &shown.partition_key),
             clustering_members: members(&table.clustering, &shown.clustering),
             column_members: members(&table.columns, &shown.columns),

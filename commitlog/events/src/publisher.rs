@@ -7,15 +7,16 @@ use commitlog_core::row::{Marker, Row, Unfiltered};
 use commitlog_core::schema::{Schema, Table, TableId, TableKind};
 use rustc_hash::FxHashMap;
 
-use crate::avro::{AvroPlan, AvroWriter, SchemaIds, Starts};
+use crate::avro::{SchemaIds, Starts};
 use crate::batch::{EventBatch, EventFacts, Topic, USUAL_ROOM};
+use crate::connect::{SideWriter, Sides};
 use crate::counters::{self, CounterHistory, ShardNews};
 use crate::encoder::{EventWriter, Scratch};
 use crate::event::{Bound, Content};
 use crate::event_context::EventContext;
 use crate::event_text::{EventText, more_room};
 use crate::fixed_text::FixedText;
-use crate::format::{CounterEvents, Encoding, EventFormat, PartitionBy};
+use crate::format::{CounterEvents, EventFormat, PartitionBy};
 use crate::hash::kafka_partition_hash;
 use crate::identity::Identity;
 use crate::partition::Partition;
@@ -318,7 +319,7 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             counters::follow(history, self.plan, self.partition.key, content, self.shards)?;
         }
         let timestamp_us = self.context.timestamp_us(content);
-        self.batch.make_room(USUAL_ROOM);
+        self.batch.make_room(self.usual_room());
         let (key, value) = loop {
             if let Some(lengths) = self.write(content, timestamp_us)? {
                 break lengths;
@@ -349,15 +350,30 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
             content,
             self.place.size_bytes,
         );
+        let is_delete = matches!(
+            content,
+            Content::PartitionDeletion(_) | Content::RowDeletion { .. }
+        );
+        if is_delete && self.context.format.tombstones {
+            self.batch.push_tombstone();
+        }
         self.place.events += 1;
         Ok(())
+    }
+
+    /// Room that most events find enough.
+    #[inline]
+    fn usual_room(&self) -> usize {
+        let schemas = self.plan.sides.as_ref();
+        USUAL_ROOM.saturating_add(schemas.map_or(0, |sides| sides.opening_bytes()))
     }
 
     /// Room that is enough for an event whose values are large, unless they are many.
     fn likely_room(&self) -> usize {
         let copies = if self.context.format.cells { 2 } else { 1 };
         let base64 = self.place.size_bytes.div_ceil(3).saturating_mul(4);
-        USUAL_ROOM.saturating_add(base64.saturating_mul(copies))
+        self.usual_room()
+            .saturating_add(base64.saturating_mul(copies))
     }
 
     /// Writes key and value into the room of the batch and gives their lengths; `None` if they
@@ -368,13 +384,14 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         content: &Content<'_, 'p>,
         timestamp_us: i64,
     ) -> Result<Option<(usize, usize)>, ValueError> {
-        if let Some(avro) = &self.plan.avro {
-            return self.write_avro(avro, content, timestamp_us);
+        if let Some(sides) = &self.plan.sides {
+            return self.write_sides(sides, content, timestamp_us);
         }
         let mut writer = EventWriter {
             scratch: self.scratch,
             context: self.context,
             plan: self.plan,
+            modes: self.context.format.value_modes(),
             source_middle: self.source_middle,
             shards: self.shards,
         };
@@ -399,79 +416,25 @@ impl<'p> UpdateEvents<'_, 'p, '_> {
         Ok((rest > 0).then(|| (length, left.saturating_sub(rest))))
     }
 
-    /// The same where key, value or both are Avro.
-    fn write_avro(
+    /// The same where key or value are not plain JSON.
+    fn write_sides(
         &mut self,
-        avro: &AvroPlan,
+        sides: &Sides,
         content: &Content<'_, 'p>,
         timestamp_us: i64,
     ) -> Result<Option<(usize, usize)>, ValueError> {
-        let (context, plan) = (self.context, self.plan);
-        let (source_middle, shards) = (self.source_middle, self.shards.as_slice());
-        let (is_key_avro, is_value_avro) = (
-            context.format.key == Encoding::Avro,
-            context.format.value == Encoding::Avro,
-        );
-        let mut json_key = Vec::new();
-        let room = self.batch.room();
-        let whole = room.len();
-        let mut left = whole;
-        if !is_key_avro || !is_value_avro {
-            let mut writer = EventWriter {
-                scratch: self.scratch,
-                context,
-                plan,
-                source_middle,
-                shards,
-            };
-            left = writer
-                .key(EventText::new(room), self.partition, content)?
-                .room();
-            if left == 0 {
-                return Ok(None);
-            }
-            let key = self.batch.room().get(..whole.saturating_sub(left));
-            json_key = key.unwrap_or_default().to_vec();
-        }
-        let mut writer = AvroWriter {
+        let mut writer = SideWriter {
             scratch: self.scratch,
-            context,
-            plan,
-            avro,
+            context: self.context,
+            plan: self.plan,
             starts: self.starts,
-            source_middle,
-            shards,
+            source_middle: self.source_middle,
+            shards: self.shards,
+            partition: self.partition,
+            content,
+            timestamp_us,
+            position: self.place.position,
         };
-        if is_key_avro {
-            let text = EventText::new(self.batch.room());
-            left = writer.key(text, self.partition, content)?.room();
-        }
-        let length = whole.saturating_sub(left);
-        let room = self.batch.room().get_mut(length..).unwrap_or_default();
-        let (text, position) = (EventText::new(room), self.place.position);
-        let rest = if is_value_avro {
-            writer
-                .value(text, self.partition, content, timestamp_us, position)?
-                .room()
-        } else {
-            let mut writer = EventWriter {
-                scratch: self.scratch,
-                context,
-                plan,
-                source_middle,
-                shards,
-            };
-            writer
-                .value(
-                    text,
-                    &json_key,
-                    self.partition,
-                    content,
-                    timestamp_us,
-                    position,
-                )?
-                .room()
-        };
-        Ok((rest > 0).then(|| (length, left.saturating_sub(rest))))
+        writer.write(sides, self.batch.room())
     }
 }

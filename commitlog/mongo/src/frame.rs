@@ -93,7 +93,8 @@ impl TopicSchemas {
                         schema: schema.to_string().into(),
                     })
                 }
-                Encoding::Json => Known::Framed(Frame::default()),
+                // Nobody asks for the text of MongoDB's events: it is JSON then.
+                Encoding::Json | Encoding::Text => Known::Framed(Frame::default()),
             }
         };
         Self {

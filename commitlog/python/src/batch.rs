@@ -32,7 +32,7 @@ impl Messages for batch::EventBatch {
     }
 
     fn value(&self, entry: &EventEntry) -> Option<&[u8]> {
-        Some(self.value(entry))
+        (!entry.is_tombstone).then(|| self.value(entry))
     }
 
     fn id(&self, entry: &EventEntry) -> [u8; 16] {

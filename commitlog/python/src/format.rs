@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use commitlog_events::format::{self, CounterEvents, Encoding, OpStyle, PartitionBy, TableFilter};
+use commitlog_events::format::{
+    self, CounterEvents, DecimalFormat, Encoding, OpStyle, PartitionBy, TableFilter,
+};
 use commitlog_events::names::NameAdjustment;
 use commitlog_events::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
 use pyo3::exceptions::PyValueError;
@@ -22,7 +24,7 @@ impl EventFormat {
         op_style = "native", partition_by = "partition_key", counter_events = "skip", include = Vec::new(),
         exclude = Vec::new(), all_tables = false, exclude_columns = Vec::new(), names = "none",
         decimal = "double", varint = "long", duration = "nanos", key = "json", value = "json",
-        schema_ids = None))]
+        key_decimals = "base64", value_decimals = "base64", schema_ids = None, tombstones = false))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         topic_prefix: String,
@@ -43,7 +45,10 @@ impl EventFormat {
         duration: &str,
         key: &str,
         value: &str,
+        key_decimals: &str,
+        value_decimals: &str,
         schema_ids: Option<&SchemaIds>,
+        tombstones: bool,
     ) -> PyResult<Self> {
         let op_style = match op_style {
             "native" => OpStyle::Native,
@@ -70,10 +75,11 @@ impl EventFormat {
             cluster,
             node_id,
             cells,
+            tombstones,
             op_style,
             partition_by,
             counter_events,
-            value_modes: ValueModes {
+            modes: ValueModes {
                 decimal: match decimal {
                     "double" => DecimalMode::Double,
                     "precise" => DecimalMode::Precise,
@@ -103,6 +109,8 @@ impl EventFormat {
             },
             key: encoding("key", key)?,
             value: encoding("value", value)?,
+            key_decimals: decimals("key_decimals", key_decimals)?,
+            value_decimals: decimals("value_decimals", value_decimals)?,
             schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         })))
     }
@@ -112,10 +120,20 @@ impl EventFormat {
     }
 }
 
+fn decimals(argument: &str, name: &str) -> PyResult<DecimalFormat> {
+    match name {
+        "base64" => Ok(DecimalFormat::Base64),
+        "numeric" => Ok(DecimalFormat::Numeric),
+        other => Err(unknown(argument, other)),
+    }
+}
+
 fn encoding(argument: &str, name: &str) -> PyResult<Encoding> {
     match name {
         "json" => Ok(Encoding::Json),
         "avro" => Ok(Encoding::Avro),
+        "json_with_schema" => Ok(Encoding::JsonWithSchema),
+        "string" => Ok(Encoding::Text),
         other => Err(unknown(argument, other)),
     }
 }

@@ -177,12 +177,13 @@ pub fn ndjson<M: Messages>(
     out
 }
 
-/// JSON as it is, Avro as base64: no JSON begins with a zero.
+/// JSON as it is, Avro as base64 and other text as a string: no JSON begins with a zero, nor as the
+/// text of a struct does.
 fn write_shown(out: &mut Vec<u8>, part: &[u8]) {
-    if part.first() == Some(&0) {
-        write_base64(out, part);
-    } else {
-        out.extend_from_slice(part);
+    match part.first() {
+        Some(0) => write_base64(out, part),
+        Some(b'S') => write_string(out, part),
+        _ => out.extend_from_slice(part),
     }
 }
 

@@ -70,6 +70,13 @@ def test_every_part_of_a_cell_tells_it_from_others(spark: SparkSession) -> None:
     assert distinct_cells(spark, *records) == (len(records), len(records))
 
 
+def test_a_schema_in_front_of_an_event_does_not(spark: SparkSession) -> None:
+    plain = row(1, cell("a"), cell("b"))
+    assert plain.value is not None
+    value = json.dumps({"schema": {"type": "struct"}, "payload": json.loads(plain.value)})
+    assert distinct_cells(spark, plain, Record(plain.headers, value.encode())) == (4, 2)
+
+
 def test_local_deletion_times_do_not(spark: SparkSession) -> None:
     records = [
         row(1, cell("a", value=None, ldt=1), cell("b", ttl=5, ldt=6), live={"ts": TS, "ldt": 3}),

@@ -78,6 +78,18 @@ def test_order_and_copies_do_not_matter(spark: SparkSession, tmp_path: Path) -> 
     assert sorted(map(repr, once.collect())) == sorted(map(repr, again.collect()))
 
 
+def test_a_schema_in_front_of_events_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """What Connect's `JsonConverter` sends; every other event is without."""
+    values = examples(st.lists(event_values(), max_size=14), 100)
+    schema = {"type": "struct", "fields": [], "optional": False, "cells": "no member of this"}
+    mixed = [
+        {"schema": schema, "payload": value} if at % 2 else value for at, value in enumerate(values)
+    ]
+    plain = standing_of(frame(spark, tmp_path / "plain", values))
+    wrapped = standing_of(frame(spark, tmp_path / "wrapped", mixed))
+    assert sorted(map(repr, plain.collect())) == sorted(map(repr, wrapped.collect()))
+
+
 def test_drops_agree(spark: SparkSession, tmp_path: Path) -> None:
     dropped = {"a": 1, "m": 0, "s": 2}
     values = examples(st.lists(event_values(), max_size=14), 100)
@@ -120,7 +132,9 @@ def test_what_cannot_be_read_is_refused(
         versions.collect()
 
 
-@pytest.mark.parametrize("text", ["{", "no JSON", '{"cells": {"token": "x"}}'])
+@pytest.mark.parametrize(
+    "text", ["{", "no JSON", '{"cells": {"token": "x"}}', "Struct{ts_ms=1,op=i}"]
+)
 def test_what_is_no_event_is_refused(spark: SparkSession, tmp_path: Path, text: str) -> None:
     (tmp_path / "value").write_text(text)
     with pytest.raises(PySparkException, match=NO_EVENT):

@@ -118,7 +118,7 @@ impl AvroWriter<'_> {
     fn values(&mut self) -> ValueWriter<'_> {
         ValueWriter {
             scratch: &mut self.scratch.value,
-            modes: self.context.format.value_modes,
+            modes: self.context.format.modes,
         }
     }
 

@@ -69,8 +69,7 @@ impl AvroPlan {
         let fields = after_fields(&renamed, left_out);
         let keys = renamed.partition_key.len() + renamed.clustering.len();
         let key_names: Vec<String> = fields.iter().take(keys).map(|f| f.name.clone()).collect();
-        let writer =
-            || SchemaWriter::new(table, &format.topic_prefix, format.value_modes, adjustment);
+        let writer = || SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment);
         let mut schemas = Vec::new();
         if format.key == Encoding::Avro {
             schemas.push(Unregistered {

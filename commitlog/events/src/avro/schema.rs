@@ -190,7 +190,7 @@ impl SchemaWriter {
         match self.modes.varint {
             VarintMode::Long => json!("long"),
             VarintMode::String => json!("string"),
-            VarintMode::Precise => json!({
+            VarintMode::Precise | VarintMode::Digits => json!({
                 "type": "bytes", "scale": 0, "precision": CONNECT_PRECISION, "connect.version": 1,
                 "connect.parameters": {"scale": "0"},
                 "connect.name": "org.apache.kafka.connect.data.Decimal", "logicalType": "decimal",

@@ -239,7 +239,7 @@ impl ValueWriter<'_> {
         let integer = Integer::new(bytes);
         match self.modes.varint {
             VarintMode::Long => text.varint(integer.low_i64()),
-            VarintMode::Precise => text.bytes(integer.bytes()),
+            VarintMode::Precise | VarintMode::Digits => text.bytes(integer.bytes()),
             VarintMode::String => {
                 integer.check_digits(&CqlType::VarInt)?;
                 self.scratch.clear();

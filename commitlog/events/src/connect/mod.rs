@@ -1,7 +1,18 @@
-//! What Kafka Connect's own converters make of schemas: `JsonConverter` beside each message,
-//! Confluent's Avro converter in the registry.
+//! What Kafka Connect's own converters make of an event (`docs/converters.md`): the schemas that
+//! `JsonConverter` writes in front of each message, those that Confluent's Avro converter
+//! registers, and the text of `StringConverter`.
+//!
+//! The payload is the JSON of every event; `writer` puts around it, or makes of it, what a side of
+//! a message asks for.
 
 mod avro;
+mod cells;
+mod plan;
 mod schema;
+mod struct_text;
+mod table;
+mod writer;
 
+pub(crate) use plan::Sides;
 pub use schema::{Schema, Shape};
+pub(crate) use writer::{LastOpening, SideWriter};

@@ -49,6 +49,8 @@ pub enum VarintMode {
     Precise,
     /// A string of digits.
     String,
+    /// A JSON number of all digits.
+    Digits,
 }
 
 /// How `duration` is written (`duration.handling.mode`).
@@ -69,6 +71,20 @@ pub struct ValueModes {
     pub decimal: DecimalMode,
     pub varint: VarintMode,
     pub duration: DurationMode,
+}
+
+impl ValueModes {
+    /// The same with exact varints as numbers.
+    #[must_use]
+    pub fn with_digits(self) -> Self {
+        match self.varint {
+            VarintMode::Precise => Self {
+                varint: VarintMode::Digits,
+                ..self
+            },
+            _ => self,
+        }
+    }
 }
 
 /// Most digits, give or take three, that a `decimal` or `varint` is printed with; without a limit

@@ -47,6 +47,10 @@ pub(super) fn write_varint(
     match mode {
         VarintMode::Long => write_integer(out, integer.low_i64()),
         VarintMode::Precise => write_base64(out, integer.bytes()),
+        VarintMode::Digits => {
+            integer.check_digits(&CqlType::VarInt)?;
+            integer.write_text(out);
+        }
         VarintMode::String => {
             integer.check_digits(&CqlType::VarInt)?;
             out.push(b'"');

@@ -1,7 +1,7 @@
 use super::super::shortest;
 
 /// `Float#toString` of Java 19.
-pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
+pub fn write_f32(out: &mut Vec<u8>, number: f32) {
     if number.is_finite() {
         let mut shortest = Vec::new();
         shortest::write_f32(&mut shortest, number);
@@ -12,7 +12,7 @@ pub(super) fn write_f32(out: &mut Vec<u8>, number: f32) {
 }
 
 /// `Double#toString` of Java 19.
-pub(super) fn write_f64(out: &mut Vec<u8>, number: f64) {
+pub fn write_f64(out: &mut Vec<u8>, number: f64) {
     if number.is_finite() {
         let mut shortest = Vec::new();
         shortest::write_f64(&mut shortest, number);

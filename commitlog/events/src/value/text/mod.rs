@@ -4,6 +4,8 @@ mod float;
 
 use commitlog_core::cql_type::CqlType;
 
+pub(crate) use float::{write_f32 as write_java_float, write_f64 as write_java_double};
+
 use super::decimal::{Decimal, Integer};
 use super::duration::Duration;
 use super::hex::{write_hex, write_uuid};

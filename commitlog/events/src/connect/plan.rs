@@ -1,0 +1,172 @@
+//! What is prepared once for each table whose keys or values are not plain JSON.
+
+use std::sync::Arc;
+
+use commitlog_core::row::Row;
+use commitlog_core::schema::Table;
+
+use super::schema::Schema;
+use super::table::TableSchemas;
+use crate::event::Content;
+use crate::format::{Encoding, EventFormat};
+use crate::value::ValueModes;
+
+/// What both sides of a table's messages are.
+pub struct Sides {
+    pub key: Side,
+    pub value: Side,
+    table: Arc<Table>,
+    /// The table under the names that events have.
+    shown: Arc<Table>,
+    /// Columns of [`Table::columns`] that are left out.
+    left_out: Vec<bool>,
+    has_dropped: bool,
+    has_cells: bool,
+    prefix: String,
+}
+
+/// One side of a message.
+pub struct Side {
+    pub encoding: Encoding,
+    pub modes: ValueModes,
+    /// `{"schema":…,"payload":`; nothing where no schema is sent.
+    pub opening: Vec<u8>,
+    /// Of what has no dropped columns.
+    pub schema: Schema,
+}
+
+impl Side {
+    fn new(
+        encoding: Encoding,
+        modes: ValueModes,
+        schema: impl FnOnce(ValueModes) -> Schema,
+    ) -> Self {
+        let modes = match encoding {
+            // Java shows the digits, not the bytes behind them.
+            Encoding::Text => modes.with_digits(),
+            _ => modes,
+        };
+        let schema = schema(modes);
+        Self {
+            opening: match encoding {
+                Encoding::JsonWithSchema => opening(&schema),
+                _ => Vec::new(),
+            },
+            encoding,
+            modes,
+            schema,
+        }
+    }
+
+    pub fn is_json(&self) -> bool {
+        matches!(self.encoding, Encoding::Json | Encoding::JsonWithSchema)
+    }
+}
+
+impl Sides {
+    /// None where key and value are plain JSON with the same modes: then nothing is prepared.
+    pub fn new(
+        table: &Arc<Table>,
+        shown: &Arc<Table>,
+        left_out: &[bool],
+        format: &EventFormat,
+    ) -> Option<Self> {
+        let (key_modes, value_modes) = (format.key_modes(), format.value_modes());
+        let is_plain = format.key == Encoding::Json && format.value == Encoding::Json;
+        if is_plain && key_modes == value_modes {
+            return None;
+        }
+        let schemas = |modes| TableSchemas {
+            table,
+            prefix: &format.topic_prefix,
+            modes,
+        };
+        let keys = || shown.partition_key.iter().chain(&shown.clustering);
+        let present = || {
+            let columns = shown.columns.iter().zip(left_out);
+            let present = columns
+                .filter(|(column, is_left_out)| !**is_left_out && column.dropped_at_us.is_none());
+            keys().chain(present.map(|(column, _)| column))
+        };
+        Some(Self {
+            key: Side::new(format.key, key_modes, |modes| schemas(modes).key(keys())),
+            value: Side::new(format.value, value_modes, |modes| {
+                schemas(modes).value(present(), format.cells)
+            }),
+            table: Arc::clone(table),
+            shown: Arc::clone(shown),
+            left_out: left_out.to_vec(),
+            has_dropped: table.columns.iter().any(|c| c.dropped_at_us.is_some()),
+            has_cells: format.cells,
+            prefix: format.topic_prefix.clone(),
+        })
+    }
+
+    /// Bytes of the schemas of a message.
+    pub fn opening_bytes(&self) -> usize {
+        self.key
+            .opening
+            .len()
+            .saturating_add(self.value.opening.len())
+    }
+
+    /// The columns of an event in the order of its members, by their index in [`Table::columns`],
+    /// where it has one that was dropped; then the schema is not that of the others.
+    pub fn columns_with_dropped(&self, content: &Content<'_, '_>) -> Option<Vec<u32>> {
+        let Content::Write(row) = content else {
+            return None;
+        };
+        if !self.has_dropped {
+            return None;
+        }
+        let mut columns: Vec<u32> = Vec::new();
+        let mut has_dropped = false;
+        for (index, column) in (0_u32..).zip(&self.table.columns) {
+            let is_written = says_something(row, index);
+            let is_left_out = self.left_out.get(index as usize).copied().unwrap_or(false);
+            if is_left_out || column.dropped_at_us.is_some() && !is_written {
+                continue;
+            }
+            has_dropped |= column.dropped_at_us.is_some();
+            // Of versions of one column the member is that which was written; of two, the last.
+            let namesake = columns.iter().position(|other| {
+                let other = self.table.columns.get(*other as usize);
+                other.is_some_and(|other| other.name == column.name)
+            });
+            match namesake {
+                Some(_) if !is_written => continue,
+                Some(place) => drop(columns.remove(place)),
+                None => {}
+            }
+            columns.push(index);
+        }
+        has_dropped.then_some(columns)
+    }
+
+    /// The schema of values with these columns.
+    pub fn value_schema(&self, columns: &[u32]) -> Schema {
+        let schemas = TableSchemas {
+            table: &self.table,
+            prefix: &self.prefix,
+            modes: self.value.modes,
+        };
+        let shown = &self.shown;
+        let keys = shown.partition_key.iter().chain(&shown.clustering);
+        let columns = columns.iter();
+        let columns = columns.filter_map(|index| shown.columns.get(*index as usize));
+        schemas.value(keys.chain(columns), self.has_cells)
+    }
+}
+
+/// What a message begins with that has a schema.
+pub fn opening(schema: &Schema) -> Vec<u8> {
+    format!("{{\"schema\":{},\"payload\":", schema.json()).into_bytes()
+}
+
+/// What it ends with.
+pub const CLOSING: &[u8; 1] = b"}";
+
+fn says_something(row: &Row<'_>, column: u32) -> bool {
+    row.cells.iter().any(|cell| cell.column == column)
+        || row.complex_deletions.iter().any(|(of, _)| *of == column)
+}

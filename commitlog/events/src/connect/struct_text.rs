@@ -1,0 +1,261 @@
+//! What Connect's `StringConverter` writes of a message: `Struct{id=7,seq=3}`, the text of
+//! `org.apache.kafka.connect.data.Struct#toString` and of Java's collections.
+//!
+//! It is made of the JSON of the same message, which is ours and well formed: where it is not,
+//! there is less text, never an error. Bytes are base64, since Java writes the address of an array.
+
+use super::schema::{Schema, Shape};
+use crate::value::text::{write_java_double, write_java_float};
+
+/// Appends the text of a value of this schema, given as compact JSON.
+pub fn write_text(out: &mut Vec<u8>, schema: &Schema, json: &[u8]) {
+    Reader { rest: json }.value(out, schema);
+}
+
+/// Reads JSON from its start on.
+struct Reader<'j> {
+    rest: &'j [u8],
+}
+
+impl<'j> Reader<'j> {
+    /// Appends the text of the next value.
+    fn value(&mut self, out: &mut Vec<u8>, schema: &Schema) {
+        if self.rest.starts_with(b"null") {
+            out.extend_from_slice(self.token());
+            return;
+        }
+        match &schema.shape {
+            Shape::Struct(fields) => self.structure(out, fields),
+            Shape::Array(items) => {
+                out.push(b'[');
+                let mut separator: &[u8] = b"";
+                self.enclosed(b'[', b']', |reader| {
+                    out.extend_from_slice(separator);
+                    separator = b", ";
+                    reader.value(out, items);
+                });
+                out.push(b']');
+            }
+            Shape::Map(keys, values) => self.map(out, keys, values),
+            Shape::Float => match self.number() {
+                Some(number) => write_java_float(out, number),
+                None => self.string(out),
+            },
+            Shape::Double => match self.number() {
+                Some(number) => write_java_double(out, number),
+                None => self.string(out),
+            },
+            Shape::String | Shape::Bytes => self.string(out),
+            _ => out.extend_from_slice(self.token()),
+        }
+    }
+
+    /// Fields in the order of the schema; those that are null do not show.
+    fn structure(&mut self, out: &mut Vec<u8>, fields: &[(String, Schema)]) {
+        let mut texts: Vec<Option<Vec<u8>>> = vec![None; fields.len()];
+        self.enclosed(b'{', b'}', |reader| {
+            let name = reader.name();
+            let field = fields
+                .iter()
+                .position(|(field, _)| field.as_bytes() == name);
+            let found = field.and_then(|at| texts.get_mut(at).zip(fields.get(at)));
+            match found {
+                Some((place, _)) if reader.rest.starts_with(b"null") => {
+                    *place = None;
+                    reader.skip();
+                }
+                Some((place, (_, schema))) => {
+                    let mut text = Vec::new();
+                    reader.value(&mut text, schema);
+                    *place = Some(text);
+                }
+                None => reader.skip(),
+            }
+        });
+        out.extend_from_slice(b"Struct{");
+        let mut separator: &[u8] = b"";
+        for ((name, _), text) in fields.iter().zip(texts) {
+            if let Some(text) = text {
+                out.extend_from_slice(separator);
+                separator = b",";
+                out.extend_from_slice(name.as_bytes());
+                out.push(b'=');
+                out.extend_from_slice(&text);
+            }
+        }
+        out.push(b'}');
+    }
+
+    /// An object, or an array of pairs.
+    fn map(&mut self, out: &mut Vec<u8>, keys: &Schema, values: &Schema) {
+        out.push(b'{');
+        let mut separator: &[u8] = b"";
+        if self.rest.first() == Some(&b'{') {
+            self.enclosed(b'{', b'}', |reader| {
+                out.extend_from_slice(separator);
+                separator = b", ";
+                out.extend_from_slice(&reader.name());
+                out.push(b'=');
+                reader.value(out, values);
+            });
+        } else {
+            self.enclosed(b'[', b']', |reader| {
+                out.extend_from_slice(separator);
+                separator = b", ";
+                reader.bump(b'[');
+                reader.value(out, keys);
+                reader.bump(b',');
+                out.push(b'=');
+                reader.value(out, values);
+                reader.bump(b']');
+            });
+        }
+        out.push(b'}');
+    }
+
+    /// Goes through what stands between brackets, with commas between.
+    fn enclosed(&mut self, open: u8, close: u8, mut each: impl FnMut(&mut Self)) {
+        self.bump(open);
+        while !self.rest.is_empty() && !self.bump(close) {
+            let before = self.rest.len();
+            each(self);
+            self.bump(b',');
+            if self.rest.len() == before {
+                self.rest = &[];
+            }
+        }
+    }
+
+    /// The name of a member, up to its value.
+    fn name(&mut self) -> Vec<u8> {
+        let mut name = Vec::new();
+        self.string(&mut name);
+        self.bump(b':');
+        name
+    }
+
+    /// A number; none of what is a string, as those are that are no numbers.
+    fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
+        if self.rest.first() == Some(&b'"') {
+            return None;
+        }
+        std::str::from_utf8(self.token()).ok()?.parse().ok()
+    }
+
+    /// Appends what a string says.
+    fn string(&mut self, out: &mut Vec<u8>) {
+        let quoted = self.quoted();
+        let inner = quoted.get(1..quoted.len().saturating_sub(1));
+        match inner {
+            Some(plain) if !plain.contains(&b'\\') => out.extend_from_slice(plain),
+            _ => {
+                let text: String = serde_json::from_slice(quoted).unwrap_or_default();
+                out.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+
+    /// A string with its quotes.
+    fn quoted(&mut self) -> &'j [u8] {
+        let mut is_escaped = false;
+        let end = self.rest.iter().skip(1).position(|byte| {
+            let is_end = *byte == b'"' && !is_escaped;
+            is_escaped = *byte == b'\\' && !is_escaped;
+            is_end
+        });
+        self.take(end.map_or(self.rest.len(), |end| end.saturating_add(2)))
+    }
+
+    /// A number or a word.
+    fn token(&mut self) -> &'j [u8] {
+        let end = self.rest.iter().position(|byte| b",]}:".contains(byte));
+        self.take(end.unwrap_or(self.rest.len()))
+    }
+
+    /// Passes over a value.
+    fn skip(&mut self) {
+        match self.rest.first() {
+            Some(b'"') => {
+                self.quoted();
+            }
+            Some(b'{') => self.enclosed(b'{', b'}', |reader| {
+                reader.name();
+                reader.skip();
+            }),
+            Some(b'[') => self.enclosed(b'[', b']', Self::skip),
+            _ => {
+                self.token();
+            }
+        }
+    }
+
+    fn bump(&mut self, byte: u8) -> bool {
+        let is_there = self.rest.first() == Some(&byte);
+        if is_there {
+            self.take(1);
+        }
+        is_there
+    }
+
+    fn take(&mut self, length: usize) -> &'j [u8] {
+        let (taken, rest) = self
+            .rest
+            .split_at_checked(length)
+            .unwrap_or((self.rest, &[]));
+        self.rest = rest;
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(schema: &Schema, json: &str) -> String {
+        let mut out = Vec::new();
+        write_text(&mut out, schema, json.as_bytes());
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    fn schema() -> Schema {
+        let strings = || Schema::of(Shape::String).optional();
+        let pair = Schema::structure(vec![("x", Schema::of(Shape::Double)), ("y", strings())]);
+        let map = |keys| Schema::of(Shape::Map(Box::new(keys), Box::new(strings())));
+        Schema::structure(vec![
+            ("a", Schema::of(Shape::Int32)),
+            ("b", strings()),
+            ("c", Schema::array(pair)),
+            ("d", map(strings())),
+            ("e", map(Schema::of(Shape::Float))),
+        ])
+    }
+
+    #[test]
+    fn what_java_writes() {
+        let json = r#"{"e":[[1.5,"v"],["NaN",null]],"a":-1,"other":[{"a":"]"}],"b":"q\"\u00e9",
+            "c":[{"x":1e23,"y":null},null],"d":{"k":"v","l":null}}"#
+            .replace("\n            ", "");
+        assert_eq!(
+            text(&schema(), &json),
+            "Struct{a=-1,b=q\"é,c=[Struct{x=1.0E23}, null],d={k=v, l=null},e={1.5=v, NaN=null}}"
+        );
+        assert_eq!(
+            text(&schema(), r#"{"c":[],"d":{},"a":null}"#),
+            "Struct{c=[],d={}}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_to_an_end(json: Vec<u8>, start in "[{\\[\",:a-e]{0,12}") {
+            let mut bytes = start.into_bytes();
+            bytes.extend(json);
+            let mut out = Vec::new();
+            write_text(&mut out, &schema(), &bytes);
+            let is_struct = out.starts_with(b"Struct{");
+            prop_assert!(is_struct || bytes.starts_with(b"null"));
+        }
+    }
+}

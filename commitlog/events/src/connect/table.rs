@@ -1,0 +1,245 @@
+//! The schemas of a table: those of Debezium's connector (`KeyValueSchema`,
+//! `CassandraSchemaFactory`), and what its events lack.
+//!
+//! Two things are other than there, since a message could not be read otherwise: every value is
+//! optional, also in the exact modes, and so is the value of a bound.
+
+use commitlog_core::cql_type::CqlType;
+use commitlog_core::schema::{Column, Table, marshal_name};
+
+use super::cells::{cells, ours, shard};
+use super::schema::{Schema, Shape};
+use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
+
+const NAMESPACE: &str = "io.debezium.connector.cassandra";
+const SNAPSHOTS: &str =
+    "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
+/// The members of `after` that are no columns.
+const RANGES: [&str; 2] = ["_range_start", "_range_end"];
+
+/// Makes the schemas of one table.
+pub struct TableSchemas<'t> {
+    /// Under its own names, which those of the schemas are made of.
+    pub table: &'t Table,
+    pub prefix: &'t str,
+    pub modes: ValueModes,
+}
+
+impl TableSchemas<'_> {
+    /// The schema of keys with these columns.
+    pub fn key<'c>(&self, columns: impl Iterator<Item = &'c Column>) -> Schema {
+        let fields = columns.map(|column| (column.name.as_str(), self.of_type(&column.cql_type)));
+        Schema::structure(fields.filter(|(name, _)| is_field(name)).collect())
+            .named(self.record("Key"))
+    }
+
+    /// The schema of values that have these columns in `after`.
+    pub fn value<'c>(&self, columns: impl Iterator<Item = &'c Column>, has_cells: bool) -> Schema {
+        let fields = columns.map(|column| (column.name.as_str(), self.cell(column)));
+        // Of two members of one name, readers see the last: the range.
+        let fields = fields.filter(|(name, _)| is_field(name) && !RANGES.contains(name));
+        let mut fields: Vec<_> = fields.collect();
+        fields.extend(RANGES.map(|name| (name, range(name))));
+        let after = Schema::structure(fields).named("after").versioned(1);
+        let mut members = vec![
+            ("ts_ms", Schema::of(Shape::Int64)),
+            ("op", Schema::of(Shape::String)),
+            ("source", source()),
+            ("after", after),
+        ];
+        if has_cells {
+            members.push(("cells", cells()));
+        }
+        Schema::structure(members).named(self.record("Envelope"))
+    }
+
+    fn record(&self, name: &str) -> String {
+        let Table {
+            keyspace,
+            name: table,
+            ..
+        } = self.table;
+        format!("{NAMESPACE}.{}.{keyspace}.{table}.{name}", self.prefix)
+    }
+
+    /// What a write says of one column.
+    fn cell(&self, column: &Column) -> Schema {
+        let mut fields = vec![
+            ("value", self.of_type(&column.cql_type)),
+            ("deletion_ts", Schema::of(Shape::Int64).optional()),
+            ("set", Schema::of(Shape::Boolean)),
+        ];
+        match &column.cql_type {
+            CqlType::Counter => fields.push(("shards", Schema::array(shard()).optional())),
+            CqlType::Set(element) if column.multi_cell => {
+                let element = self.of_type(element);
+                fields.push(("removed", Schema::array(element).optional()));
+            }
+            // Positions.
+            CqlType::List(_) if column.multi_cell => {
+                let positions = Schema::array(uuid().optional()).optional();
+                fields.push(("removed", positions));
+            }
+            _ => {}
+        }
+        let cell = Schema::structure(fields).named("cell_value").versioned(1);
+        cell.optional()
+    }
+
+    fn of_type(&self, ty: &CqlType) -> Schema {
+        let schema = match ty {
+            CqlType::Ascii | CqlType::Text | CqlType::Inet | CqlType::Empty => {
+                Schema::of(Shape::String)
+            }
+            CqlType::BigInt | CqlType::Counter | CqlType::Time => Schema::of(Shape::Int64),
+            CqlType::Blob | CqlType::Custom(_) => Schema::of(Shape::Bytes),
+            CqlType::Boolean => Schema::of(Shape::Boolean),
+            CqlType::Double => Schema::of(Shape::Double),
+            CqlType::Float => Schema::of(Shape::Float),
+            CqlType::Int => Schema::of(Shape::Int32),
+            CqlType::SmallInt => Schema::of(Shape::Int16),
+            CqlType::TinyInt => Schema::of(Shape::Int8),
+            CqlType::Date => meaning(Shape::Int32, "io.debezium.time.Date"),
+            CqlType::Timestamp => meaning(Shape::Int64, "io.debezium.time.Timestamp"),
+            CqlType::Uuid | CqlType::TimeUuid => uuid(),
+            CqlType::Decimal => self.decimal(),
+            CqlType::VarInt => self.varint(),
+            CqlType::Duration => self.duration(),
+            CqlType::List(element) | CqlType::Set(element) | CqlType::Vector(element, _) => {
+                Schema::array(self.of_type(element))
+            }
+            CqlType::Map(key, value) => {
+                let keys = Box::new(self.of_type(key));
+                Schema::of(Shape::Map(keys, Box::new(self.of_type(value))))
+            }
+            CqlType::Tuple(fields) => {
+                let fields = fields.iter().enumerate();
+                let fields: Vec<(String, Schema)> = fields
+                    .map(|(at, field)| (format!("field{}", at + 1), self.of_type(field)))
+                    .collect();
+                Schema::of(Shape::Struct(fields)).named(tuple_name(ty))
+            }
+            CqlType::Udt(user_type) => {
+                let fields = user_type.fields.iter();
+                let fields =
+                    fields.map(|field| (field.name.as_str(), self.of_type(&field.cql_type)));
+                Schema::structure(fields.collect())
+                    .named(format!("{}.{}", user_type.keyspace, user_type.name))
+            }
+        };
+        schema.optional()
+    }
+
+    fn decimal(&self) -> Schema {
+        match self.modes.decimal {
+            DecimalMode::Double => Schema::of(Shape::Double),
+            DecimalMode::String => Schema::of(Shape::String),
+            DecimalMode::Precise => Schema::structure(vec![
+                ("scale", Schema::of(Shape::Int32)),
+                ("value", Schema::of(Shape::Bytes)),
+            ])
+            .named("io.debezium.data.VariableScaleDecimal")
+            .versioned(1)
+            .documented("Variable scaled decimal"),
+        }
+    }
+
+    fn varint(&self) -> Schema {
+        match self.modes.varint {
+            VarintMode::Long => Schema::of(Shape::Int64),
+            VarintMode::String => Schema::of(Shape::String),
+            VarintMode::Precise | VarintMode::Digits => {
+                meaning(Shape::Decimal, "org.apache.kafka.connect.data.Decimal")
+                    .with_parameter("scale", "0")
+            }
+        }
+    }
+
+    fn duration(&self) -> Schema {
+        match self.modes.duration {
+            DurationMode::Nanos => meaning(Shape::Int64, "io.debezium.time.NanoDuration"),
+            DurationMode::String => Schema::of(Shape::String),
+            DurationMode::Precise => ours(
+                "Duration",
+                vec![
+                    ("months", Schema::of(Shape::Int32)),
+                    ("days", Schema::of(Shape::Int32)),
+                    ("nanoseconds", Schema::of(Shape::Int64)),
+                ],
+            ),
+        }
+    }
+}
+
+/// Connect has no fields without a name, which the columns of compact tables may be.
+fn is_field(name: &str) -> bool {
+    !name.is_empty()
+}
+
+/// A type with what Debezium says that it means.
+fn meaning(shape: Shape, name: &str) -> Schema {
+    Schema::of(shape).named(name).versioned(1)
+}
+
+pub fn uuid() -> Schema {
+    meaning(Shape::String, "io.debezium.data.Uuid")
+}
+
+/// The classes of the fields without `Type`, and `Tuple` (`AbstractTupleTypeDeserializer`).
+fn tuple_name(ty: &CqlType) -> String {
+    let CqlType::Tuple(fields) = ty else {
+        return String::new();
+    };
+    let mut name = String::new();
+    for field in fields {
+        let class = marshal_name(field, true, false);
+        let class = class.split('(').next().unwrap_or_default();
+        let class = class.rsplit('.').next().unwrap_or_default();
+        name.push_str(class.strip_suffix("Type").unwrap_or(class));
+    }
+    name.push_str("Tuple");
+    name
+}
+
+fn source() -> Schema {
+    let text = || Schema::of(Shape::String);
+    let long = || Schema::of(Shape::Int64);
+    let snapshot = meaning(Shape::String, "io.debezium.data.Enum")
+        .with_parameter("allowed", SNAPSHOTS)
+        .with_default("false");
+    Schema::structure(vec![
+        ("version", text()),
+        ("connector", text()),
+        ("name", text()),
+        ("ts_ms", long()),
+        ("snapshot", snapshot.optional()),
+        ("db", text()),
+        ("sequence", text().optional()),
+        ("ts_us", long().optional()),
+        ("ts_ns", long().optional()),
+        ("cluster", text()),
+        ("file", text()),
+        ("pos", Schema::of(Shape::Int32)),
+        ("keyspace", text()),
+        ("table", text()),
+    ])
+    .named("source")
+    .versioned(1)
+}
+
+fn range(name: &str) -> Schema {
+    let value = Schema::structure(vec![
+        ("name", Schema::of(Shape::String)),
+        ("value", Schema::of(Shape::String).optional()),
+        ("type", Schema::of(Shape::String)),
+    ]);
+    let value = value.named("clustering_value").versioned(1);
+    let values = Schema::array(value).named("clustering_values").versioned(1);
+    Schema::structure(vec![
+        ("method", Schema::of(Shape::String)),
+        ("values", values),
+    ])
+    .named(name)
+    .versioned(1)
+    .optional()
+}

@@ -1,0 +1,1 @@
+"""Messages as Kafka Connect's own converters read and write them."""

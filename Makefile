@@ -42,7 +42,7 @@ demo-spark: prerequisites-test setup ## Three replicas with agents, Kafka, and t
 	@$(PY) -m examples.spark.demo
 
 ##@ Tests
-test: prerequisites-test check cargo-test ## Everything: lint, types, Rust tests, Python tests with real servers
+test: prerequisites-test lint types cargo-test ## Everything: lint, types, Rust tests, Python tests with real servers
 	@$(PY) -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
 test-fast: setup ## The Python tests without servers, Spark and slow ones
@@ -64,7 +64,8 @@ cargo-test: $(DEPENDENCIES) ## The Rust tests
 	cargo test --quiet --locked --workspace
 
 ##@ Static checks
-check: lint types ## lint and types
+check: lint types ## lint and types; audit too, where its databases answer
+	@VENV=$(VENV) scripts/audit || [ $$? -eq 2 ]
 
 lint: $(DEPENDENCIES) ## ruff, rustfmt and clippy, warnings being errors
 	$(PY) -m ruff check .

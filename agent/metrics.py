@@ -115,7 +115,9 @@ class AgentMetrics:
             registry=registry,
         )
         self.held = Gauge(
-            HELD, "1 while a segment waits for a schema or for its file, else 0.", registry=registry
+            HELD,
+            "1 while a segment waits for a schema, a key, a registry or its file, else 0.",
+            registry=registry,
         )
         self.held_seconds = Gauge(HELD_SECONDS, "For how long it waits.", registry=registry)
         self.quarantine_bytes = Gauge(

@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-submit test-page check lint audit fmt types cargo-test \
+.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-submit registry test-page check lint audit fmt types cargo-test \
 	bench fuzz soak soak-parser peer fixtures images images-check image-files docs lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -56,6 +56,9 @@ test-cluster: prerequisites-test setup ## The golden test, large: a cluster with
 
 test-submit: prerequisites-test setup ## The Spark jobs by spark-submit on a standalone cluster and on YARN
 	@$(PY) -m pytest tests/spark/submitted/on_standalone.py tests/spark/submitted/on_yarn.py $(ARGS)
+
+registry: prerequisites-test setup ## Avro against a schema registry that others wrote, fetched by Maven
+	@$(PY) -m pytest tests/avro/on_registry.py $(ARGS)
 
 test-page: setup ## The page of a running agent in Chromium, which has to be installed
 	@$(PY) -m tests.page $(ARGS)

@@ -87,6 +87,10 @@ class FakeRegistry:
         scheme = "http" if self.tls is None else "https"
         return f"{scheme}://127.0.0.1:{self._server.server_port}"
 
+    def schema(self, number: int) -> str:
+        """Behind an id."""
+        return self.schemas[number]
+
     def answer(self, method: str, path: str, body: bytes) -> Answer:
         _, kind, subject, *rest = urlsplit(path).path.split("/")
         if kind == "schemas":

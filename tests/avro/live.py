@@ -1,20 +1,28 @@
-"""An agent beside a real node whose events are Avro, and a registry that checks them."""
+"""An agent beside a real node whose events are Avro, and a registry."""
 
 import base64
 import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import fastavro
 
 from tests.agent.snapshot.beside import DEADLINE_S, Agent
-from tests.avro.checking_registry import CheckingRegistry
 from tests.harness.cassandra import CassandraNode
 
 _HEAD_BYTES = 5
 _PREFIX = "x"
+
+
+class Registry(Protocol):
+    """What is asked of a registry here, besides what the agent asks."""
+
+    @property
+    def url(self) -> str: ...
+    def schema(self, number: int) -> str:
+        """Behind an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,7 @@ class AvroAgent(Agent):
     """As `Agent`, keys and values in Avro."""
 
     def __init__(
-        self, node: CassandraNode, registry: CheckingRegistry, directory: Path, **properties: object
+        self, node: CassandraNode, registry: Registry, directory: Path, **properties: object
     ) -> None:
         sides = {
             f"{side}_converter{name}": value
@@ -79,7 +87,7 @@ class AvroAgent(Agent):
         assert message[0] == 0
         number = int.from_bytes(message[1:_HEAD_BYTES], "big")
         if number not in self._parsed:
-            self._parsed[number] = fastavro.parse_schema(json.loads(self._registry.schemas[number]))
+            self._parsed[number] = fastavro.parse_schema(json.loads(self._registry.schema(number)))
         rest = io.BytesIO(message[_HEAD_BYTES:])
         found = fastavro.schemaless_reader(rest, self._parsed[number], None)
         assert not rest.read(), "bytes are left behind the record"

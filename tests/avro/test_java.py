@@ -83,30 +83,38 @@ TYPE = "CREATE TYPE ks.u (x int{more});\n"
 USER = b"\0\0\0\4\0\0\0\1"
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "value"),
-    [
-        (DDL.format(columns="a int"), DDL.format(columns="a int, b text"), NUMBER),
-        (DDL.format(columns="a int, b text"), DDL.format(columns="a int"), NUMBER),
-        (DDL.format(columns="a int"), DDL.format(columns="a int, b map<text, blob>"), NUMBER),
-        (
-            TYPE.format(more="") + DDL.format(columns="a frozen<u>"),
-            TYPE.format(more=", y text") + DDL.format(columns="a frozen<u>"),
-            USER,
-        ),
-        (
-            TYPE.format(more="") + DDL.format(columns="a frozen<u>"),
-            TYPE.format(more="") + DDL.format(columns="a frozen<u>, b frozen<u>"),
-            USER,
-        ),
-        (
-            TYPE.format(more="") + DDL.format(columns="b frozen<u>, c frozen<u>, a int"),
-            TYPE.format(more="") + DDL.format(columns="c frozen<u>, a int"),
-            NUMBER,
-        ),
-    ],
-    ids=["added", "dropped", "added map", "type grew", "type used again", "first use dropped"],
-)
+CHANGES = [
+    (DDL.format(columns="a int"), DDL.format(columns="a int, b text"), NUMBER),
+    (DDL.format(columns="a int, b text"), DDL.format(columns="a int"), NUMBER),
+    (DDL.format(columns="a int"), DDL.format(columns="a int, b map<text, blob>"), NUMBER),
+    (
+        TYPE.format(more="") + DDL.format(columns="a frozen<u>"),
+        TYPE.format(more=", y text") + DDL.format(columns="a frozen<u>"),
+        USER,
+    ),
+    (
+        TYPE.format(more="") + DDL.format(columns="a frozen<u>"),
+        TYPE.format(more="") + DDL.format(columns="a frozen<u>, b frozen<u>"),
+        USER,
+    ),
+    (
+        TYPE.format(more="") + DDL.format(columns="b frozen<u>, c frozen<u>, a int"),
+        TYPE.format(more="") + DDL.format(columns="c frozen<u>, a int"),
+        NUMBER,
+    ),
+]
+"""DDL before and after, and a value of `a` before."""
+CHANGE_NAMES = [
+    "added",
+    "dropped",
+    "added map",
+    "type grew",
+    "type used again",
+    "first use dropped",
+]
+
+
+@pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)
 def test_a_changed_table_passes_backward(
     java: JavaAvro, tmp_path: Path, before: str, after: str, value: bytes
 ) -> None:

@@ -211,7 +211,14 @@ class GcsStore:
             if key_file is None:
                 client = storage.Client(project=None)
             else:
-                client = storage.Client.from_service_account_json(str(key_file))
+                try:
+                    client = storage.Client.from_service_account_json(str(key_file))
+                except OSError as error:
+                    # With the name of its file it would pass for an error of a segment's file.
+                    raise StoreError(
+                        f"storage.credential.key.file: {key_file} cannot be read: "
+                        f"{error.strerror or error}."
+                    ) from error
             self._bucket = client.bucket(self._settings.directory.bucket)
         return self._bucket
 

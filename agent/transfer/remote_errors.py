@@ -151,19 +151,23 @@ class RemoteErrors:
 
     def _send(self, name: SegmentName) -> None:
         directory = self._settings.directory
-        log, idx = directory / name.log, directory / name.idx
-        for file in (log, idx):
+        log = directory / name.log
+        sent: list[Path] = []
+        for file in (log, directory / name.idx):
             try:
                 self._store.put(file, lambda: self._is_stopped)
             except FileNotFoundError:
                 # A segment need not have an index, and a person may have settled it meanwhile.
+                if file.exists():
+                    raise
                 continue
-        if not log.exists() or (directory / f"{name.log}{RETRY}").exists():
+            sent.append(file)
+        if log not in sent or not log.exists() or (directory / f"{name.log}{RETRY}").exists():
             self._remove(name)
             return
         self._mark_remote(name)
-        log.unlink(missing_ok=True)
-        idx.unlink(missing_ok=True)
+        for file in sent:
+            file.unlink(missing_ok=True)
         self._metrics.transferred_segments.inc()
         logger.info(
             "a quarantined segment is sent", extra=fields(segment=name, to=self._store.where)

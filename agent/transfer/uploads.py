@@ -146,6 +146,8 @@ class Uploads(Transfer):
             try:
                 is_new = self._store.put(file, lambda: self._is_stopped)
             except FileNotFoundError:
+                if file.exists():
+                    raise
                 continue
             sent_bytes += size_bytes if is_new else 0
             files.append(file)

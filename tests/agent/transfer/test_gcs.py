@@ -323,6 +323,19 @@ def test_a_key_that_is_refused_is_named(site: Site, tmp_path: Path) -> None:
     assert "/token" in {seen.path for seen in site.proxy.seen}
 
 
+def test_a_key_that_goes_away_is_named_and_outlived(site: Site, tmp_path: Path) -> None:
+    file = tmp_path / "key.json"
+    text = json.dumps(service_account(f"{site.proxy.url}/token"))
+    file.write_text(text)
+    site.start(key_file=file)
+    file.unlink()
+    site.give(1, SMALL)
+    assert str(file) in site.wait_for_trouble("storage.credential.key.file")
+    assert site.backlog_segments == 1
+    file.write_text(text)
+    site.wait_for_trouble("Google refuses the key")
+
+
 @pytest.mark.parametrize(
     ("content", "part"),
     [(None, "cannot be read"), ("{", "no JSON"), ('{"type": "x"}', "service account")],

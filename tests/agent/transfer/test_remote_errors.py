@@ -1,6 +1,6 @@
 """Quarantined segments in Google Cloud Storage and back, by a real server and a way that fails."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -53,8 +53,15 @@ class Site:
         assert self.quarantine.take(name, self.raw / name.log, self.raw / name.idx)
         return name
 
-    def start(self, *, fetches_all: bool = False) -> None:
-        store = GcsStore(GcsSettings(RemoteDirectory(self.bucket, PREFIX), timeout_s=1))
+    def start(
+        self,
+        *,
+        fetches_all: bool = False,
+        key_file: Path | None = None,
+        opened: Callable[[], None] = lambda: None,
+    ) -> None:
+        store = GcsStore(GcsSettings(RemoteDirectory(self.bucket, PREFIX), key_file, timeout_s=1))
+        opened()
         settings = RemoteErrorsSettings(
             self.directory, self.raw, fetches_all, 0.01, first_pause_s=0.01, longest_pause_s=0.05
         )
@@ -168,6 +175,15 @@ def test_an_object_of_somebody_else_keeps_the_segment_here(site: Site) -> None:
     site.server.delete(site.bucket, f"{PREFIX}/{first.log}")
     site.wait_until_sent(first)
     wait_until(lambda: not site.trouble(), "the end of the trouble")
+
+
+def test_a_key_that_goes_away_keeps_the_segment_here(site: Site, tmp_path: Path) -> None:
+    name = site.quarantine_one(1)
+    key_file = tmp_path / "key.json"
+    key_file.write_text('{"type": "service_account"}')
+    site.start(key_file=key_file, opened=key_file.unlink)
+    site.wait_for_trouble(f"storage.credential.key.file: {key_file} cannot be read: No such file")
+    assert site.files() == {name.log, name.idx, f"{name.log}.reason.json"}
 
 
 @pytest.mark.parametrize("status", [503, 403])

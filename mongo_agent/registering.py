@@ -5,7 +5,8 @@ for, go on without (`Asking`) and come when the ids are there.
 
     the registry is away        waited for without end
     refuses a schema            waited for so long as the operator says; then what has it is
-                                refused, event by event, until the registry takes it
+                                refused, event by event, until the registry takes it; begin and end
+                                of transactions wait without end
     refuses us                  the agent ends
 """
 
@@ -42,14 +43,16 @@ class Registering:
         registrar: Registrar[Unregistered],
         hold_max_s: float,
         *,
+        never_given_up: str | None = None,
         clock: Callable[[], float] = time.monotonic,
         pause_s: float = _PAUSE_S,
     ) -> None:
-        """`hold_max_s` is how long a schema that is refused is waited for; `clock` gives
-        seconds."""
+        """`hold_max_s` is how long a schema that is refused is waited for; those of the topic
+        `never_given_up` are waited for without end; `clock` gives seconds."""
         self._ids = ids
         self._registrar = registrar
         self._hold_max_s = hold_max_s
+        self._never_given_up = never_given_up
         self._clock = clock
         self._pause_s = pause_s
         self._lock = threading.Lock()
@@ -58,34 +61,60 @@ class Registering:
 
     def wait(self, schemas: Sequence[Unregistered], closed: threading.Event) -> bool:
         """Until each has an id or is given up; False when it was closed before. Raises RefusedError
-        when the registry refuses us."""
-        return all(self._wait(schema, closed) for schema in schemas)
+        when the registry refuses us.
 
-    def reconsider(self) -> None:
+        All are held at once, so that many cost no more than one. Time in which the registry is away
+        does not count."""
+        lacking = list(dict.fromkeys(schemas))
+        refused_at_s: dict[Unregistered, float] = {}
+        asked_at_s = self._clock()
+        while not closed.is_set():
+            answers = self._ask_all(lacking, closed)
+            before_s, asked_at_s = asked_at_s, self._clock()
+            if _is_away(answers):
+                for schema in refused_at_s:
+                    refused_at_s[schema] += asked_at_s - before_s
+            for schema, answer in answers.items():
+                if answer.outcome is Outcome.GIVEN:
+                    lacking.remove(schema)
+                elif answer.outcome is Outcome.REFUSED:
+                    held_s = asked_at_s - refused_at_s.setdefault(schema, asked_at_s)
+                    if held_s >= self._hold_max_s and schema.topic != self._never_given_up:
+                        self._give_up(schema, answer.sentence)
+                        lacking.remove(schema)
+            if not lacking:
+                return True
+            closed.wait(self._pause_s)
+        return False
+
+    def reconsider(self, closed: threading.Event) -> None:
         """Asks again, from time to time, for what was given up."""
         with self._lock:
             if not self._given_up or self._clock() < self._reconsider_at_s:
                 return
-            self._reconsider_at_s = self._clock() + _RECONSIDERED_S
+            # Others have nothing to ask for meanwhile.
             given_up, self._given_up = self._given_up, []
-        still = [schema for schema in given_up if self._ask(schema).outcome is not Outcome.GIVEN]
+        answers = self._ask_all(given_up, closed)
+        # Those that were not asked come first the next time.
+        still = [schema for schema in given_up if schema not in answers]
+        still += [each for each in answers if answers[each].outcome is not Outcome.GIVEN]
         with self._lock:
-            self._given_up += still
+            self._given_up = list(dict.fromkeys(still + self._given_up))
+            self._reconsider_at_s = self._clock() + _RECONSIDERED_S
 
-    def _wait(self, schema: Unregistered, closed: threading.Event) -> bool:
-        refused_at_s: float | None = None
-        while (answer := self._ask(schema)).outcome is not Outcome.GIVEN:
-            now_s = self._clock()
+    def _ask_all(
+        self, schemas: Sequence[Unregistered], closed: threading.Event
+    ) -> dict[Unregistered, Answer]:
+        """The answers up to the first one that does not come: each of the others would be waited
+        for as long."""
+        answers: dict[Unregistered, Answer] = {}
+        for schema in schemas:
+            if closed.is_set():
+                break
+            answers[schema] = answer = self._ask(schema)
             if answer.outcome is Outcome.AWAY:
-                refused_at_s = None
-            elif refused_at_s is None:
-                refused_at_s = now_s
-            if refused_at_s is not None and now_s - refused_at_s >= self._hold_max_s:
-                self._give_up(schema, answer.sentence)
-                return True
-            if closed.wait(self._pause_s):
-                return False
-        return True
+                break
+        return answers
 
     def _ask(self, schema: Unregistered) -> Answer:
         answer = self._registrar.ask([schema])
@@ -103,6 +132,12 @@ class Registering:
             "what has a schema that is refused goes to the quarantine",
             extra=fields(topic=schema.topic, side=schema.side, reason=sentence),
         )
+
+
+def _is_away(answers: Mapping[Unregistered, Answer]) -> bool:
+    """Whether nothing was answered. Where something was, it is one schema's trouble, or too many
+    questions."""
+    return all(answer.outcome is Outcome.AWAY for answer in answers.values())
 
 
 class Asking:
@@ -154,10 +189,13 @@ class Schemas:
 
 
 def create_schemas(
-    registries: Mapping[Literal["key", "value"], RegistrySettings], hold_max_ms: int
+    registries: Mapping[Literal["key", "value"], RegistrySettings],
+    hold_max_ms: int,
+    transaction_topic: str | None,
 ) -> Schemas:
-    """By the settings of the sides that are Avro. Raises ConfigError."""
+    """By the settings of the sides that are Avro. `transaction_topic` is that of begin and end of
+    transactions, which no event is refused for. Raises ConfigError."""
     ids = SchemaIds()
     registrar = create_registrar(ids, registries)
-    registering = Registering(ids, registrar, hold_max_ms / 1000)
+    registering = Registering(ids, registrar, hold_max_ms / 1000, never_given_up=transaction_topic)
     return Schemas(ids, registrar, registering, Asking(registrar))

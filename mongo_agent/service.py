@@ -111,8 +111,11 @@ class MongoService:
             hide,
         )
         self._elections = Elections()
-        hold_max_ms = properties.schema_hold_max_ms
-        self._schemas = create_schemas(properties.registries(), hold_max_ms)
+        self._schemas = create_schemas(
+            properties.registries(),
+            properties.schema_hold_max_ms,
+            properties.transaction_topic_name if properties.provide_transaction_metadata else None,
+        )
         self.status.attach_registrar(self._schemas.registrar)
 
     @property

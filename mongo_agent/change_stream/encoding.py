@@ -27,7 +27,7 @@ class Encoding:
         """Waits for a schema registry, where there is one; None when it was closed meanwhile.
         Raises RefusedError when the registry refuses us."""
         if self._registering is not None:
-            self._registering.reconsider()
+            self._registering.reconsider(closed)
         transaction = self.transaction
         batch = self._registered(
             lambda: self._encoder.encode(events, transaction=transaction), closed

@@ -161,8 +161,8 @@ def _check_same(subject: str, latest: str, ours: str) -> None:
         raise RefusedSchemaError(f"the latest schema of {subject} is no Avro: {error}") from error
     if not is_same:
         raise RefusedSchemaError(
-            f"the latest schema of {subject} has other fields than the table: register the "
-            "table's, or let the agent do so with `auto.register.schemas=true`"
+            f"the latest schema of {subject} has other fields than the events: register "
+            "theirs, or let the agent do so with `auto.register.schemas=true`"
         )
 
 

@@ -6,10 +6,13 @@ the names are those of the driver's `reference.conf`. What else it holds is the 
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from sidecar.errors import ConfigError
 from sidecar.properties import Origin, Setting
+
+if TYPE_CHECKING:
+    from hocon import HoconObject, HoconValue
 
 PROPERTY = "cassandra.driver.config.file"
 _ROOT = "datastax-java-driver"
@@ -39,72 +42,109 @@ def driver_settings(path: Path, environment: Mapping[str, str] | None = None) ->
 
 def driver_stores(path: Path) -> dict[str, str]:
     """The stores of its TLS under the names of `cassandra.ssl.config.path`. Raises ConfigError."""
-    found = _Found(path, _document(path, None)).section(_TLS)
-    return {ours: str(found[theirs]) for theirs, ours in _STORES.items() if theirs in found}
+    found = _Found(path, _document(path, None))
+    texts = {ours: found.text(_TLS, theirs) for theirs, ours in _STORES.items()}
+    return {ours: text for ours, text in texts.items() if text is not None}
 
 
 class _Found:
-    def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, document: "HoconObject") -> None:
         self._path = path
         self._document = document
 
-    def section(self, name: str) -> Mapping[str, Any]:
-        """A part of the file, empty where it is not there."""
-        value: Any = self._document
+    def value(self, name: str) -> "HoconValue | None":
+        """A part of the file, None where it is not there or `null`."""
+        from hocon import HoconObject, is_null
+
+        value: HoconValue | None = self._document
         for part in (_ROOT, *name.split(".")):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        return value if isinstance(value, Mapping) else {}
+            value = value.fields.get(part) if isinstance(value, HoconObject) else None
+        return None if value is None or is_null(value) else value
+
+    def has(self, section: str) -> bool:
+        """Whether there is anything in a part of the file."""
+        from hocon import HoconObject
+
+        value = self.value(section)
+        return isinstance(value, HoconObject) and bool(value.fields)
+
+    def text(self, section: str, name: str) -> str | None:
+        """What the driver takes as a string: as it is written, so `0123` keeps its zero."""
+        from hocon import HoconScalar
+
+        value = self.value(f"{section}.{name}")
+        if value is None or isinstance(value, HoconScalar):
+            return None if value is None else value.raw
+        raise self._wrong(f"{section}.{name}", "must be text")
 
     def points(self) -> Iterator[tuple[str, str]]:
         """Every node has the same port: the agent asks the one beside it."""
-        head, _, last = _POINTS.rpartition(".")
-        points = self.section(head).get(last) or []
-        pairs = [str(point).strip().rpartition(":") for point in points]
-        if not isinstance(points, list) or not all(h and p.isdecimal() for h, _, p in pairs):
-            raise self._wrong(_POINTS, "must be a list of `host:port`")
+        from hocon import HoconArray, HoconScalar
+
+        value = self.value(_POINTS)
+        points = [value] if value is not None else []
+        if isinstance(value, HoconArray):
+            points = value.items
+        texts = [point.raw if isinstance(point, HoconScalar) else "" for point in points]
+        shown = f"`{', '.join(texts)}`"
+        pairs = [text.strip().rpartition(":") for text in texts]
+        is_list = value is None or isinstance(value, HoconArray)
+        if not is_list or not all(host and port.isdecimal() for host, _, port in pairs):
+            raise self._wrong(_POINTS, f"is {shown}: it must be a list of `host:port`")
         if len({port for _, _, port in pairs}) > 1:
-            raise self._wrong(_POINTS, "must have one port, that of the node beside the agent")
+            raise self._wrong(
+                _POINTS, f"is {shown}: it must have one port, that of the node beside the agent"
+            )
         if pairs:
             yield "cassandra.hosts", ",".join(host.strip("[]") for host, _, _ in pairs)
             yield "cassandra.port", pairs[0][2]
 
     def login(self) -> Iterator[tuple[str, str]]:
-        login = self.section(_LOGIN)
-        if not login:
+        if not self.has(_LOGIN):
             return
-        if not str(login.get("class", _LOGIN_CLASS)).endswith(_LOGIN_CLASS):
-            raise self._wrong(f"{_LOGIN}.class", f"must be {_LOGIN_CLASS}: there is no JVM here")
+        self._class(_LOGIN, _LOGIN_CLASS)
         for name in ("username", "password"):
-            if name not in login:
+            text = self.text(_LOGIN, name)
+            if text is None:
                 raise self._wrong(f"{_LOGIN}.{name}", "must be set")
-            yield f"cassandra.{name}", str(login[name])
+            yield f"cassandra.{name}", text
 
     def tls(self) -> Iterator[tuple[str, str]]:
-        tls = self.section(_TLS)
-        if not tls:
+        if not self.has(_TLS):
             return
-        if not str(tls.get("class", _TLS_CLASS)).endswith(_TLS_CLASS):
-            raise self._wrong(f"{_TLS}.class", f"must be {_TLS_CLASS}: there is no JVM here")
+        self._class(_TLS, _TLS_CLASS)
         yield "cassandra.ssl.enabled", "true"
-        if "hostname-validation" in tls:
-            checks = str(tls["hostname-validation"]).lower()
-            yield "cassandra.ssl.check.hostname", checks
+        checks = self.text(_TLS, "hostname-validation")
+        if checks is not None:
+            yield "cassandra.ssl.check.hostname", checks.lower()
+
+    def _class(self, section: str, known: str) -> None:
+        written = self.text(section, "class")
+        if written is not None and not written.endswith(known):
+            raise self._wrong(
+                f"{section}.class", f"is `{written}`: it must be {known}, for there is no JVM here"
+            )
 
     def _wrong(self, name: str, what: str) -> ConfigError:
         return ConfigError(f"`{PROPERTY}`: `{_ROOT}.{name}` in {self._path} {what}.")
 
 
-def _document(path: Path, environment: Mapping[str, str] | None) -> Mapping[str, Any]:
+def _document(path: Path, environment: Mapping[str, str] | None) -> "HoconObject":
     # Imported here: few have such a file.
     import hocon
 
     try:
         read = hocon.parse_file(str(path), env=None if environment is None else dict(environment))
-        document = read.to_object()
+        root = read.get_value(_ROOT)
     except OSError as error:
         raise ConfigError(
             f"`{PROPERTY}`: {path} cannot be read: {error.strerror or error}."
         ) from error
-    except (hocon.ParseError, hocon.ResolveError, hocon.ConfigError, UnicodeDecodeError) as error:
+    except (hocon.ParseError, hocon.ResolveError) as error:
+        place = f" (line {error.line}, column {error.col})" if error.line > 0 else ""
+        raise ConfigError(
+            f"`{PROPERTY}`: {path} is no HOCON that can be read: {error}{place}."
+        ) from error
+    except (hocon.ConfigError, UnicodeDecodeError) as error:
         raise ConfigError(f"`{PROPERTY}`: {path} is no HOCON that can be read: {error}.") from error
-    return document if isinstance(document, dict) else {}
+    return hocon.HoconObject({} if root is None else {_ROOT: root})

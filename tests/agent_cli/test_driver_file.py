@@ -46,6 +46,16 @@ def test_address_and_login_are_taken(tmp_path: Path) -> None:
     assert config.warnings == ()
 
 
+@pytest.mark.parametrize("written", ["0123", "12e4", "true", "1.50", "on"])
+def test_a_login_is_taken_as_it_is_written(tmp_path: Path, written: str) -> None:
+    """As the driver does, which asks for a string."""
+    login = f"{ROOT}.advanced.auth-provider {{ username = {written}, password = {written} }}"
+    properties = loaded(tmp_path, login).properties
+    assert properties.cassandra_username == written
+    assert properties.cassandra_password is not None
+    assert properties.cassandra_password.get_secret_value() == written
+
+
 def test_what_is_set_goes_before_it_and_is_shown_with_its_place(tmp_path: Path) -> None:
     text = f"""{ROOT} {{
         basic.contact-points = ["10.0.0.7:9142"]
@@ -91,14 +101,25 @@ def test_stores_for_tls_are_read(tmp_path: Path) -> None:
     ("text", "part"),
     [
         ("a {", "is no HOCON that can be read"),
+        ("a = 1\nb = [\n", "(line 3, column 1)"),
         ("a = ${NOT_SET_ANYWHERE}", "NOT_SET_ANYWHERE"),
-        (f'{ROOT}.basic.contact-points = ["10.0.0.7"]', "must be a list of `host:port`"),
-        (f"{ROOT}.basic.contact-points = here", "must be a list of `host:port`"),
-        (f'{ROOT}.basic.contact-points = ["a:1", "b:2"]', "must have one port"),
+        ("a = 1\n  b = ${NOT_SET_ANYWHERE}", "(line 2, column 7)"),
+        (f'{ROOT}.basic.contact-points = ["10.0.0.7"]', "`10.0.0.7`: it must be a list of `host:"),
+        (f"{ROOT}.basic.contact-points = here", "`here`: it must be a list of `host:port`"),
+        (f"{ROOT}.basic.contact-points {{ a = b }}", "must be a list of `host:port`"),
+        (f'{ROOT}.basic.contact-points = ["a:1", "b:2"]', "`a:1, b:2`: it must have one port"),
         (f'{ROOT}.basic.contact-points = ["a:99999"]', "must be at most 65535, not `99999`"),
         (
             f"{ROOT}.advanced.auth-provider.class = DseGssApiAuthProvider",
-            "must be PlainTextAuthProvider",
+            "is `DseGssApiAuthProvider`: it must be PlainTextAuthProvider",
+        ),
+        (
+            f"{ROOT}.advanced.auth-provider {{ username = u, password = null }}",
+            "auth-provider.password` in",
+        ),
+        (
+            f"{ROOT}.advanced.auth-provider {{ username = u, password = [hidden] }}",
+            "auth-provider.password` in",
         ),
         (f"{ROOT}.advanced.auth-provider.username = u", "auth-provider.password"),
         (f"{ROOT}.advanced.ssl-engine-factory.class = a.B", "must be DefaultSslEngineFactory"),
@@ -111,6 +132,7 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, part: st
     (problem,) = raised.value.problems
     assert part in problem
     assert str(tmp_path / "application.conf") in problem
+    assert "hidden" not in problem
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

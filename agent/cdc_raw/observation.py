@@ -126,8 +126,14 @@ def _stat(path: Path) -> SeenLog | None:
 
 def _read_idx(path: Path) -> Idx | None:
     try:
-        with path.open("rb", buffering=0) as file:
-            return parse_idx(file.read(MAX_IDX_BYTES + 1) or b"")
+        # Without the flag opening a pipe waits for somebody who writes into it.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                return Idx(unreadable="is no file")
+            return parse_idx(os.read(file, MAX_IDX_BYTES + 1))
+        finally:
+            os.close(file)
     except FileNotFoundError:
         return None
     except OSError as error:

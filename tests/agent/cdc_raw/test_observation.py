@@ -112,3 +112,9 @@ def test_what_is_no_file_is_no_segment(tmp_path: Path) -> None:
     seen = observe(tmp_path)
     assert [(each.name.id, each.log is None) for each in seen.segments] == [(1, False), (2, True)]
     assert seen.refused == (pipe.log, folder.log, loop.log)
+
+
+def test_an_idx_that_is_a_pipe_is_no_news(tmp_path: Path) -> None:
+    write(tmp_path, 1)
+    os.mkfifo(tmp_path / SegmentName(id=1, version=7).idx)
+    assert [seen.idx for seen in observe(tmp_path).segments] == [Idx(unreadable="is no file")]

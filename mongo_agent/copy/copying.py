@@ -94,7 +94,7 @@ class Copying:
         self._wake = wake
         self._clock = clock
         self._reader = CollectionReader(client, settings)
-        self._planner = Planner(client, self._reader, namespaces, settings)
+        self._planner = Planner(client, self._reader, namespaces, settings, is_ready)
         self._threads = ThreadPoolExecutor(settings.threads + 1, thread_name_prefix="copy")
         self._planning: tuple[Task, Future[Plan]] | None = None
         self._round: deque[_Reading] = deque()
@@ -203,8 +203,9 @@ class Copying:
             return
         if self._planning is None:
             chunks = _PLANNED_AHEAD * self._settings.threads
-            unread = len(self._unread(is_plain=False)) + len(self._unread(is_plain=True))
-            task = self._planner.next(self._progress, chunks - unread)
+            # What waits for its schema, which may be for ever, takes no room from the others.
+            ready = len(self._ready(is_plain=False)) + len(self._ready(is_plain=True))
+            task = self._planner.next(self._progress, chunks - ready)
             if task is not None:
                 self._planning = task, self._threads.submit(task.run)
                 self._planning[1].add_done_callback(lambda _: self._wake())

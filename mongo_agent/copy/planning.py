@@ -55,7 +55,11 @@ class Planner:
         reader: CollectionReader,
         namespaces: Namespaces,
         settings: CopySettings,
+        is_ready: Callable[[str, str], bool],
     ) -> None:
+        """`is_ready` says of a database and collection whether its documents can be encoded:
+        before that no chunks of it are planned."""
+        self._is_ready = is_ready
         self._client = client
         self._reader = reader
         self._namespaces = namespaces
@@ -65,10 +69,12 @@ class Planner:
         """`room` is for so many chunks more; None when there is nothing to plan."""
         if progress.requests:
             return Task(None, partial(self._resolve, progress.requests[0]))
-        copy = next((each for each in progress.collections if not each.is_planned), None)
-        if copy is None or room <= 0:
+        if room <= 0:
             return None
-        return Task(copy, partial(self._bounds, copy, room))
+        unplanned = (each for each in progress.collections if not each.is_planned)
+        ready = (each for each in unplanned if self._is_ready(each.database, each.collection))
+        copy = next(ready, None)
+        return None if copy is None else Task(copy, partial(self._bounds, copy, room))
 
     def _resolve(self, request: Request) -> Resolved:
         found = listed(self._client, self._namespaces)

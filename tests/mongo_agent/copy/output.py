@@ -106,6 +106,7 @@ class Pipeline:
         output: Output | None = None,
         encoder: MongoEncoder = ENCODER,
         clock: Callable[[], float] | None = None,
+        is_ready: Callable[[str, str], bool] = lambda database, collection: True,
     ) -> None:
         self._client = client
         self._encoder = encoder
@@ -120,6 +121,7 @@ class Pipeline:
             wake=self._woken.set,
             backoff=Backoff(initial_delay_ms=1, max_delay_ms=4),
             clock=clock or time.monotonic,
+            is_ready=is_ready,
         )
         self._token = token
         self._last_event = ClusterTime(0, 0)

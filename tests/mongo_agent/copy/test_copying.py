@@ -173,6 +173,40 @@ def test_what_is_read_and_not_taken_is_read_again(client: Client) -> None:
     assert pipeline.output.copied("L.shop.a") == list(range(9))
 
 
+@pytest.mark.parametrize("sizes", [{"a": 10}, {"a": 1, "b": 1}])
+def test_what_waits_for_its_schema_stops_no_other(client: Client, sizes: dict[str, int]) -> None:
+    """A large collection, or several small ones, in front of one whose schema there is."""
+    for name, size in sizes.items():
+        client.shop[name].insert_many([{"_id": number} for number in range(size)])
+    client.shop.z.insert_many([{"_id": number} for number in range(7)])
+    waiting = set(sizes)
+    with Pipeline(client, is_ready=lambda _, collection: collection not in waiting) as pipeline:
+        pipeline.run(until=lambda: pipeline.copying.progress.finished_count == 1)
+        assert pipeline.output.copied("L.shop.z") == list(range(7))
+        assert {each.collection for each in pipeline.copying.progress.collections} == waiting
+        waiting.clear()
+        pipeline.run()
+        for name, size in sizes.items():
+            assert pipeline.output.copied(f"L.shop.{name}") == list(range(size))
+
+
+def test_what_is_planned_and_lost_its_schema_stops_no_other(client: Client) -> None:
+    """As behind a restart: the registry took it before."""
+    for name in ("a", "z"):
+        client.shop[name].insert_many([{"_id": number} for number in range(10)])
+    with Pipeline(client) as pipeline:
+        pipeline.run(
+            until=lambda: any(each.chunks for each in pipeline.copying.progress.collections)
+        )
+        progress = pipeline.copying.progress
+    with Pipeline(
+        client, progress=progress, is_ready=lambda _, collection: collection != "a"
+    ) as pipeline:
+        pipeline.run(until=lambda: pipeline.copying.progress.finished_count == 1)
+        assert pipeline.output.copied("L.shop.z") == list(range(10))
+        assert pipeline.output.copied("L.shop.a") == []
+
+
 def test_chunks_that_grew_are_cut(client: Client) -> None:
     """The last chunk has no upper bound, and the agent may come back after a year."""
     (request,) = INITIAL.requests

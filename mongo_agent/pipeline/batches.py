@@ -12,6 +12,7 @@ from mongo_agent.change_stream.reading import StreamRead
 from mongo_agent.copy import CopyProgress
 from mongo_agent.position import LanePosition
 from sidecar.delivery import Message, ProduceArguments
+from sidecar.ndjson import shown
 
 
 class PlacedBatch:
@@ -124,8 +125,8 @@ def _line(message: Message) -> bytes:
     topic, key, value, headers, _ = message
     document: dict[str, Any] = {
         "topic": topic,
-        "key": orjson.Fragment(key),
-        "value": None if value is None else orjson.Fragment(value),
+        "key": shown(key),
+        "value": None if value is None else shown(value),
         "headers": {name: text.decode(errors="replace") for name, text in headers},
     }
     return orjson.dumps(document) + b"\n"

@@ -10,7 +10,7 @@ be done again. One segment comes back at a time: the next one waits until it has
 
 import logging
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,18 +111,28 @@ class RemoteErrors:
         asked = due(self._file_names())
         alone: StoreError | None = None
         for name in asked.send:
-            try:
-                self._send(name)
-            except StoreError as error:
-                if not error.of_segment:
-                    raise
-                alone = error
+            alone = self._tried(self._send, name, "sent") or alone
         for name in asked.fetch:
             if self._is_on_its_way():
                 break
-            self._fetch(name)
+            alone = self._tried(self._fetch, name, "fetched") or alone
         if alone is not None:
             raise alone
+
+    def _tried(
+        self, step: Callable[[SegmentName], None], name: SegmentName, what: str
+    ) -> StoreError | None:
+        """What keeps this segment alone from it. Raises StoreError for what keeps all."""
+        try:
+            step(name)
+        except StoreError as error:
+            if not error.of_segment:
+                raise
+            return error
+        except OSError as error:
+            sentence = f"{name} cannot be {what}: {error.strerror or error}."
+            return StoreError(sentence, of_segment=True)
+        return None
 
     def _file_names(self) -> list[str]:
         try:
@@ -180,7 +190,16 @@ class RemoteErrors:
 
     def _fetch(self, name: SegmentName) -> None:
         directory = self._settings.directory
-        log = directory / name.log
+        log, remote = directory / name.log, directory / f"{name.log}{REMOTE}"
+        where, sent_to = self._store.where, remote.read_text().strip()
+        # A kill can leave the mark empty, with the segment beside it.
+        if sent_to not in ("", where):
+            raise StoreError(
+                f"{name} is in {sent_to} and cannot be read again from {where}: set "
+                "remote.commit.log.relocation.dir and the id of the node back, or move it there "
+                f"and correct {remote}.",
+                of_segment=True,
+            )
         is_here = log.exists()
         if not is_here:
             self._store.get(name.idx, directory / name.idx)
@@ -188,16 +207,15 @@ class RemoteErrors:
         if is_here:
             self._remove(name)
             self._fetched.add(name)
-            logger.info(
-                "a quarantined segment is back", extra=fields(segment=name, store=self._store.where)
-            )
+            remote.unlink(missing_ok=True)
+            logger.info("a quarantined segment is back", extra=fields(segment=name, store=where))
         else:
+            # The mark stays: it says where to look for the segment.
             (directory / f"{name.log}{RETRY}").unlink(missing_ok=True)
             logger.warning(
-                "a quarantined segment is not where it was sent",
-                extra=fields(segment=name, to=self._store.where),
+                "a quarantined segment is not where it was sent; it is not asked for any more",
+                extra=fields(segment=name, to=where),
             )
-        (directory / f"{name.log}{REMOTE}").unlink(missing_ok=True)
         sync_directory(directory)
 
     def _remove(self, name: SegmentName) -> None:

@@ -13,7 +13,7 @@ from agent.quarantine import LostRange, Quarantine
 from agent.quarantined import ask_for_retry, quarantined
 from agent.transfer.gcs import GcsSettings, GcsStore
 from agent.transfer.remote import RemoteDirectory
-from agent.transfer.remote_errors import RemoteErrors, RemoteErrorsSettings, due
+from agent.transfer.remote_errors import Due, RemoteErrors, RemoteErrorsSettings, due
 from sidecar.metrics import DeliveryMetrics
 from tests.harness.gcs import Fault, FaultProxy, GcsServer
 from tests.harness.processes import wait_until
@@ -290,8 +290,36 @@ def test_a_segment_that_nobody_has_is_not_asked_for_for_ever(site: Site) -> None
     for suffix in (".remote", ".retry"):
         (site.directory / f"{name.log}{suffix}").write_text(f"{site.where}\n")
     site.start()
-    wait_until(lambda: site.files() == set(), "the request to be given up")
+    wait_until(lambda: site.files() == {f"{name.log}.remote"}, "the request to be given up")
+    assert due(site.files()) == Due()
     assert site.trouble() == ""
+
+
+def test_a_segment_in_another_store_is_looked_for_there_alone(site: Site) -> None:
+    """The configuration names another place since it was sent; others come back."""
+    name, other = segment(1), segment(2)
+    site.directory.mkdir()
+    for each, where in ((name, "gs://before/cdc/error"), (other, site.where)):
+        (site.directory / f"{each.log}.remote").write_text(f"{where}\n")
+        site.put(each.log, b"segment")
+    ask_for_retry(site.directory, [name, other])
+    site.start()
+    site.wait_until_back(other)
+    assert site.quarantine.put_back(other, site.raw)
+    (site.raw / other.log).unlink()
+    site.wait_for_trouble(f"{name} is in gs://before/cdc/error and cannot be read again from")
+    assert site.files() == {f"{name.log}.remote", f"{name.log}.retry"}
+    assert site.stored() == {name.log}
+
+
+def test_a_file_that_cannot_be_read_keeps_its_segment_alone(site: Site) -> None:
+    name, other = site.quarantine_one(1), site.quarantine_one(2)
+    (site.directory / name.log).unlink()
+    (site.directory / name.log).mkdir()
+    site.start()
+    site.wait_until_sent(other)
+    site.wait_for_trouble(f"{name} cannot be sent: Is a directory.")
+    assert name.log in site.files()
 
 
 FILES = st.sets(

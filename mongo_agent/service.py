@@ -236,6 +236,7 @@ class MongoService:
             stored=None
             if properties.position_store == "file"
             else StoredPosition(store, stored, deployment.cluster).after,
+            end_waits=self._schemas.registrar.close,
         )
         watch = OplogWatch(
             partial(oldest_entry, client),

@@ -9,6 +9,7 @@ At most two replies are ahead of whoever takes them. What a failure leads to is 
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -101,6 +102,7 @@ class StreamReader:
         self._reads: deque[StreamRead] = deque()
         self._changed = threading.Condition()
         self._closed = threading.Event()
+        self._stopped_at_s = 0.0
         self._lost: Lost | None = None
         self._fragments = self._no_fragments()
         self._repeated = Repeated(logger)
@@ -125,13 +127,20 @@ class StreamReader:
             self._changed.notify_all()
             return self._reads.popleft()
 
-    def close(self) -> None:
-        """Nothing is read any more. A server that does not answer is not waited for long."""
+    def stop(self) -> None:
+        """Nothing is read any more. Does not wait."""
         with self._changed:
+            if not self._closed.is_set():
+                self._stopped_at_s = time.monotonic()
             self._closed.set()
             self._changed.notify_all()
+
+    def close(self) -> None:
+        """The same, and waits. A server that does not answer is not waited for long, be there many
+        readers that were stopped together."""
+        self.stop()
         if self._thread.ident is not None:
-            self._thread.join(_JOIN_S)
+            self._thread.join(max(0.0, self._stopped_at_s + _JOIN_S - time.monotonic()))
 
     def _run(self) -> None:
         try:

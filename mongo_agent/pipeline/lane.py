@@ -129,6 +129,10 @@ class Lane:
         self._position = replace(before, copies=copies)
         add(self.name, OwnMessages((), self._position), before)
 
+    def stop(self) -> None:
+        """The stream is not read any more. Does not wait."""
+        self.reader.stop()
+
     def close(self) -> None:
         self.copying.close()
         self.reader.close()

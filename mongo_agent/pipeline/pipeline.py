@@ -61,11 +61,13 @@ class Pipeline:
         metrics: MongoMetrics,
         elections: Callable[[], int],
         stored: Callable[[AgentPosition], AgentPosition] | None = None,
+        end_waits: Callable[[], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`position` has every lane that is to be read; `elections` gives how many there were;
         `stored` says where to go on when the sink, which stores positions itself, was closed;
-        `clock` gives seconds."""
+        `end_waits` lets streams wait for nothing more but MongoDB, in front of the end; `clock`
+        gives seconds."""
         self._wakeup = Wakeup()
         self._settings = settings
         self._open_lane = open_lane
@@ -93,6 +95,7 @@ class Pipeline:
         self._answering = Answering(metrics, self._wakeup.ring)
         self._is_stopping = False
         self._stored = stored
+        self._end_waits = end_waits
         self._is_unsure = False
         self._repeated = Repeated(logger, clock=clock)
         self._showing = Showing(settings, metrics, elections=elections, clock=clock)
@@ -234,6 +237,8 @@ class Pipeline:
 
     def _close_lanes(self) -> None:
         for lane in self._lanes.values():
+            lane.stop()
+        for lane in self._lanes.values():
             lane.close()
         self._lanes = {}
 
@@ -265,6 +270,8 @@ class Pipeline:
             self._answering.stored(self._saving.stored)
         finally:
             self._show()
+            if self._end_waits is not None:
+                self._end_waits()
             self._close_lanes()
             self._answering.cancel()
             self._wakeup.close()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from mongo_agent.change_stream.reading import StreamReader
 from sidecar.errors import RefusedError
 from tests.harness.mongo import MongoReplicaSet, User
 from tests.mongo_agent.running import RunningAgent
@@ -94,3 +95,28 @@ def test_a_collection_that_is_renamed_and_made_again(
         root.shop.old.insert_one({"_id": 2})
         root.shop.a.insert_one({"_id": 3})
         assert [each.id for each in agent.wait_for(2)] == [1, 3]
+
+
+def test_all_streams_are_stopped_in_front_of_the_first_that_is_waited_for(
+    tmp_path: Path, guarded: MongoReplicaSet, root: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each of them would use up its own time where a server does not answer."""
+    calls: list[tuple[str, StreamReader]] = []
+    stop, close = StreamReader.stop, StreamReader.close
+
+    def stopping(reader: StreamReader) -> None:
+        calls.append(("stop", reader))
+        stop(reader)
+
+    def closing(reader: StreamReader) -> None:
+        calls.append(("close", reader))
+        close(reader)
+
+    monkeypatch.setattr(StreamReader, "stop", stopping)
+    monkeypatch.setattr(StreamReader, "close", closing)
+    three = {**COLLECTION, "capture.target": "shop.a,shop.b,shop.c"}
+    with agent_of(tmp_path, guarded, three) as agent:
+        agent.wait_until_streaming()
+    first_close = [name for name, _ in calls].index("close")
+    assert len({reader for _, reader in calls[:first_close]}) == 3
+    assert len({reader for name, reader in calls if name == "close"}) == 3

@@ -118,22 +118,27 @@ def test_an_agent_that_stops_meanwhile_reads_the_events_again(
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
 
 
-def test_a_registry_that_never_answers_does_not_keep_the_agent_from_stopping(
-    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+def test_a_registry_that_never_answers_does_not_keep_streams_from_stopping(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of any number of streams: none of them uses up its time, which is an hour here."""
     is_over = threading.Event()
 
     def never(method: str, subject: str) -> None:
         is_over.wait()
 
     registry.mood = never
-    hour_ms = 3_600_000
-    timeouts = {f"{side}_converter_request.timeout.ms": hour_ms for side in ("key", "value")}
+    hour_s = 3600
+    monkeypatch.setattr("mongo_agent.change_stream.reading._JOIN_S", hour_s)
+    timeouts = {f"{side}_converter_request.timeout.ms": hour_s * 1000 for side in ("key", "value")}
+    streams = {"capture_scope": "collection", "capture_target": "shop.a,shop.b,shop.c"}
     try:
-        with run_agent(**settings(registry, **timeouts)) as agent:
+        with run_agent(**settings(registry, **timeouts, **streams)) as agent:
             agent.wait_until_streaming()
-            writer.shop.a.insert_one({"_id": 1})
+            for name in "abc":
+                writer.shop[name].insert_one({"_id": 1})
             agent.wait_until(lambda: bool(registry.requests), "the question")
+        assert agent.wait_until_ended() is None
         assert agent.sink.messages == []
     finally:
         is_over.set()

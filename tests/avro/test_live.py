@@ -112,7 +112,8 @@ def assert_read_alike(event: Decoded, written: str, latest: str) -> None:
         column = found["after"].get(name)
         value = column and column["value"]
         known = event.column(name)
-        assert value == known or (value | known) == value
+        # Fields that a user type got since are null.
+        assert value == (value | known if isinstance(known, dict) else known)
     assert found["cells"] == event.value["cells"]
 
 

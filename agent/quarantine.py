@@ -168,6 +168,9 @@ class Quarantine:
     def put_back(self, name: SegmentName, cdc_raw: Path) -> bool:
         """Moves a segment that was asked for into `cdc_raw`, and forgets why it was here; False
         when it is not here. Raises OSError, and can be done again then."""
+        # Sent to a store since it was asked for: it comes back from there first.
+        if (self.directory / f"{name.log}{REMOTE}").exists():
+            return False
         self._reason_path(name).unlink(missing_ok=True)
         # The index first: a segment that is seen without one could be taken for a live one.
         move(self.directory / name.idx, cdc_raw / name.idx)

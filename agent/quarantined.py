@@ -171,14 +171,18 @@ def _remote(directory: Path, name: KeptName) -> str:
 def _seen(quarantine: Quarantine, name: KeptName) -> Quarantined:
     log = quarantine.directory / name.log
     events = quarantine.directory / f"{name.log}{EVENTS}"
-    is_here = log.exists()
+    size_bytes: int | None
+    try:
+        size_bytes = log.stat().st_size
+    except FileNotFoundError:
+        size_bytes = None
     return Quarantined(
         name,
-        log.stat().st_size if is_here else None,
+        size_bytes,
         quarantine.reason(name) if isinstance(name, SegmentName) else None,
         _refused(events) if events.exists() else RefusedEvents(),
         (quarantine.directory / f"{name.log}{RETRY}").exists(),
-        "" if is_here else _remote(quarantine.directory, name),
+        "" if size_bytes is not None else _remote(quarantine.directory, name),
     )
 
 

@@ -101,9 +101,15 @@ class GcsStore:
             return [blob.name.removeprefix(prefix) for blob in blobs]
 
     def get(self, name: str, target: Path) -> bool:
+        temporary = target.with_name(f".{target.name}.tmp")
+        try:
+            return self._fetched(name, temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _fetched(self, name: str, temporary: Path, target: Path) -> bool:
         from google.cloud.storage.exceptions import DataCorruption
 
-        temporary = target.with_name(f".{target.name}.tmp")
         with self._explaining(name, GET):
             bucket, asked = self._opened_bucket(), self._asked()
             there = bucket.get_blob(self._object(name), **asked)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
 from agent.metrics import AgentMetrics
 from agent.quarantine_files import REMOTE, RETRY, with_suffix
 from agent.transfer.store import Store, StoreError, StoreStoppedError
@@ -53,6 +53,13 @@ def due(file_names: Collection[str]) -> Due:
     return Due(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
 
 
+def is_half_fetched(file_name: str) -> bool:
+    """Whether a kill left it in the middle of a download or of a move."""
+    inner = file_name.removeprefix(".").removesuffix(".tmp")
+    is_temporary = file_name == f".{inner}.tmp"
+    return is_temporary and (parse_log_name(inner) or parse_idx_name(inner)) is not None
+
+
 class RemoteErrors:
     """The thread between the quarantine and the store. `open` and `close` it."""
 
@@ -77,13 +84,20 @@ class RemoteErrors:
 
     def open(self) -> None:
         self._store.open()
+        for file_name in self._file_names():
+            if is_half_fetched(file_name):
+                (self._settings.directory / file_name).unlink(missing_ok=True)
         self._thread.start()
 
-    def close(self, deadline_s: float) -> None:
-        """Ends it; what is not done is done after the next start."""
+    def stop(self) -> None:
+        """Has it end soon, without waiting for that."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
+
+    def close(self, deadline_s: float) -> None:
+        """Ends it; what is not done is done after the next start."""
+        self.stop()
         if self._thread.is_alive():
             self._thread.join(max(deadline_s, _JOIN_S))
 
@@ -161,7 +175,7 @@ class RemoteErrors:
 
     def _send(self, name: SegmentName) -> None:
         directory = self._settings.directory
-        log = directory / name.log
+        log, retry = directory / name.log, directory / f"{name.log}{RETRY}"
         sent: list[Path] = []
         for file in (log, directory / name.idx):
             try:
@@ -172,10 +186,15 @@ class RemoteErrors:
                     raise
                 continue
             sent.append(file)
-        if log not in sent or not log.exists() or (directory / f"{name.log}{RETRY}").exists():
+        if log not in sent or not log.exists() or retry.exists():
             self._remove(name)
             return
         self._mark_remote(name)
+        # Whoever puts a segment back looks for the mark behind the request: one of both sees.
+        if not log.exists() or retry.exists():
+            (directory / f"{name.log}{REMOTE}").unlink(missing_ok=True)
+            self._remove(name)
+            return
         for file in sent:
             file.unlink(missing_ok=True)
         self._metrics.transferred_segments.inc()

@@ -70,10 +70,14 @@ class Uploads(Transfer):
         self._show()
         self._thread.start()
 
-    def close(self, deadline_s: float) -> None:
+    def stop(self) -> None:
+        """Has it end soon, without waiting for that."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
+
+    def close(self, deadline_s: float) -> None:
+        self.stop()
         if self._thread.is_alive():
             self._thread.join(max(deadline_s, _JOIN_S))
 

@@ -23,6 +23,8 @@ class WithErrors(Transfer):
         self._errors.open()
 
     def close(self, deadline_s: float) -> None:
+        # One does not send on while the other one is waited for.
+        self._uploads.stop()
         self._errors.close(0)
         self._uploads.close(deadline_s)
 

@@ -1,5 +1,6 @@
 """Quarantined segments in Google Cloud Storage and back, by a real server and a way that fails."""
 
+import errno
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from agent.quarantined import ask_for_retry, quarantined
 from agent.transfer.gcs import GcsSettings, GcsStore
 from agent.transfer.remote import RemoteDirectory
 from agent.transfer.remote_errors import Due, RemoteErrors, RemoteErrorsSettings, due
+from agent.transfer.uploads import Uploads, UploadSettings
+from agent.transfer.with_errors import WithErrors
 from sidecar.metrics import DeliveryMetrics
 from tests.harness.gcs import Fault, FaultProxy, GcsServer
 from tests.harness.processes import wait_until
@@ -320,6 +323,67 @@ def test_a_file_that_cannot_be_read_keeps_its_segment_alone(site: Site) -> None:
     site.wait_until_sent(other)
     site.wait_for_trouble(f"{name} cannot be sent: Is a directory.")
     assert name.log in site.files()
+
+
+def test_what_is_asked_for_while_it_is_marked_stays_here(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = site.quarantine_one(1)
+    mark = RemoteErrors._mark_remote
+
+    def asked_for_before(errors: RemoteErrors, each: SegmentName) -> None:
+        ask_for_retry(site.directory, [each])
+        mark(errors, each)
+
+    monkeypatch.setattr(RemoteErrors, "_mark_remote", asked_for_before)
+    site.start()
+    site.wait_until_back(name)
+    wait_until(lambda: site.stored() == set(), "both to be gone there")
+    assert not any("alt=media" in seen.path for seen in site.proxy.seen)
+
+
+def test_a_request_outlives_that_the_segment_goes_to_the_store(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.start()
+    site.wait_until_sent(name)
+    site.end()
+    ask_for_retry(site.directory, [name])
+    assert not site.quarantine.put_back(name, site.raw)
+    assert site.files() == {f"{name.log}{each}" for each in (".reason.json", ".remote", ".retry")}
+
+
+def test_nothing_half_fetched_is_left(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = site.quarantine_one(1)
+    left = [f".{name.log}.tmp", f".{name.idx}.tmp", f".{name.log}.reason.json.tmp"]
+    for file_name in left:
+        (site.directory / file_name).touch()
+    site.start()
+    found = {file.name for file in site.directory.iterdir()}
+    assert not found & set(left[:2]), "of a kill"
+    site.wait_until_sent(name)
+
+    def full(file: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("agent.transfer.gcs.sync_file", full)
+    store = GcsStore(GcsSettings(RemoteDirectory(site.bucket, PREFIX), timeout_s=1))
+    target = site.raw / name.log
+    with pytest.raises(OSError, match="No space left"):
+        store.get(name.log, target)
+    assert list(site.raw.iterdir()) == []
+
+
+def test_nothing_is_sent_while_the_quarantine_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+    store = GcsStore(GcsSettings(RemoteDirectory("b", "")))
+    uploads = Uploads(store, UploadSettings(tmp_path / "upload", 1), metrics)
+    errors = RemoteErrors(store, RemoteErrorsSettings(tmp_path / "error", tmp_path), metrics)
+    seen: list[bool] = []
+    monkeypatch.setattr(errors, "close", lambda deadline_s: seen.append(uploads._is_stopped))
+    WithErrors(uploads, errors).close(0)
+    assert seen == [True]
 
 
 FILES = st.sets(

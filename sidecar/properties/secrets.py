@@ -27,10 +27,12 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_A_SECRET = re.compile(
-    r"\.(file|location|path|dir|url|uri|source|provider|type|class|alias|enabled?|ms|seconds|sec)$",
+    r"\.(file|location|path|dir|url|uri|source|provider|type|class|alias|enabled?|ms|seconds|sec"
+    r"|client[._]?id)$",
     re.IGNORECASE,
 )
-"""Where a secret is, or how it is got: `…private.key.file`, `…token.endpoint.url`."""
+"""Where a secret is, how it is got, or whose it is: `…private.key.file`, `…token.endpoint.url`,
+`…client.credentials.client.id`."""
 _SECRET_VALUE = re.compile(
     r"PRIVATE KEY-----|(passw\w*|passphrase|secret\w*|\btoken|\bsig)\s*=", re.IGNORECASE
 )
@@ -38,8 +40,13 @@ _IN_ADDRESS = re.compile(r"//[^/@,\s]*@")
 """User and password in the address of a server."""
 _IN_LOGIN = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 """Names and values in a login of JAAS, and in `name=value name=value`."""
-_NO_SECRETS = frozenset({"username", "user", "principal", "clientid", "scope"})
-"""Names there whose values are none."""
+_NO_SECRETS = re.compile(
+    r"user_?name|user|principal|(client_?)?id|scope|issuer|audience|claim|realm"
+    r"|service_?name|key_?tab|ticket_?cache|uri|url|location|path|type",
+    re.IGNORECASE,
+)
+"""Names there whose values are none; of a name with dots the last part, as in
+`oauth.token.endpoint.uri`."""
 
 _LEAST_TELLING = 8
 _LEAST_LINE = 16
@@ -93,7 +100,12 @@ def _secrets(loaded: "Loaded[Properties]") -> Iterator[str]:
 def _parts(secret: str) -> Iterator[str]:
     """The secret itself, and what is one inside of it."""
     found = _IN_LOGIN.findall(secret)
-    logins = ["".join(values) for name, *values in found if name.lower() not in _NO_SECRETS]
+    values = [(name, "".join(forms)) for name, *forms in found]
+    logins = [
+        value
+        for name, value in values
+        if not _NO_SECRETS.fullmatch(name) or _SECRET_VALUE.search(value)
+    ]
     users = [text[2:-1] for text in _IN_ADDRESS.findall(secret)]
     if not users:
         yield secret
@@ -109,4 +121,5 @@ def _forms(secret: str) -> Iterable[str]:
         return ()
     lines = [line.strip() for line in secret.splitlines() if "-----" not in line]
     long_lines = [line for line in lines if len(line) >= _LEAST_LINE]
-    return {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret), *long_lines}
+    in_json = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+    return {secret, *in_json, repr(secret)[1:-1], quote(secret), *long_lines}

@@ -59,6 +59,7 @@ def test_names_of_others_are_known_by_their_words(name: str) -> None:
         "key.converter.schema.registry.url",
         "storage.credential.key.file",
         "kafka.producer.ssl.keystore.certificate.chain",
+        "kafka.producer.sasl.oauthbearer.client.credentials.client.id",
     ],
 )
 def test_where_a_secret_is_may_be_seen(name: str) -> None:
@@ -93,6 +94,24 @@ def test_a_secret_beside_a_reference_is_not_shown(tmp_path: Path) -> None:
     assert "${env:TAIL}" in repr(shown)
 
 
+def test_the_other_values_of_a_login_stay_in_texts(tmp_path: Path) -> None:
+    path = tmp_path / "cdc.properties"
+    path.write_text(
+        "topic.prefix=shop\n"
+        "kafka.producer.sasl.oauthbearer.client.credentials.client.id=cdc-agent\n"
+        "kafka.producer.sasl.oauthbearer.client.credentials.client.secret=hidden-1\n"
+        "kafka.producer.sasl.jaas.config=M required "
+        'oauth.token.endpoint.uri="https://login.shop:8443/token" oauth.client.id="cdc-agent" '
+        'oauth.client.secret="hidden-2" keyTab="/etc/cdc-agent.keytab" serviceName="kafka-1" '
+        'oauth.check.uri="https://login.shop/?token=hidden-3";\n'
+    )
+    hide = hiding(load(ShopProperties, [path]))
+    said = "cdc-agent at https://login.shop:8443/token: /etc/cdc-agent.keytab, kafka-1"
+    assert hide(said) == said
+    for said in ("hidden-1", "hidden-2", "https://login.shop/?token=hidden-3"):
+        assert hide(said) == "********"
+
+
 SECRET = 'Pa"ss wörd-1'
 
 
@@ -120,6 +139,7 @@ def text(tmp_path: Path) -> str:
     [
         f"the login with {SECRET} failed",
         json.dumps({"reason": SECRET}),
+        json.dumps({"reason": SECRET}, ensure_ascii=False),
         repr(SECRET),
         "wrong: in-a-login-2",
         "http://user-name-1:in-an-address-3@registry:8081",

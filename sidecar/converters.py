@@ -30,8 +30,11 @@ WITH_TEXT: Mapping[str, str] = {**_WITHOUT_TEXT, "string": STRING_CONVERTER}
 _ENCODING = "converter.encoding"
 _FLAGS = {"true": True, "false": False}
 _DECIMALS = ("BASE64", "NUMERIC")
+_REPLACES_NULLS = "replace.null.with.default"
 # Sizes of caches, and what only a sink asks of the converter.
 _OF_READERS = frozenset({"converter.type", "schema.content", "schemas.cache.size"})
+# No field that is null has a default.
+_JSON_WITHOUT_EFFECT = _OF_READERS | {_REPLACES_NULLS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,6 @@ class JsonSettings:
 
     has_schemas: bool = False
     decimal_format: Literal["BASE64", "NUMERIC"] = "BASE64"
-    replaces_nulls: bool = True
-    """Whether a field that is null is written as its default."""
 
 
 def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool) -> JsonSettings:
@@ -55,7 +56,7 @@ def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool
             problems.append(f"`{prefix}{name}` is {text!r}: it must be `true` or `false`.")
         return _FLAGS.get(text, default)
 
-    known = {"schemas.enable", "decimal.format", "replace.null.with.default"} | _OF_READERS
+    known = {"schemas.enable", "decimal.format"} | _JSON_WITHOUT_EFFECT
     for name in sorted(settings.keys() - known):
         problems.append(f"`{prefix}{name}` is no setting of the JSON converter that is known here.")
     decimals = settings.get("decimal.format", "BASE64").strip().upper()
@@ -63,10 +64,10 @@ def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool
         problems.append(
             f"`{prefix}decimal.format` is {decimals!r}: it must be {' or '.join(_DECIMALS)}."
         )
+    flag(_REPLACES_NULLS, True)
     found = JsonSettings(
         has_schemas=flag("schemas.enable", has_schemas),
         decimal_format="NUMERIC" if decimals == "NUMERIC" else "BASE64",
-        replaces_nulls=flag("replace.null.with.default", True),
     )
     if problems:
         raise ConfigError(*problems)
@@ -193,8 +194,8 @@ class ConverterProperties(Properties):
             if self.is_text(side):
                 continue
             is_avro = _kind(converter) == "avro"
-            names = without_effect(settings) if is_avro else sorted(settings.keys() & _OF_READERS)
-            for name in names:
+            unused = sorted(settings.keys() & _JSON_WITHOUT_EFFECT)
+            for name in without_effect(settings) if is_avro else unused:
                 yield f"`{side}.converter.{name}` has no effect here."
 
     def _encoding(self, side: Side) -> Encoding:

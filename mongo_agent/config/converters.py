@@ -8,8 +8,8 @@ from sidecar.properties import LowerCase, Milliseconds, prop
 
 Names = Literal["none", "avro", "avro_unicode"]
 
-# There are neither decimals in an event nor fields that are null and have a default.
-_WITHOUT_EFFECT = ("decimal.format", "replace.null.with.default")
+# There are no decimals in an event.
+_WITHOUT_EFFECT = "decimal.format"
 
 
 class EncodingProperties(ConverterProperties):
@@ -60,6 +60,5 @@ class EncodingProperties(ConverterProperties):
             ("key", self.key_converter_settings),
             ("value", self.value_converter_settings),
         ):
-            for name in _WITHOUT_EFFECT:
-                if name in settings:
-                    yield f"`{side}.converter.{name}` has no effect here."
+            if _WITHOUT_EFFECT in settings:
+                yield f"`{side}.converter.{_WITHOUT_EFFECT}` has no effect here."

@@ -186,6 +186,7 @@ def test_converters_under_the_names_of_their_classes(
     [
         (f"{JSON}\nkey.converter.schemas.enable=maybe", "must be `true` or `false`"),
         (f"{JSON}\nkey.converter.decimal.format=TEXT", "must be BASE64 or NUMERIC"),
+        (f"{JSON}\nkey.converter.replace.null.with.default=0", "must be `true` or `false`"),
         (f"{JSON}\nkey.converter.schema.registry.url=http://h", "no setting of the JSON"),
         (f"{STRING}\nkey.converter.schemas.enable=false", "no setting of StringConverter"),
         (f"{STRING}\nkey.converter.converter.encoding=latin1", "must be UTF-8"),
@@ -214,6 +215,9 @@ def test_settings_of_the_converter_that_change_nothing_are_told(tmp_path: Path) 
     registry = "value.converter=avro\nvalue.converter.schema.registry.url=http://h:1\n"
     (warning,) = of_lines(tmp_path, f"{registry}value.converter.schemas.enable=true").warnings
     assert "`value.converter.schemas.enable` has no effect" in warning
+    nulls = "value.converter.replace.null.with.default"
+    (warning,) = of_lines(tmp_path, f"{nulls}=false").warnings
+    assert f"`{nulls}` has no effect" in warning
 
 
 def of_lines(folder: Path, lines: str) -> AgentConfig:
@@ -238,9 +242,7 @@ def of_lines(folder: Path, lines: str) -> AgentConfig:
         "value.converter.schemas.enable=false",
     ],
 )
-def test_defaults_of_what_is_not_in_this_release_are_taken_in_silence(
-    tmp_path: Path, line: str
-) -> None:
+def test_defaults_are_taken_in_silence(tmp_path: Path, line: str) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text(
         "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"

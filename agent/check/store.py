@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from agent.config import AgentConfig
 from agent.transfer.gcs import GcsSettings, GcsStore
-from agent.transfer.gcs_answers import CREATE, GET
+from agent.transfer.gcs_answers import CREATE, GET, LIST
 from agent.transfer.store import StoreError
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError
@@ -27,7 +27,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
     except StoreError as error:
         yield fault("transfer", str(error), "Until then finished segments wait in `upload`.")
         return
-    needed = [right for right in (CREATE, GET) if right in missing]
+    needed = [right for right in (CREATE, GET, LIST) if right in missing]
     if needed:
         yield fault(
             "transfer",
@@ -47,4 +47,5 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
 
 
 def _listed(rights: list[str]) -> str:
-    return " and ".join(rights)
+    *first, last = rights
+    return f"{', '.join(first)} and {last}" if first else last

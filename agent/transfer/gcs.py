@@ -39,7 +39,8 @@ from sidecar.errors import ConfigError
 _CHUNK_UNIT_BYTES = 256 << 10
 _READ_BYTES = 1 << 20
 _RETRY_FIRST_S, _RETRY_LONGEST_S = 0.5, 8.0
-_TO_SEND = f"{CREATE} and {GET}"
+# Without the right to list Google answers 403 instead of 404 for an object that is not there.
+_TO_SEND = f"{CREATE}, {GET} and {LIST}"
 # Such an error of writing has no name of a file.
 _OF_DISKS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EIO))
 

@@ -70,8 +70,9 @@ LIST, DELETE = "storage.objects.list", "storage.objects.delete"
     [
         ([CREATE, GET, LIST, DELETE], Level.OK, "gs://archive/cdc answers."),
         ([CREATE, GET, LIST], Level.WARNING, f"but the agent lacks {DELETE} there"),
-        ([GET], Level.FAULT, f"may not send segments to gs://archive/cdc: it lacks {CREATE}."),
-        ([], Level.FAULT, f"it lacks {CREATE} and {GET}."),
+        ([CREATE, GET], Level.FAULT, f"it lacks {LIST}."),
+        ([GET, LIST], Level.FAULT, f"not send segments to gs://archive/cdc: it lacks {CREATE}."),
+        ([], Level.FAULT, f"it lacks {CREATE}, {GET} and {LIST}."),
     ],
 )
 def test_a_check_names_the_rights_that_are_missing(
@@ -102,7 +103,9 @@ def test_agent_check_says_that_the_store_refuses(
         proxy.plan = lambda seen: Fault(status=403)
         outcome = agent("check", "--config", site.configuration(SETTINGS))
     assert outcome.exit_code == 1
-    assert f"the rights {CREATE} and {GET} in gs://archive" in " ".join(outcome.output.split())
+    assert f"the rights {CREATE}, {GET} and {LIST} in gs://archive" in " ".join(
+        outcome.output.split()
+    )
 
 
 def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(

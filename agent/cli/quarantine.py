@@ -65,8 +65,12 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
     A running agent does within seconds, another one when it starts. What was delivered of them is
     delivered again, with the same event ids; what cannot be read is quarantined again.
     """
-    directory = invocation.config().properties.relocation_directory / ERROR
-    chosen = _chosen(names, is_all, [e.name for e in quarantined(directory) if e.can_be_read_again])
+    config = invocation.config()
+    directory = config.properties.relocation_directory / ERROR
+    found = quarantined(directory)
+    chosen = _chosen(names, is_all, [each.name for each in found if each.can_be_read_again])
+    if config.transfer_name != "gcs":
+        _require_here(chosen, found)
     ask_for_retry(directory, chosen)
     if chosen:
         click.echo(f"The agent is asked to read {len(chosen)} segments again.")
@@ -99,6 +103,17 @@ def _chosen(names: tuple[str, ...], is_all: bool, present: list[KeptName]) -> li
     if is_all == bool(names):
         raise ConfigError("Which segments? Name them (CommitLog-7-1699.log), or give --all.")
     return present if is_all else [_kept_name(name) for name in names]
+
+
+def _require_here(chosen: list[KeptName], found: list[Quarantined]) -> None:
+    """What is in a store comes back by the transfer that sent it alone."""
+    for each in found:
+        if each.remote and each.name in chosen:
+            raise ConfigError(
+                f"{each.name} is in {each.remote}, and only an agent with "
+                "commit.log.transfer.class=GCS fetches it from there: set that, or name the "
+                "segments that are here."
+            )
 
 
 def _kept_name(text: str) -> KeptName:

@@ -1,5 +1,6 @@
 """Transfers by the values of `commit.log.transfer.class`. Another way is a module and an entry."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from agent.metrics import AgentMetrics
-from agent.quarantine_files import ERROR
+from agent.quarantine_files import ERROR, REMOTE
 from agent.transfer.base import Transfer
 from agent.transfer.black_hole import BlackHole
 from agent.transfer.gcs import GcsSettings, GcsStore
@@ -16,6 +17,9 @@ from agent.transfer.remote import RemoteDirectory
 from agent.transfer.remote_errors import RemoteErrors, RemoteErrorsSettings
 from agent.transfer.uploads import UPLOAD, Uploads, UploadSettings
 from agent.transfer.with_errors import WithErrors
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
 
 TransferName = Literal["delete", "archive", "gcs"]
 
@@ -93,4 +97,16 @@ def create_transfer(
 ) -> Transfer:
     """The transfer that the configuration names; class names are understood there. Raises
     ConfigError."""
+    if name != "gcs":
+        _say_what_nobody_fetches(settings.relocation_directory / ERROR)
     return _FACTORIES[name](settings, metrics)
+
+
+def _say_what_nobody_fetches(quarantine: Path) -> None:
+    """Quarantined segments that an earlier configuration sent to a store."""
+    if count := sum(1 for _ in quarantine.glob(f"*{REMOTE}")):
+        logger.warning(
+            "quarantined segments are in a store and are not read again without "
+            "commit.log.transfer.class=GCS",
+            extra=fields(segments=count, directory=quarantine),
+        )

@@ -86,6 +86,20 @@ def test_what_cannot_be_done_is_one_sentence(site: Site, words: list[str], part:
     assert len(outcome.errors.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", [[NAME], ["--all"]])
+def test_what_is_in_a_store_is_not_asked_for_where_nobody_fetches_it(
+    site: Site, words: list[str]
+) -> None:
+    error = site.relocation / "error"
+    error.mkdir()
+    (error / f"{NAME}.remote").write_text("gs://archive/cdc/node-1/error\n")
+    outcome = agent("segments", "retry", *words, "--config", site.configuration())
+    assert outcome.exit_code == 2
+    assert f"{NAME.removesuffix('.log')}" in outcome.errors
+    assert "is in gs://archive/cdc/node-1/error, and only an agent with" in outcome.errors
+    assert [file.name for file in error.iterdir()] == [f"{NAME}.remote"]
+
+
 def refused(file: Path, *reasons: str) -> None:
     """Events that are kept, behind one that a crash has torn."""
     file.parent.mkdir(exist_ok=True)

@@ -43,6 +43,19 @@ def refuse_links(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     monkeypatch.setattr(Path, "hardlink_to", refuse)
 
 
+@pytest.mark.parametrize("name", ["delete", "archive", "gcs"])
+def test_what_is_in_a_store_and_nobody_fetches_is_said_at_the_start(
+    tmp_path: Path, name: TransferName, caplog: pytest.LogCaptureFixture
+) -> None:
+    created(name, tmp_path)
+    assert caplog.messages == []
+    (tmp_path / "error").mkdir()
+    (tmp_path / "error" / f"{LOG}.remote").touch()
+    created(name, tmp_path)
+    said = any("commit.log.transfer.class=GCS" in message for message in caplog.messages)
+    assert said == (name != "gcs")
+
+
 @pytest.mark.parametrize("missing", [(), (LOG,), (IDX,), (LOG, IDX)])
 @pytest.mark.parametrize("name", ["delete", "archive"])
 def test_both_files_leave_and_either_may_be_missing(

@@ -25,7 +25,7 @@ Message = tuple[str, bytes, bytes | None, list[tuple[str, bytes]], int]
 hash % partitions)."""
 
 ProduceArguments = tuple[
-    str, bytes | None, bytes, int, Callable[..., None], None, int, list[tuple[str, bytes]]
+    str, bytes | None, bytes | None, int, Callable[..., None], None, int, list[tuple[str, bytes]]
 ]
 """What `confluent_kafka.Producer.produce` takes, by position: topic, value, key, partition,
 callback, the callback's other name, timestamp (0: the time of the call), headers."""

@@ -83,7 +83,8 @@ def produce_arguments(
     partitions: Callable[[str], int | None],
     on_delivery: Callable[..., None],
 ) -> list[ProduceArguments]:
-    """What a batch makes of its messages for a Kafka client, one after the other."""
+    """What a batch makes of its messages for a Kafka client, one after the other. One whose key is
+    empty has none, which compacted topics refuse."""
     arguments: list[ProduceArguments] = []
     counts: dict[str, int | None] = {}
     for topic, key, value, headers, partition_hash in messages:
@@ -93,5 +94,5 @@ def produce_arguments(
         if count is None:
             break
         partition = partition_hash % count
-        arguments.append((topic, value, key, partition, on_delivery, None, 0, headers))
+        arguments.append((topic, value, key or None, partition, on_delivery, None, 0, headers))
     return arguments

@@ -19,7 +19,7 @@ from confluent_kafka import Message as Report
 from sidecar.delivery import Numbered
 from sidecar.errors import SinkRestartError
 from sidecar.sinks.base import Failure, Outcome, SinkState
-from sidecar.sinks.kafka.batch_size import BatchSize, size_bytes
+from sidecar.sinks.kafka.batch_size import BatchSize, refused_alone
 from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.handed_over import HandedOver
 from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, reason, refusal
@@ -154,6 +154,7 @@ class KafkaSink:
             return self._fail_one(handed, report, f"Kafka refuses it: {reason(error)}")
         if error.code() in OF_THE_BATCH:
             return self._on_refused_batch(handed, error, report)
+        self._batch_size.told(error)
         return self._client.fail(
             SinkRestartError(f"Events for the topic {topic} were lost: {reason(error)}.")
         )
@@ -172,8 +173,7 @@ class KafkaSink:
 
     def _on_refused_batch(self, handed: HandedOver, error: KafkaError, report: Report) -> bool:
         if self._batch_size.held_alone(report):
-            why = f"Kafka refuses its {size_bytes(report)} bytes: {reason(error)}"
-            return self._fail_one(handed, report, why)
+            return self._fail_one(handed, report, refused_alone(report, error))
         if self._client.has_failed:
             return False
         return self._client.fail(self._batch_size.smaller(report, error))

@@ -29,14 +29,13 @@ OF_THE_EVENT = frozenset(
     }
 )
 """The broker, or the client itself, will never take this event."""
-OF_THE_BATCH = frozenset(
-    {
-        KafkaError.MSG_SIZE_TOO_LARGE,
-        KafkaError.RECORD_LIST_TOO_LARGE,
-        KafkaError._INVALID_DIFFERENT_RECORD,
-    }
-)
-"""The broker refused the batch that the event was in; the event alone may be good."""
+TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
+OF_THE_BATCH = TOO_LARGE | {KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD}
+"""The broker refused the batch that the event was in; the event alone may be good.
+
+INVALID_RECORD: the client gives it to all messages of a batch of which one is refused, and in place
+of INVALID_TIMESTAMP where several are. So it tells something of a message only when that was alone.
+"""
 
 
 def refusal(error: KafkaError, subject: str) -> RefusedError | None:
@@ -78,16 +77,17 @@ _TLS = (
 """What OpenSSL says in the client's words, and what it means in ours."""
 
 
-_NOT_VALID = frozenset({KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP})
-"""Mostly the time of the message, which is this machine's: it meets all events, so they are sent
-again rather than kept aside one by one."""
+def is_of_the_clock(error: KafkaError) -> bool:
+    """Whether the broker does not believe the time of a message, which is this machine's. It meets
+    all events, so they are sent again rather than kept aside one by one."""
+    return error.code() == KafkaError.INVALID_TIMESTAMP
 
 
 def reason(error: KafkaError) -> str:
     """The client's words, without the final full stop; about certificates ours, for the client
     names its own properties."""
     said = error.str().rstrip(". \n")
-    if error.code() in _NOT_VALID:
+    if is_of_the_clock(error):
         return (
             f"{said}; see that the clock of this machine is right (message.timestamp.after.max.ms)"
         )

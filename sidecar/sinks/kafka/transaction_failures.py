@@ -14,11 +14,17 @@ from confluent_kafka import Message as Report
 
 from sidecar.errors import SinkError, SinkRestartError
 from sidecar.sinks.base import Failure
-from sidecar.sinks.kafka.batch_size import BatchSize, size_bytes
+from sidecar.sinks.kafka.batch_size import BatchSize, refused_alone
 from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.client_properties import PREFIX
 from sidecar.sinks.kafka.handed_over import Handed
-from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, reason, refusal
+from sidecar.sinks.kafka.refusals import (
+    OF_THE_BATCH,
+    OF_THE_EVENT,
+    TOO_LARGE,
+    reason,
+    refusal,
+)
 
 _LAST_ANSWERS_S = 0.5
 _PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
@@ -122,7 +128,7 @@ class TransactionFailures:
             self.doubt(f"the client takes no events: {reason(error)}")
 
     def refused_position(self, error: KafkaError) -> None:
-        if error.code() in OF_THE_EVENT or error.code() in OF_THE_BATCH:
+        if error.code() in OF_THE_EVENT or error.code() in TOO_LARGE:
             self._client.fail(
                 SinkError(
                     f"The topic {self._position_topic} (position.topic) refuses the position: "
@@ -144,10 +150,10 @@ class TransactionFailures:
         elif error.code() in OF_THE_EVENT:
             self._refuse(handed.failed_number(report), f"Kafka refuses it: {reason(error)}")
         elif error.code() not in OF_THE_BATCH:
+            self._batch_size.told(error)
             self._restart_for(f"events for the topic {topic} were lost: {reason(error)}")
         elif self._batch_size.held_alone(report):
-            why = f"Kafka refuses its {size_bytes(report)} bytes: {reason(error)}"
-            self._refuse(handed.failed_number(report), why)
+            self._refuse(handed.failed_number(report), refused_alone(report, error))
         elif self._restart is None:
             self.doubt(None)
             self._restart = self._batch_size.smaller(report, error)

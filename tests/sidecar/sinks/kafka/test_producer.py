@@ -224,6 +224,22 @@ def test_an_event_too_large_for_its_topic_fails_alone(
     assert sorted(last_seen, key=lambda key: last_seen[key]) == expected
 
 
+def test_an_event_that_its_topic_finds_invalid_fails_alone(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """As a compacted topic does one without key. The client reports all of its batch as invalid."""
+    broker.create_topic("invalid", 1, {"cleanup.policy": "compact"})
+    good = [incompressible("invalid", number, 300) for number in range(40)]
+    without_key: Message = ("invalid", b"", b"no key", [], 0)
+    messages = [*good[:20], without_key, *good[20:]]
+    delivery = Delivery(make_sink(broker.bootstrap, linger_ms="50"), messages)
+    delivery.run()
+    assert list(delivery.failed) == [20]
+    assert delivery.failed[20].startswith("Kafka refuses it: ")
+    assert delivery.restarts
+    assert {record.key for record in broker.consume_all("invalid")} == {key for _, key, *_ in good}
+
+
 def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
     broker: KafkaBroker, make_sink: SinkFactory
 ) -> None:
@@ -233,6 +249,7 @@ def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
     delivery = Delivery(make_sink(broker.bootstrap, linger_ms="50"), spread(["clock"], 10))
     delivery.until(lambda: bool(delivery.restarts), "the refusal")
     assert "the clock of this machine" in delivery.restarts[0]
+    delivery.until(lambda: "see that the clock" in delivery.restarts[-1], "a batch of one event")
     topic = ConfigResource(ResourceType.TOPIC, "clock")
     topic.add_incremental_config(
         ConfigEntry(name, "3600000", incremental_operation=AlterConfigOpType.SET)

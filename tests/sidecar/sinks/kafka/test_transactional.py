@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import IsolationLevel, Producer, TopicPartition
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
-from sidecar.delivery import Numbered
+from sidecar.delivery import Message, Numbered
 from sidecar.errors import ConfigError, LockedError, OffsetStoreError, SinkError, UnavailableError
 from sidecar.positions import PositionRecords
 from sidecar.sinks.kafka.commit_rule import CommitRule
@@ -253,6 +253,26 @@ def test_a_batch_that_is_refused_for_its_size_is_sent_in_smaller_ones(
     assert list(delivery.failed) == [b"70"]
     assert all("max.message.bytes" in restart for restart in delivery.restarts)
     assert arrived(broker, "tx-small") == contents(mutations[:70] + mutations[71:])
+
+
+def test_an_event_that_its_topic_finds_invalid_is_found_in_its_batch(
+    broker: KafkaBroker, make_exact: MakeSink
+) -> None:
+    """As a compacted topic does one without key. The client reports all of its batch as invalid."""
+    broker.create_topic("tx-invalid", 1, COMPACTED)
+    broker.create_topic("invalid-positions", 1, COMPACTED)
+    mutations: list[Mutation] = [
+        [("tx-invalid", b"%d" % number, os.urandom(300), [], number)] for number in range(40)
+    ]
+    without_key: Message = ("tx-invalid", b"", b"no key", [], 0)
+    positions = records("invalid-positions", "shop")
+    delivery = ExactDelivery(
+        make_exact(broker.bootstrap, positions),
+        Source([*mutations[:20], [without_key], *mutations[20:]]),
+    )
+    delivery.run()
+    assert list(delivery.failed) == [b""]
+    assert arrived(broker, "tx-invalid") == contents(mutations)
 
 
 def test_a_broker_that_stops_and_one_that_crashes(

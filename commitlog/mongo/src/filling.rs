@@ -25,6 +25,9 @@ pub(crate) struct Filling<'f> {
     batch: EventBatch,
     /// Those of the topics of the batch, by their numbers.
     frames: Vec<Option<Frames>>,
+    /// Those of the topics that are not of a collection's documents, and what their messages are of. One of
+    /// the same name may be there for documents, whose frames are others.
+    others: Vec<(Record, usize)>,
     identity: Identity,
     namespaces: Namespaces,
     transactions: Transactions,
@@ -51,6 +54,7 @@ impl<'f> Filling<'f> {
             at_ns,
             batch: EventBatch::default(),
             frames: Vec::new(),
+            others: Vec::new(),
             identity: Identity::default(),
             namespaces: Namespaces::default(),
             transactions: Transactions::default(),
@@ -185,7 +189,7 @@ impl<'f> Filling<'f> {
             at_ns: self.at_ns,
             part: None,
         };
-        let topic = self.topic(&subject, &name);
+        let topic = self.topic(Record::Other, &subject, &name);
         let frames = self.frames(topic, Record::Other)?;
         let out = &mut self.batch.bytes;
         let key_start = out.len();
@@ -218,16 +222,21 @@ impl<'f> Filling<'f> {
     }
 
     /// A topic that is not that of a collection's documents, made when it is not there.
-    fn topic(&mut self, subject: &str, name: &str) -> usize {
+    fn topic(&mut self, record: Record, subject: &str, name: &str) -> usize {
         let topics = &mut self.batch.topics;
         let is_it = |topic: &Topic| topic.subject == subject && topic.name == name;
-        topics.iter().position(is_it).unwrap_or_else(|| {
-            topics.push(Topic {
-                subject: subject.to_owned(),
-                name: name.to_owned(),
-            });
-            topics.len().saturating_sub(1)
-        })
+        let own = self.others.iter().filter(|(of, _)| *of == record);
+        let mut numbers = own.map(|(_, number)| *number);
+        if let Some(number) = numbers.find(|number| topics.get(*number).is_some_and(is_it)) {
+            return number;
+        }
+        let number = topics.len();
+        topics.push(Topic {
+            subject: subject.to_owned(),
+            name: name.to_owned(),
+        });
+        self.others.push((record, number));
+        number
     }
 
     /// What stands around the messages of a topic. While schemas have no id they are noted, and it is
@@ -403,7 +412,7 @@ impl<'f> Filling<'f> {
         let Some(name) = &self.format.transaction_topic else {
             return;
         };
-        let topic = self.topic("", name);
+        let topic = self.topic(Record::Transaction, "", name);
         // These are not given up.
         let frames = self.frames(topic, Record::Transaction).unwrap_or_default();
         let out = &mut self.batch.bytes;

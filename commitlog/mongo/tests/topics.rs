@@ -1,0 +1,46 @@
+//! Topics that several kinds of messages share.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod written;
+
+use commitlog_mongo::batch::Kind;
+use commitlog_mongo::encoder::Encoder;
+use commitlog_mongo::format::{Encoding, EventFormat};
+use serde_json::Value;
+use written::{cust, event, nested};
+
+#[test]
+fn documents_and_what_happens_to_their_collection_have_each_their_schema() {
+    let topic = "L.shop.cust".to_owned();
+    let encoder = Encoder::new(EventFormat {
+        topic_prefix: "L".to_owned(),
+        schema_topic: Some(topic.clone()),
+        value: Encoding::JsonWithSchema,
+        ..EventFormat::default()
+    });
+    let insert = event("insert", &[nested("fullDocument", &cust("x"))]);
+    let drop = event("drop", &[]);
+    let events = [&insert, &drop, &insert, &drop];
+    let batch = encoder.encode(events.into_iter().map(Vec::as_slice), 5);
+    let schema = |index: usize| {
+        let text = batch.value(&batch.entries[index]).unwrap();
+        let value: Value = serde_json::from_slice(text).unwrap();
+        value["schema"]["name"].as_str().unwrap().to_owned()
+    };
+    let of = ["Envelope", "SchemaChange"].map(|record| format!("{topic}.{record}"));
+    let [documents, others] = &of;
+    assert_eq!(
+        [0, 1, 2, 3].map(schema).each_ref(),
+        [documents, others, documents, others]
+    );
+    assert!(
+        batch
+            .entries
+            .iter()
+            .all(|entry| batch.topic(entry) == topic)
+    );
+    let counts = batch.counts();
+    let count = |kind| counts[&("shop.cust".to_owned(), kind)];
+    assert_eq!([Kind::Insert, Kind::Schema].map(count), [2, 2]);
+}

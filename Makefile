@@ -57,8 +57,8 @@ test-cluster: prerequisites-test setup ## The golden test, large: a cluster with
 test-submit: prerequisites-test setup ## The Spark jobs by spark-submit on a standalone cluster and on YARN
 	@$(PY) -m pytest tests/spark/submitted/on_standalone.py tests/spark/submitted/on_yarn.py $(ARGS)
 
-registry: prerequisites-test setup ## Avro against a schema registry that others wrote, fetched by Maven
-	@$(PY) -m pytest tests/avro/on_registry.py $(ARGS)
+registry: prerequisites-test setup ## Avro against two schema registries that others wrote, fetched by Maven (one is 159 MB)
+	@$(PY) -m pytest tests/avro/on_registry.py $(addprefix tests/avro/real_registry/,types_on_apicurio.py schemas_on_apicurio.py live_on_apicurio.py) $(ARGS)
 
 test-page: setup ## The page of a running agent in Chromium, which has to be installed
 	@$(PY) -m tests.page $(ARGS)

@@ -4,6 +4,7 @@ asks before it takes a schema."""
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -73,7 +74,7 @@ def test_java_reads_every_type(
     assert read > 0
 
 
-def schemas_of(folder: Path, ddl: str, value: bytes = NUMBER, **choices: str) -> tuple[str, bytes]:
+def schemas_of(folder: Path, ddl: str, value: bytes = NUMBER, **choices: Any) -> tuple[str, bytes]:
     """Schema and bytes of the value of a row whose column `a` is set."""
     ids, avro, _ = both(inserted(folder, ddl, {"a": value}), ddl, **choices)
     return ids.schemas[-1].schema, avro[HEAD_BYTES:]

@@ -23,9 +23,9 @@ def is_of_types(scenario: Scenario) -> bool:
     return scenario.folder.name == "types"
 
 
-def format_of(**choices: object) -> commitlog.EventFormat:
+def format_of(*, topic_prefix: str = "a-b.c", **choices: object) -> commitlog.EventFormat:
     return commitlog.EventFormat(
-        topic_prefix="a-b.c",
+        topic_prefix=topic_prefix,
         cluster="cluster",
         node_id="node",
         counter_events="shards",

@@ -25,9 +25,9 @@ ONE_SEGMENT = settings(
 )
 
 
-def format_of(**choices: Any) -> commitlog.EventFormat:
+def format_of(*, topic_prefix: str = "p", **choices: Any) -> commitlog.EventFormat:
     return commitlog.EventFormat(
-        topic_prefix="p", cluster="c", node_id="n", all_tables=True, **choices
+        topic_prefix=topic_prefix, cluster="c", node_id="n", all_tables=True, **choices
     )
 
 
@@ -42,9 +42,11 @@ def inserted(folder: Path, ddl: str, values: dict[str, bytes]) -> Path:
     return path
 
 
-def both(path: Path, ddl: str, **choices: Any) -> tuple[Ids, bytes, dict[str, Any]]:
+def both(
+    path: Path, ddl: str, given: Ids | None = None, **choices: Any
+) -> tuple[Ids, bytes, dict[str, Any]]:
     """A value as Avro, and the JSON of the same."""
-    schema, ids = commitlog.Schema.from_cql(ddl), Ids()
+    schema, ids = commitlog.Schema.from_cql(ddl), given or Ids()
     as_avro = format_of(**choices, key="avro", value="avro", schema_ids=ids.ids)
     as_json = format_of(**{"names": "avro", **choices})
     (avro,) = messages(path, schema, as_avro, ids)
@@ -61,18 +63,22 @@ def test_values_of_every_type_mean_what_the_json_says(tmp_path: Path, data: st.D
         )
     )
     values = {name: data.draw(nullable(of)) for name, of in columns.items()}
-    modes = data.draw(st.sampled_from(("double", "precise", "string")))
+    mode = data.draw(st.sampled_from(("double", "precise", "string")))
     ddl = schema_text(columns)
     written = {name: value for name, value in values.items() if value is not None}
-    choices = {
-        "decimal": modes,
-        "varint": "long" if modes == "double" else modes,
-        "duration": "nanos" if modes == "double" else modes,
-    }
-    ids, avro, plain = both(inserted(tmp_path, ddl, written), ddl, **choices)
+    ids, avro, plain = both(inserted(tmp_path, ddl, written), ddl, **modes_of(mode))
     found = ids.decoded(avro)
     assert [*differences(found["after"], plain["after"])] == []
     assert [*differences(found["cells"], plain["cells"])] == []
+
+
+def modes_of(mode: str) -> dict[str, Any]:
+    """Of decimals (`double`, `precise`, `string`), and what goes with it of the others."""
+    return {
+        "decimal": mode,
+        "varint": "long" if mode == "double" else mode,
+        "duration": "nanos" if mode == "double" else mode,
+    }
 
 
 DDL = """CREATE TABLE ks.t (k int PRIMARY KEY, {columns})

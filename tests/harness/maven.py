@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,27 +69,36 @@ def class_path(name: str, dependencies: Sequence[Dependency]) -> Path:
 
 def artifact(coordinates: str) -> Path:
     """One file by `group:artifact:version[:type[:classifier]]`, without what it depends on."""
-    group, name, *_ = coordinates.split(":")
-
-    def copy(target: Path) -> None:
-        run_maven(
-            [
-                f"{_DEPENDENCY_PLUGIN}:copy",
-                f"-Dartifact={coordinates}",
-                f"-DoutputDirectory={target}",
-            ],
-            target,
-        )
-
-    folder = cached_directory(
-        f"maven/{group}.{coordinates.split(':', 1)[1].replace(':', '-')}", copy
-    )
+    name = coordinates.split(":")[1]
+    folder = cached_directory(_folder(coordinates), lambda target: _copy(coordinates, target))
     files = sorted(folder.iterdir())
     if len(files) != 1:
         raise ToolFailedError(
             f"{folder} should hold the one file of {name}; delete it and try again."
         )
     return files[0]
+
+
+def unpacked(coordinates: str) -> Path:
+    """A folder with what is in an archive (`group:artifact:version:tar.gz:classifier`)."""
+
+    def unpack(target: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=target) as beside:
+            _copy(coordinates, Path(beside))
+            (archive,) = Path(beside).iterdir()
+            shutil.unpack_archive(archive, target, filter="data")
+
+    return cached_directory(_folder(coordinates), unpack)
+
+
+def _folder(coordinates: str) -> str:
+    group, rest = coordinates.split(":", 1)
+    return f"maven/{group}.{rest.replace(':', '-')}"
+
+
+def _copy(coordinates: str, target: Path) -> None:
+    goal = f"{_DEPENDENCY_PLUGIN}:copy"
+    run_maven([goal, f"-Dartifact={coordinates}", f"-DoutputDirectory={target}"], target)
 
 
 def _pom(dependencies: Sequence[Dependency]) -> str:

@@ -31,6 +31,12 @@ _CLAUSES = (
         ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"),
         "it does not speak TLS there: see cassandra.ssl.enabled and cassandra.port",
     ),
+    (
+        # What it says of a certificate may be lost when it ends the connection right behind.
+        ("EOF occurred in violation of protocol",),
+        f"it ended TLS without a word: if it asks for a certificate of its clients, name one in "
+        f"{_SHOW}",
+    ),
 )
 
 

@@ -30,6 +30,7 @@ from agent.snapshot.range_reader import (
     Throttle,
     token_at,
 )
+from agent.snapshot.refusals import Refusals
 from agent.snapshot.ring import Ring, TokenRange, primary_ranges, whole_ring
 from commitlog import EventBatch, MalformedValueError, SchemaError
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
@@ -37,6 +38,7 @@ from sidecar.logs import Repeated, fields
 
 logger = logging.getLogger(__name__)
 
+_REFUSED_PAUSE_S = 0.5
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 30.0
 _POSTPONED_S = 30.0
@@ -147,7 +149,7 @@ class Snapshot:
         self._look_at_s = time.monotonic()
         self._is_stopping = False
         self._open: _Open | None = None
-        self._refused_cql = ""
+        self._refusals = Refusals()
         self._size = PageSize(settings.page_bytes, settings.rows_per_second)
         self._throttle = Throttle(settings.rows_per_second)
         self._repeated = Repeated(logger)
@@ -389,7 +391,7 @@ class Snapshot:
         encoder = self._encoders.encoder(
             copy,
             element_times=self._node.ring().tells_element_times,
-            is_refused=bool(self._refused_cql),
+            is_refused=copy.table_id in self._refusals,
         )
         if encoder is None:
             raise UnavailableError(f"the schema of {copy.table} is not known yet.")
@@ -414,20 +416,20 @@ class Snapshot:
             )
             if self._epoch != epoch or self._is_stopping:
                 return False
-            self._refused_cql = ""
+            self._refusals.over(copy.table_id)
             self._ready.append(Ready(source, batch, batch.start_position))
             self._read[copy.table_id, ranged] = token_at(batch.end_position)
             return True
 
     def _refused(self, copy: Copy, cql: str, reason: str) -> None:
-        """The schema may be behind the table. Refused again with the same statement, it is not."""
+        """The schema may be behind the table, and a node behind what it shows of its schema."""
         self._open = None
-        if cql != self._refused_cql:
-            self._refused_cql = cql
+        if not self._refusals.is_final(copy.table_id, cql):
             # It may be gone, which is no refusal.
             self._look_at_s = time.monotonic()
+            self._wait(_REFUSED_PAUSE_S)
             return
-        self._refused_cql = ""
+        self._refusals.over(copy.table_id)
         logger.warning("a table cannot be copied", extra=fields(table=copy.table, reason=reason))
         with self._changed:
             self._replace(replace(copy, state=State.REFUSED, reason=reason))

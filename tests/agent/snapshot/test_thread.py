@@ -196,13 +196,16 @@ def test_the_node_that_does_not_answer_is_named() -> None:
         wait_until(lambda: not snapshot.trouble, "the end of it")
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, 3])
 def test_a_statement_that_is_not_taken_is_tried_with_a_newer_schema(times: int) -> None:
     node = FakeNode(errors=[RefusedTableError("Undefined column name v")] * times)
     with running(node) as snapshot:
-        if times == 1:
-            assert len(taken(snapshot).batch) == 1
-            return
+        assert len(taken(snapshot).batch) == 1
+
+
+def test_a_table_that_is_refused_for_seconds_is_given_up() -> None:
+    node = FakeNode(errors=[RefusedTableError("Undefined column name v")] * 10_000)
+    with running(node) as snapshot:
         wait_until(lambda: state(snapshot) is State.REFUSED, "the refusal")
         component = snapshot_component(snapshot)
         assert not component.ok

@@ -338,6 +338,7 @@ class Snapshot:
             replication = self._node.replication(table.keyspace)
             ranges = primary_ranges(ring.nodes, ring.host_id, replication)
         copy = begun(table.table_id, table.full_name, ranges, time.time_ns() // 1000)
+        self._refusals.over(copy.table_id)
         with self._changed:
             self._replace(copy)
         logger.info(

@@ -203,10 +203,19 @@ class HttpServer:
         """Connections are cut; the thread ends."""
         if self._server is None:
             return
-        # The server's loop must close its own sockets: it may be waiting on them.
-        self._server.trigger.pull_trigger(self._close_sockets)
-        self._thread.join(_JOIN_S)
+        # Workers wake the loop too: they end before what they wake it by is closed.
         self._server.task_dispatcher.shutdown()
+        pulled = threading.Event()
+
+        # The loop must close its own sockets, it may be waiting on them. It may also be awake and
+        # find this before the pull has written: what the pull writes to stays open until then.
+        def close_behind_the_pull() -> None:
+            pulled.wait(_JOIN_S)
+            self._close_sockets()
+
+        self._server.trigger.pull_trigger(close_behind_the_pull)
+        pulled.set()
+        self._thread.join(_JOIN_S)
         self._server = None
 
     def __enter__(self) -> Self:
@@ -225,8 +234,8 @@ class HttpServer:
         self._server.run()
 
     def _close_sockets(self) -> None:
-        for connection in list(self._sockets.values()):
-            connection.close()
+        for dispatcher in list(self._sockets.values()):
+            dispatcher.close()
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:

@@ -7,10 +7,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from flask import Blueprint, Response, request
 from flask.testing import FlaskClient
+from waitress import trigger
 
 from sidecar.errors import ConfigError
 from sidecar.http import Build, Component, HttpServer, Verdict, create_app
@@ -140,6 +142,28 @@ def test_close_cuts_open_connections_and_frees_the_port(status: FakeStatus) -> N
     assert not any(thread.name == "http" for thread in threading.enumerate())
     with HttpServer(status, HOST, port):
         pass
+
+
+@pytest.fixture
+def eager_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop finds what it is given before the thread that gives it has woken it."""
+    pull_at_once = vars(trigger.trigger)["_physical_pull"]
+
+    def pull_late(pulled: Any) -> None:
+        pull_at_once(pulled)
+        while not (pulled.lock.locked() or pulled._closed):
+            pass
+        pull_at_once(pulled)
+
+    monkeypatch.setattr(trigger.trigger, "_physical_pull", pull_late)
+
+
+@pytest.mark.usefixtures("eager_loop")
+def test_close_while_the_loop_is_awake(status: FakeStatus) -> None:
+    server = HttpServer(status, HOST, 0)
+    server.start()
+    server.close()
+    assert not any(thread.name == "http" for thread in threading.enumerate())
 
 
 def test_a_port_in_use_is_a_mistake_in_the_configuration(status: FakeStatus) -> None:

@@ -5,6 +5,7 @@ use commitlog_core::segment::Gap;
 
 use crate::avro::Unregistered;
 use crate::event::{Kind, Op};
+use crate::spare_room::SpareRoom;
 
 /// Ranges of records that are passed over which one batch tells apart.
 const MOST_LOST: usize = 64;
@@ -122,6 +123,13 @@ pub struct EventBatch {
     bytes: Vec<u8>,
     /// Where the room begins.
     end: usize,
+    spare: SpareRoom,
+}
+
+impl Drop for EventBatch {
+    fn drop(&mut self) {
+        self.spare.leave(std::mem::take(&mut self.bytes));
+    }
 }
 
 /// Facts of an event besides its bytes.
@@ -136,8 +144,17 @@ pub struct EventFacts {
 }
 
 impl EventBatch {
-    /// An empty batch with room for some events and their bytes.
-    pub fn new(segment: &str, start_position: u64, events: usize, size_bytes: usize) -> Self {
+    /// An empty batch with room for some events and their bytes, spare room if there is any.
+    pub(crate) fn new(
+        segment: &str,
+        start_position: u64,
+        (events, size_bytes): (usize, usize),
+        spare: &SpareRoom,
+    ) -> Self {
+        let mut bytes = spare.take();
+        if bytes.is_empty() {
+            bytes.reserve(size_bytes.saturating_add(ROOM_STEP));
+        }
         Self {
             segment: segment.to_owned(),
             start_position,
@@ -151,8 +168,9 @@ impl EventBatch {
             skipped: Vec::new(),
             topics: Vec::new(),
             entries: Vec::with_capacity(events),
-            bytes: Vec::with_capacity(size_bytes + ROOM_STEP),
+            bytes,
             end: 0,
+            spare: spare.clone(),
         }
     }
 

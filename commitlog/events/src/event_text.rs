@@ -142,11 +142,9 @@ impl<'b> EventText<'b> {
     /// A number that fits a word.
     #[inline(always)]
     fn short_number(&mut self, number: u64) {
-        let digits = digits(number);
-        // A zero keeps its last digit.
-        let zeros = ((digits ^ ZEROS) | (1 << 56)).trailing_zeros() & !7;
-        let word = digits.wrapping_shr(zeros);
-        self.padded(&word.to_le_bytes(), WORD.wrapping_sub(zeros as usize / 8));
+        let length = length(number as u32);
+        let word = digits(number).wrapping_shr((8 * (WORD as u32)).wrapping_sub(8 * length));
+        self.padded(&word.to_le_bytes(), length as usize);
     }
 }
 
@@ -268,6 +266,36 @@ fn copy_ends<const N: usize>(from: &[u8], to: &mut [u8]) -> Option<()> {
     Some(())
 }
 
+/// How many digits a number has. Where the next piece goes depends on it, so it does not wait for
+/// the digits.
+#[inline]
+fn length(number: u32) -> u32 {
+    let bits = (number | 1).ilog2() as usize;
+    let carry = LENGTH_CARRIES.get(bits).copied().unwrap_or_default();
+    (u64::from(number).wrapping_add(carry) >> 32) as u32
+}
+
+/// For numbers of so many bits less one: what carries the right length into the upper half, one
+/// more from the power of ten on that lies among them.
+const LENGTH_CARRIES: [u64; 32] = length_carries();
+
+const fn length_carries() -> [u64; 32] {
+    let mut carries = [0; 32];
+    let mut bits = 0;
+    #[allow(clippy::indexing_slicing)]
+    while bits < 32 {
+        let (least, most) = (1_u64 << bits, (2_u64 << bits) - 1);
+        let shorter = least.ilog10() as u64 + 1;
+        carries[bits] = if most.ilog10() == least.ilog10() {
+            shorter << 32
+        } else {
+            ((shorter + 1) << 32) - 10_u64.pow(shorter as u32)
+        };
+        bits += 1;
+    }
+    carries
+}
+
 /// The eight digits of a number below [`WORD_RANGE`], the first in the lowest byte.
 ///
 /// Halves, then pairs, then digits are divided side by side, by multiplying with what is close
@@ -378,6 +406,25 @@ mod tests {
             }
         }
         out
+    }
+
+    #[test]
+    fn lengths_around_every_power() {
+        let powers = (0..9).map(|digits| 10_u32.pow(digits));
+        for number in powers.flat_map(|power| [power - 1, power, power + 1]) {
+            assert_eq!(
+                length(number) as usize,
+                number.to_string().len(),
+                "{number}"
+            );
+        }
+        for number in (0..31).flat_map(|bits| [(1 << bits) - 1, 1_u32 << bits]) {
+            assert_eq!(
+                length(number) as usize,
+                number.to_string().len(),
+                "{number}"
+            );
+        }
     }
 
     proptest! {

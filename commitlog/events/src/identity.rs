@@ -18,6 +18,7 @@ use crate::batch::{EventBatch, USUAL_ROOM};
 use crate::event::{Content, Kind};
 use crate::event_text::{EventText, more_room};
 use crate::plan::TablePlan;
+use crate::row_cells::simple_cells;
 use crate::short_hashes::ShortHashes;
 
 /// Version of the canonical form.
@@ -40,7 +41,6 @@ mod flag {
 /// Reused from event to event.
 #[derive(Default)]
 pub struct Identity {
-    canonical: Vec<u8>,
     order: Vec<u32>,
     hashes: ShortHashes,
 }
@@ -58,19 +58,19 @@ impl Identity {
         content: &Content<'_, '_>,
         mutation_bytes: usize,
     ) {
-        let length = loop {
-            let form = EventText::new(&mut self.canonical);
-            let room = write_event(form, plan, key, content, &mut self.order).room();
-            let whole = self.canonical.len();
-            if room > 0 {
-                break whole.saturating_sub(room);
+        let blocks = loop {
+            let room = self.hashes.room();
+            let whole = room.len();
+            let form = EventText::new(room);
+            let left = write_event(form, plan, key, content, &mut self.order).room();
+            if left > 0 {
+                break whole.saturating_sub(left) / BLOCK_LEN;
             }
             let likely = USUAL_ROOM.saturating_add(mutation_bytes);
-            self.canonical.resize(more_room(whole, likely), 0);
+            self.hashes.make_room(more_room(whole, likely));
         };
-        let message = self.canonical.get(..length).unwrap_or_default();
         self.hashes
-            .add(message, event, |event, id| batch.set_id(event, id));
+            .add(blocks, event, |event, id| batch.set_id(event, id));
     }
 
     /// Forgets events that wait, of a batch that was never finished.
@@ -181,7 +181,8 @@ fn write_cells<'b>(
     let cells = row.cells.as_slice();
     write_count(&mut form, cells.len());
     let mut last_us = row.liveness.map(|liveness| liveness.timestamp_us);
-    if cells.is_sorted_by(|a, b| place_of(plan, a) <= place_of(plan, b)) {
+    let is_simple = plan.is_by_name() && simple_cells(row).is_some();
+    if is_simple || cells.is_sorted_by(|a, b| place_of(plan, a) <= place_of(plan, b)) {
         for cell in cells {
             write_cell(&mut form, plan, cell, &mut last_us);
         }

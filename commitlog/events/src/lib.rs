@@ -29,6 +29,7 @@ mod refusal;
 mod row_cells;
 pub mod short_hashes;
 pub mod snapshot;
+mod spare_room;
 pub mod structure;
 mod time_text;
 pub mod value;

@@ -83,7 +83,7 @@ pub struct TablePlan {
     pub cells_table: FixedText<64>,
     /// The start of the canonical form behind the event id.
     pub canonical_start: FixedText,
-    /// Place of each column among all in the order of their names.
+    /// Place of each column among all in the order of their names; empty where they stand so.
     name_ranks: Vec<u32>,
 }
 
@@ -113,6 +113,9 @@ impl TablePlan {
             if let Some(slot) = name_ranks.get_mut(index) {
                 *slot = rank as u32;
             }
+        }
+        if name_ranks.is_sorted() {
+            name_ranks.clear();
         }
         let mut source_cluster = b",\"cluster\":".to_vec();
         write_string(&mut source_cluster, format.cluster.as_bytes());
@@ -163,8 +166,16 @@ impl TablePlan {
         Some(&member.canonical)
     }
 
+    /// Whether columns stand in the order of their names.
+    #[inline]
+    pub fn is_by_name(&self) -> bool {
+        self.name_ranks.is_empty()
+    }
+
+    /// Place of a column among all in the order of their names.
     pub fn name_rank(&self, column: u32) -> u32 {
-        self.name_ranks.get(column as usize).copied().unwrap_or(0)
+        let rank = self.name_ranks.get(column as usize);
+        rank.copied().unwrap_or(column)
     }
 }
 

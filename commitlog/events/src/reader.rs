@@ -17,6 +17,7 @@ use crate::event_context::EventContext;
 use crate::format::EventFormat;
 use crate::publisher::{Disposition, Place, Publisher};
 use crate::refusal::Refusal;
+use crate::spare_room::SpareRoom;
 
 /// How much of a segment may be passed over in one read, as a multiple of the budget of bytes: a
 /// read that finds nothing to publish comes back too.
@@ -57,6 +58,7 @@ pub struct EventReader {
     batches: u64,
     /// Events and bytes of the last batch: the next one is often as large.
     last_size: (usize, usize),
+    spare: SpareRoom,
 }
 
 impl EventReader {
@@ -69,6 +71,7 @@ impl EventReader {
             format,
             batches: 0,
             last_size: (0, 0),
+            spare: SpareRoom::default(),
         }
     }
 
@@ -89,8 +92,8 @@ impl EventReader {
     ) -> Result<EventBatch, SegmentError> {
         self.batches += 1;
         self.publisher.begin();
-        let (events, size_bytes) = self.last_size;
-        let mut batch = EventBatch::new(segment.segment(), segment.position(), events, size_bytes);
+        let (name, start) = (segment.segment(), segment.position());
+        let mut batch = EventBatch::new(name, start, self.last_size, &self.spare);
         let version = segment.descriptor().version;
         let context = EventContext::new(&self.format, version, segment.segment(), request.now_ms);
         let scan = (request.max_bytes as u64).saturating_mul(SCAN_FACTOR);

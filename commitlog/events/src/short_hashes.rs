@@ -32,19 +32,26 @@ const IV: [u32; 8] = [
 /// The first half of a hash.
 pub type HalfHash = [u8; OUT_LEN / 2];
 
+/// Bytes of waiting messages from which on none waits any longer.
+const MOST_BYTES: usize = 256 << 10;
+
 /// Messages that wait for others of their length.
 pub struct ShortHashes {
     platform: Platform,
+    /// The messages, and room for more.
+    bytes: Vec<u8>,
+    /// Where the room begins.
+    end: usize,
+    waiting: usize,
     /// By number of blocks less one.
     groups: Vec<Group>,
 }
 
+/// Messages of one length.
 #[derive(Default)]
 struct Group {
-    /// The first chunks, of messages that have two.
-    first_chunks: Vec<u8>,
-    /// The messages, or what is behind their first chunks.
-    messages: Vec<u8>,
+    /// Where each starts.
+    starts: Vec<usize>,
     /// What the caller knows them by.
     numbers: Vec<usize>,
 }
@@ -55,33 +62,62 @@ impl Default for ShortHashes {
         groups.resize_with(MOST_BLOCKS, Group::default);
         Self {
             platform: Platform::detect(),
+            bytes: Vec::new(),
+            end: 0,
+            waiting: 0,
             groups,
         }
     }
 }
 
 impl ShortHashes {
-    /// Takes a message, padded to whole blocks, whose hash `done` is told with its number at once
-    /// or later.
-    pub fn add(&mut self, message: &[u8], number: usize, mut done: impl FnMut(usize, HalfHash)) {
-        let blocks = message.len() / BLOCK_LEN;
-        let Some(group) = blocks
-            .checked_sub(1)
-            .and_then(|place| self.groups.get_mut(place))
-        else {
-            done(number, half(blake3::hash(message).as_bytes()));
+    /// Where the next message goes.
+    #[inline]
+    pub fn room(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(self.end..).unwrap_or_default()
+    }
+
+    /// Makes room for so many bytes.
+    pub fn make_room(&mut self, bytes: usize) {
+        let needed = self.end.saturating_add(bytes);
+        if self.bytes.len() < needed {
+            self.bytes.resize(needed, 0);
+        }
+    }
+
+    /// Takes a message of whole blocks that stands elsewhere; as [`Self::add`].
+    pub fn add_copy(&mut self, message: &[u8], number: usize, done: impl FnMut(usize, HalfHash)) {
+        self.make_room(message.len());
+        if let Some(room) = self.room().get_mut(..message.len()) {
+            room.copy_from_slice(message);
+        }
+        self.add(message.len() / BLOCK_LEN, number, done);
+    }
+
+    /// Takes the message that was written to [`Self::room`], of so many whole blocks, whose hash
+    /// `done` is told with its number at once or later.
+    #[inline]
+    pub fn add(&mut self, blocks: usize, number: usize, mut done: impl FnMut(usize, HalfHash)) {
+        let group = blocks.wrapping_sub(1);
+        let Some(group) = self.groups.get_mut(group) else {
+            let message = self.bytes.get(self.end..).unwrap_or_default();
+            let message = message.get(..blocks.saturating_mul(BLOCK_LEN));
+            let hash = blake3::hash(message.unwrap_or_default());
+            done(number, half(hash.as_bytes()));
             return;
         };
-        let (first_chunk, rest) = if blocks > BLOCKS_OF_CHUNK {
-            message.split_at(CHUNK_LEN)
-        } else {
-            message.split_at(0)
-        };
-        group.first_chunks.extend_from_slice(first_chunk);
-        group.messages.extend_from_slice(rest);
+        group.starts.push(self.end);
         group.numbers.push(number);
+        self.end += blocks * BLOCK_LEN;
+        self.waiting += 1;
         if group.numbers.len() == LANES {
-            group.hash(self.platform, blocks, &mut done);
+            self.waiting -= LANES;
+            group.hash(self.platform, &self.bytes, blocks, &mut done);
+        }
+        if self.waiting == 0 {
+            self.end = 0;
+        } else if self.end > MOST_BYTES {
+            self.finish(done);
         }
     }
 
@@ -89,35 +125,44 @@ impl ShortHashes {
     pub fn finish(&mut self, mut done: impl FnMut(usize, HalfHash)) {
         for (place, group) in self.groups.iter_mut().enumerate() {
             if !group.numbers.is_empty() {
-                group.hash(self.platform, place + 1, &mut done);
+                group.hash(self.platform, &self.bytes, place + 1, &mut done);
             }
         }
+        (self.waiting, self.end) = (0, 0);
     }
 }
 
 impl Group {
     #[inline(never)]
-    fn hash(&mut self, platform: Platform, blocks: usize, done: &mut impl FnMut(usize, HalfHash)) {
+    fn hash(
+        &mut self,
+        platform: Platform,
+        bytes: &[u8],
+        blocks: usize,
+        done: &mut impl FnMut(usize, HalfHash),
+    ) {
         let mut hashes = [[0; OUT_LEN]; LANES];
+        let starts = &self.starts;
         if blocks <= BLOCKS_OF_CHUNK {
             let chunks = Chunks {
                 number: 0,
                 end: CHUNK_END | ROOT,
             };
-            chunks.hash(platform, &self.messages, blocks, &mut hashes);
+            chunks.hash(platform, bytes, starts, blocks, &mut hashes);
         } else {
             let (mut left, mut right) = ([[0; OUT_LEN]; LANES], [[0; OUT_LEN]; LANES]);
             let first = Chunks {
                 number: 0,
                 end: CHUNK_END,
             };
-            first.hash(platform, &self.first_chunks, BLOCKS_OF_CHUNK, &mut left);
+            first.hash(platform, bytes, starts, BLOCKS_OF_CHUNK, &mut left);
             let second = Chunks {
                 number: 1,
                 end: CHUNK_END,
             };
-            let rest = blocks - BLOCKS_OF_CHUNK;
-            second.hash(platform, &self.messages, rest, &mut right);
+            let rest = bytes.get(CHUNK_LEN..).unwrap_or_default();
+            let blocks = blocks - BLOCKS_OF_CHUNK;
+            second.hash(platform, rest, starts, blocks, &mut right);
             let mut parents = [[0; BLOCK_LEN]; LANES];
             for (parent, pair) in parents.iter_mut().zip(left.iter().zip(&right)) {
                 let (start, end) = parent.split_at_mut(OUT_LEN);
@@ -134,8 +179,7 @@ impl Group {
         for (number, hash) in self.numbers.iter().zip(&hashes) {
             done(*number, half(hash));
         }
-        self.first_chunks.clear();
-        self.messages.clear();
+        self.starts.clear();
         self.numbers.clear();
     }
 }
@@ -149,30 +193,32 @@ struct Chunks {
 }
 
 impl Chunks {
+    /// Hashes a chunk of so many blocks at each of the `starts`.
     fn hash(
         self,
         platform: Platform,
         bytes: &[u8],
+        starts: &[usize],
         blocks: usize,
         out: &mut [[u8; OUT_LEN]; LANES],
     ) {
         match blocks {
-            1 => self.hash_of::<64>(platform, bytes, out),
-            2 => self.hash_of::<128>(platform, bytes, out),
-            3 => self.hash_of::<192>(platform, bytes, out),
-            4 => self.hash_of::<256>(platform, bytes, out),
-            5 => self.hash_of::<320>(platform, bytes, out),
-            6 => self.hash_of::<384>(platform, bytes, out),
-            7 => self.hash_of::<448>(platform, bytes, out),
-            8 => self.hash_of::<512>(platform, bytes, out),
-            9 => self.hash_of::<576>(platform, bytes, out),
-            10 => self.hash_of::<640>(platform, bytes, out),
-            11 => self.hash_of::<704>(platform, bytes, out),
-            12 => self.hash_of::<768>(platform, bytes, out),
-            13 => self.hash_of::<832>(platform, bytes, out),
-            14 => self.hash_of::<896>(platform, bytes, out),
-            15 => self.hash_of::<960>(platform, bytes, out),
-            _ => self.hash_of::<1024>(platform, bytes, out),
+            1 => self.hash_of::<64>(platform, bytes, starts, out),
+            2 => self.hash_of::<128>(platform, bytes, starts, out),
+            3 => self.hash_of::<192>(platform, bytes, starts, out),
+            4 => self.hash_of::<256>(platform, bytes, starts, out),
+            5 => self.hash_of::<320>(platform, bytes, starts, out),
+            6 => self.hash_of::<384>(platform, bytes, starts, out),
+            7 => self.hash_of::<448>(platform, bytes, starts, out),
+            8 => self.hash_of::<512>(platform, bytes, starts, out),
+            9 => self.hash_of::<576>(platform, bytes, starts, out),
+            10 => self.hash_of::<640>(platform, bytes, starts, out),
+            11 => self.hash_of::<704>(platform, bytes, starts, out),
+            12 => self.hash_of::<768>(platform, bytes, starts, out),
+            13 => self.hash_of::<832>(platform, bytes, starts, out),
+            14 => self.hash_of::<896>(platform, bytes, starts, out),
+            15 => self.hash_of::<960>(platform, bytes, starts, out),
+            _ => self.hash_of::<1024>(platform, bytes, starts, out),
         }
     }
 
@@ -181,14 +227,16 @@ impl Chunks {
         self,
         platform: Platform,
         bytes: &[u8],
+        starts: &[usize],
         out: &mut [[u8; OUT_LEN]; LANES],
     ) {
-        let (chunks, _) = bytes.as_chunks::<N>();
         let mut inputs = [&[0; N]; LANES];
-        for (input, chunk) in inputs.iter_mut().zip(chunks) {
-            *input = chunk;
+        for (input, start) in inputs.iter_mut().zip(starts) {
+            if let Some(chunk) = bytes.get(*start..).and_then(<[u8]>::first_chunk) {
+                *input = chunk;
+            }
         }
-        let inputs = inputs.get(..chunks.len()).unwrap_or_default();
+        let inputs = inputs.get(..starts.len()).unwrap_or_default();
         let no = IncrementCounter::No;
         let out = out.as_flattened_mut();
         platform.hash_many(inputs, &IV, self.number, no, 0, CHUNK_START, self.end, out);
@@ -213,7 +261,7 @@ mod tests {
         let mut found = vec![[0; OUT_LEN / 2]; messages.len()];
         let mut hashes = ShortHashes::default();
         for (number, message) in messages.iter().enumerate() {
-            hashes.add(message, number, |number, hash| found[number] = hash);
+            hashes.add_copy(message, number, |number, hash| found[number] = hash);
         }
         hashes.finish(|number, hash| found[number] = hash);
         found

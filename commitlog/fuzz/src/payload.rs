@@ -91,7 +91,7 @@ fn events(schema: &Arc<Schema>, version: Version, payload: &[u8]) {
                 assert!(json.is_ok(), "{}", String::from_utf8_lossy(bytes));
             }
         }
-        match (batch.stop, batch.blocked) {
+        match (batch.stop, &batch.blocked) {
             (Stop::End, _) => return,
             (Stop::Blocked, Some(blocked)) => segment.consume(blocked.end),
             _ => {}

@@ -94,7 +94,7 @@ impl Identity {
 
     fn set(&mut self, change: &Change<'_>, kind: u8, entry: usize, entries: &mut [MessageEntry]) {
         self.write_form(change, kind);
-        self.hashes.add(&self.canonical, entry, |entry, id| {
+        self.hashes.add_copy(&self.canonical, entry, |entry, id| {
             set_id(entries, entry, id);
         });
     }

@@ -28,6 +28,7 @@ use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::publisher::{Place, UpdateEvents};
 use crate::refusal::Refusal;
+use crate::spare_room::SpareRoom;
 use page::{Page, PageRow};
 use row::RowMaker;
 
@@ -85,6 +86,7 @@ pub struct SnapshotEncoder {
     events: u32,
     /// Events and bytes of the last batch: the next one is often as large.
     last_size: (usize, usize),
+    spare: SpareRoom,
 }
 
 impl SnapshotEncoder {
@@ -105,6 +107,7 @@ impl SnapshotEncoder {
             key: Vec::new(),
             events: 0,
             last_size: (0, 0),
+            spare: SpareRoom::default(),
         }
     }
 
@@ -145,9 +148,8 @@ impl SnapshotEncoder {
         if !request.continues {
             self.key.clear();
         }
-        let (events, size_bytes) = self.last_size;
         let start = position_of(request.start);
-        let mut batch = EventBatch::new("", start, events, size_bytes);
+        let mut batch = EventBatch::new("", start, self.last_size, &self.spare);
         let mut context = EventContext::new(&self.format, Version::V8, "", now_ms);
         context.snapshot_us = Some(self.snapshot_us);
         let topic = batch.add_topic(Topic {

@@ -38,8 +38,11 @@ fn write_escaped(out: &mut Vec<u8>, mut run: &[u8]) {
 /// Whether this is ASCII that needs no escape, as most text is. Some bytes are looked at twice,
 /// which is cheaper than one at a time.
 pub fn is_plain(bytes: &[u8]) -> bool {
-    if let Some(last) = bytes.last_chunk::<PLAIN_BLOCK>() {
-        let (blocks, _) = bytes.as_chunks::<PLAIN_BLOCK>();
+    if let Some(last) = bytes.last_chunk::<LARGE_BLOCK>() {
+        let (blocks, _) = bytes.as_chunks::<LARGE_BLOCK>();
+        is_plain_block(last) && blocks.iter().all(is_plain_block)
+    } else if let Some(last) = bytes.last_chunk::<SMALL_BLOCK>() {
+        let (blocks, _) = bytes.as_chunks::<SMALL_BLOCK>();
         is_plain_block(last) && blocks.iter().all(is_plain_block)
     } else if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
         is_plain_word(u64::from_le_bytes(*first)) && is_plain_word(u64::from_le_bytes(*last))
@@ -53,11 +56,13 @@ pub fn is_plain(bytes: &[u8]) -> bool {
     }
 }
 
-const PLAIN_BLOCK: usize = 16;
+/// One vector, and several that are looked at before the first branch.
+const SMALL_BLOCK: usize = 16;
+const LARGE_BLOCK: usize = 128;
 
 /// Many bytes at once: without a branch for each, they are compared side by side.
 #[inline]
-fn is_plain_block(block: &[u8; PLAIN_BLOCK]) -> bool {
+fn is_plain_block<const N: usize>(block: &[u8; N]) -> bool {
     // As signed numbers, bytes beyond ASCII are below the controls.
     let is_other = |byte: u8| byte.cast_signed() < 0x20 || byte == b'"' || byte == b'\\';
     let others = |others: u8, byte: &u8| others | u8::from(is_other(*byte));

@@ -5,6 +5,7 @@ The process keeps to the processors (`0` or `0,1`) and reads with a thread for e
 thread, and gives one line of JSON; the line is one of `MODES`.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -22,17 +23,25 @@ from commitlog import EventFormat, Schema, SchemaIds, SegmentReader
 from tests.harness.keystore import PASSWORD
 
 Mode = Literal[
-    "pread", "skip", "scan", "events", "events-without-cells", "events-avro", "events-with-schemas"
+    "digest",
+    "pread",
+    "skip",
+    "scan",
+    "events",
+    "events-without-cells",
+    "events-avro",
+    "events-with-schemas",
 ]
 MODES: tuple[Mode, ...] = ("pread", "skip", "scan", "events", "events-without-cells")
 _PREAD_BYTES = 256 << 10
+_DIGESTS = 200
 
 
 @dataclass(frozen=True)
 class ReadRound:
-    """One round of one thread. `mutations` is 0 in the mode `pread`, `cells` and `checksum` unless
-    the mode is `scan`; `out_bytes` are keys and values. Times are those of all threads together:
-    by the clock, and of the busiest one's processor."""
+    """One round of one thread. `mutations` is 0 in the modes `digest` and `pread`, `cells` and
+    `checksum` unless the mode is `scan`; `out_bytes` are keys and values. Times are those of all
+    threads together: by the clock, and of the busiest one's processor."""
 
     mutations: int
     cells: int
@@ -118,6 +127,15 @@ def _one_thread(mode: str, reading: Reading) -> tuple[Counts, int]:
     return counts, time.thread_time_ns() - before_ns
 
 
+def _digest(_reading: Reading) -> Counts:
+    """Work that needs nothing but its processor: what two threads of it do beside one is what the
+    machine has to give."""
+    block = bytes(1 << 20)
+    for _ in range(_DIGESTS):
+        hashlib.sha256(block)
+    return 0, 0, 0, 0
+
+
 def _pread(reading: Reading) -> Counts:
     """What the kernel needs to hand the bytes over: no reader can be faster."""
     chunk = bytearray(_PREAD_BYTES)
@@ -191,6 +209,7 @@ def _events_with_schemas(reading: Reading) -> Counts:
 
 
 _READERS: dict[str, Callable[[Reading], Counts]] = {
+    "digest": _digest,
     "pread": _pread,
     "skip": _skip,
     "scan": _scan,

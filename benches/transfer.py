@@ -42,7 +42,7 @@ class Round:
 
 
 def run(is_quick: bool) -> None:
-    rounds = 1 if is_quick else 10
+    rounds = 1 if is_quick else 24
     at_start = machine()
     with progress_bar("writing segments"):
         segments = written(QUICK if is_quick else FULL)

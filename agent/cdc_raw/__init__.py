@@ -1,6 +1,6 @@
 """The directory into which a node links its segments: names, index files, looks, wake-ups."""
 
-from agent.cdc_raw.idx import NO_NEWS, Idx, newest, parse_idx
+from agent.cdc_raw.idx import NO_NEWS, Idx, newest, parse_idx, read_idx
 from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
 from agent.cdc_raw.observation import Observation, SeenLog, SeenSegment, observe
 from agent.cdc_raw.watcher import Watcher
@@ -18,4 +18,5 @@ __all__ = [
     "parse_idx",
     "parse_idx_name",
     "parse_log_name",
+    "read_idx",
 ]

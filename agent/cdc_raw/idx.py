@@ -4,11 +4,14 @@ The node rewrites it by truncation and one write, so a reader can meet an empty 
 number beside COMPLETED may be physical and smaller than the logical end, so it is not kept.
 """
 
+import os
 import re
+import stat
 from dataclasses import dataclass
+from pathlib import Path
 
 # An offset has at most 19 digits, and "COMPLETED" follows on the second line.
-MAX_IDX_BYTES = 64
+_MAX_IDX_BYTES = 64
 
 _CONTENT = re.compile(rb"([0-9]{1,19})(\n(?:COMPLETED\n?)?)?")
 
@@ -39,10 +42,21 @@ def parse_idx(content: bytes) -> Idx:
         return NO_NEWS
     found = _CONTENT.fullmatch(content)
     if found is None:
-        return Idx(unreadable=repr(content[:MAX_IDX_BYTES])[1:])
+        return Idx(unreadable=repr(content[:_MAX_IDX_BYTES])[1:])
     if found[2] and b"COMPLETED" in found[2]:
         return Idx(completed=True)
     return Idx(offset=int(found[1]))
+
+
+def read_idx(path: Path) -> Idx:
+    """Raises OSError, for what is no file too; it never waits, as reading a pipe would."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(0, "is no file", str(path))
+        return parse_idx(os.read(file, _MAX_IDX_BYTES + 1))
+    finally:
+        os.close(file)
 
 
 def newest(earlier: Idx, later: Idx) -> Idx:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.cdc_raw.idx import MAX_IDX_BYTES, NO_NEWS, Idx, newest, parse_idx
+from agent.cdc_raw.idx import NO_NEWS, Idx, newest, read_idx
 from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
 
 _COMPLETED = Idx(completed=True)
@@ -126,14 +126,7 @@ def _stat(path: Path) -> SeenLog | None:
 
 def _read_idx(path: Path) -> Idx | None:
     try:
-        # Without the flag opening a pipe waits for somebody who writes into it.
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        try:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                return Idx(unreadable="is no file")
-            return parse_idx(os.read(file, MAX_IDX_BYTES + 1))
-        finally:
-            os.close(file)
+        return read_idx(path)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import NO_NEWS, Idx, SegmentName, parse_idx, parse_log_name
+from agent.cdc_raw import NO_NEWS, Idx, SegmentName, parse_log_name, read_idx
 from sidecar.errors import ConfigError
 
 
@@ -25,9 +25,9 @@ class SegmentFile:
         return self.path.suffix == ".gz"
 
     def idx(self) -> Idx:
-        """What the index file beside it says; no news when there is none."""
+        """What the index file beside it says; no news when there is none. Raises OSError."""
         try:
-            return parse_idx(self.path.with_name(self.name.idx).read_bytes())
+            return read_idx(self.path.with_name(self.name.idx))
         except FileNotFoundError:
             return NO_NEWS
 

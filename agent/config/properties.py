@@ -258,7 +258,7 @@ class SegmentProperties(Properties):
     )
     transfer_chunk_bytes: ByteSize = prop(
         "commit.log.transfer.chunk.bytes",
-        default=8 * _MIB,
+        default=4 * _MIB,
         ge=256 << 10,
         doc="With `gcs`: bytes of one request, which is what a lost connection costs and what the "
         "upload needs of memory; whole units of 256 KiB.",

@@ -52,7 +52,7 @@ class GcsSettings:
     directory: RemoteDirectory
     key_file: Path | None = None
     """Of a service account; None: Application Default Credentials."""
-    chunk_bytes: int = 8 << 20
+    chunk_bytes: int = 4 << 20
     timeout_s: float = 60.0
     """For each answer, and for the client's own repeats of one request."""
 

@@ -36,7 +36,7 @@ class TransferSettings:
     remote: RemoteDirectory | None = None
     key_file: Path | None = None
     backlog_max_bytes: int = 1 << 30
-    chunk_bytes: int = 8 << 20
+    chunk_bytes: int = 4 << 20
     timeout_s: float = 60.0
     retry_longest_s: float = 60.0
     reprocesses_errors: bool = False

@@ -140,6 +140,15 @@ def test_an_index_that_claims_more_than_is_there(site: Site) -> None:
     assert reports(path)[0] == 0
 
 
+def test_an_index_that_is_a_pipe_is_not_waited_for(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, SECTIONS)
+    index = path.with_name("CommitLog-7-1_cdc.idx")
+    index.unlink()
+    os.mkfifo(index)
+    done = agent("verify", site.cdc_raw)
+    assert (done.exit_code, done.errors) == (1, f"agent: {index}: is no file.\n")
+
+
 def test_recordings_are_clean_and_counted() -> None:
     """Every recording; the records of the dump are among those counted."""
     for scenario in scenarios():

@@ -24,12 +24,14 @@ from tests.writer.framings import (
     ZSTD,
     Framing,
     aes_cbc,
+    aes_cfb,
     aes_ctr,
+    aes_ofb,
 )
 
 SECTIONS = [mutations(0, 6), mutations(6, 1), [], mutations(7, 5)]
 # Chunks so small that a section has several.
-ENCRYPTED = (aes_cbc(128), aes_ctr(128))
+ENCRYPTED = (aes_cbc(128), aes_cfb(128), aes_ofb(128), aes_ctr(128))
 FRAMINGS = (LZ4, SNAPPY, DEFLATE, ZSTD, NOOP, *ENCRYPTED)
 every_framing = pytest.mark.parametrize("framing", FRAMINGS, ids=lambda each: each.name)
 every_cipher = pytest.mark.parametrize("framing", ENCRYPTED, ids=lambda each: each.name)

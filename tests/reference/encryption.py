@@ -1,6 +1,6 @@
 """Encrypted sections: chunks, each encrypted by itself, with LZ4 inside (format notes §2.6)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from Cryptodome.Cipher import AES
@@ -9,7 +9,15 @@ from Cryptodome.Util.Padding import unpad
 from . import lz4
 from .errors import MalformedError
 
-TRANSFORMATIONS = frozenset({"AES/CBC/PKCS5Padding", "AES/CTR/NoPadding"})
+_Decipher = Callable[[bytes, bytes, bytes], bytes]
+_PADDED: Mapping[str, _Decipher] = {
+    "AES/CBC/PKCS5Padding": lambda key, iv, text: AES.new(key, AES.MODE_CBC, iv=iv).decrypt(text),
+    "AES/CFB/PKCS5Padding": lambda key, iv, text: AES.new(
+        key, AES.MODE_CFB, iv=iv, segment_size=8 * AES.block_size
+    ).decrypt(text),
+    "AES/OFB/PKCS5Padding": lambda key, iv, text: AES.new(key, AES.MODE_OFB, iv=iv).decrypt(text),
+}
+TRANSFORMATIONS = frozenset({*_PADDED, "AES/CTR/NoPadding"})
 """Names of the ciphers that are known."""
 
 
@@ -45,8 +53,8 @@ def _chunks(block: bytes) -> Iterator[tuple[bytes, int]]:
 
 def _decipher(encryption: Encryption, key: bytes, cipher_text: bytes, plain_length: int) -> bytes:
     try:
-        if encryption.transformation == "AES/CBC/PKCS5Padding":
-            padded = AES.new(key, AES.MODE_CBC, iv=encryption.iv).decrypt(cipher_text)
+        if encryption.transformation in _PADDED:
+            padded = _PADDED[encryption.transformation](key, encryption.iv, cipher_text)
             plain = unpad(padded, AES.block_size)
         else:
             counter = AES.new(key, AES.MODE_CTR, nonce=b"", initial_value=encryption.iv)

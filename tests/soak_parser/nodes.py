@@ -17,7 +17,12 @@ COMPRESSORS = {
     "noop": "NoopCompressor",
 }
 """Zstd and Noop are there from 4.0 on."""
-CIPHERS = {"cbc": "AES/CBC/PKCS5Padding", "ctr": "AES/CTR/NoPadding"}
+CIPHERS = {
+    "cbc": "AES/CBC/PKCS5Padding",
+    "cfb": "AES/CFB/PKCS5Padding",
+    "ofb": "AES/OFB/PKCS5Padding",
+    "ctr": "AES/CTR/NoPadding",
+}
 FRAMINGS = (*COMPRESSORS, *CIPHERS)
 _CHUNK_KIB = 4
 """Of encrypted chunks; so small that most sections have several."""

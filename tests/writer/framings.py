@@ -88,6 +88,25 @@ def aes_cbc(chunk_bytes: int) -> Framing:
     return encrypted("AES/CBC/PKCS5Padding", encipher, chunk_bytes)
 
 
+def aes_cfb(chunk_bytes: int) -> Framing:
+    """The same with the cipher text of a block fed back."""
+
+    def encipher(plain: bytes) -> bytes:
+        cipher = AES.new(KEY, AES.MODE_CFB, iv=IV, segment_size=8 * AES.block_size)
+        return cipher.encrypt(pad(plain, AES.block_size))
+
+    return encrypted("AES/CFB/PKCS5Padding", encipher, chunk_bytes)
+
+
+def aes_ofb(chunk_bytes: int) -> Framing:
+    """The same with the output of the cipher fed back."""
+
+    def encipher(plain: bytes) -> bytes:
+        return AES.new(KEY, AES.MODE_OFB, iv=IV).encrypt(pad(plain, AES.block_size))
+
+    return encrypted("AES/OFB/PKCS5Padding", encipher, chunk_bytes)
+
+
 def aes_ctr(chunk_bytes: int) -> Framing:
     """The same in counter mode, without padding."""
 
@@ -121,6 +140,11 @@ ZSTD = compressed(
 )
 NOOP = compressed("Noop", bytes, "org.apache.cassandra.io.compress.NoopCompressor")
 AES_CBC = aes_cbc(SMALL_CHUNK)
+AES_CFB = aes_cfb(SMALL_CHUNK)
+AES_OFB = aes_ofb(SMALL_CHUNK)
 AES_CTR = aes_ctr(64 << 10)
 
-FRAMINGS = (PLAIN, DIRECT_IO, LZ4_LITERALS, LZ4, SNAPPY, DEFLATE, ZSTD, NOOP, AES_CBC, AES_CTR)
+FRAMINGS = (
+    *(PLAIN, DIRECT_IO, LZ4_LITERALS, LZ4, SNAPPY, DEFLATE, ZSTD, NOOP),
+    *(AES_CBC, AES_CFB, AES_OFB, AES_CTR),
+)

@@ -1,13 +1,14 @@
 //! The cipher transformations that a segment's header can name (`CipherFactory`).
 //!
 //! Cassandra gives every cipher an `IvParameterSpec`, which of AES's modes ECB and GCM refuse, and
-//! encrypts texts of any length, which CBC needs padding for.
+//! encrypts texts of any length, which Java refuses to do in CBC, CFB and OFB without padding and in
+//! CTR with it.
 
 use aes::cipher::block_padding::Pkcs7;
 use aes::cipher::consts::U16;
 use aes::cipher::{
     Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockSizeUser, InnerIvInit,
-    KeyInit, StreamCipher, StreamCipherCoreWrapper,
+    IvSizeUser, KeyInit, StreamCipher, StreamCipherCoreWrapper,
 };
 use aes::{Aes128, Aes192, Aes256};
 
@@ -31,6 +32,8 @@ pub trait ChunkCipher: Send {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Cbc,
+    Cfb,
+    Ofb,
     Ctr,
 }
 
@@ -44,7 +47,8 @@ pub enum NoCipher {
 }
 
 /// The transformations that are known.
-const KNOWN: &str = "AES/CBC/PKCS5Padding and AES/CTR/NoPadding";
+const KNOWN: &str =
+    "AES/CBC/PKCS5Padding, AES/CFB/PKCS5Padding, AES/OFB/PKCS5Padding and AES/CTR/NoPadding";
 
 /// The cipher of a transformation as Java names it, such as `AES/CBC/PKCS5Padding`. Java does not
 /// look at upper and lower case in it.
@@ -55,6 +59,8 @@ pub fn cipher(
 ) -> Result<Box<dyn ChunkCipher>, NoCipher> {
     let mode = match transformation.to_ascii_lowercase().as_str() {
         "aes/cbc/pkcs5padding" => Mode::Cbc,
+        "aes/cfb/pkcs5padding" => Mode::Cfb,
+        "aes/ofb/pkcs5padding" => Mode::Ofb,
         "aes/ctr/nopadding" => Mode::Ctr,
         _ => {
             return Err(NoCipher::Unsupported(format!(
@@ -88,30 +94,42 @@ where
 {
     let aes = C::new_from_slice(key).ok()?;
     Some(match mode {
-        Mode::Cbc => Box::new(Cbc { aes, iv }),
+        Mode::Cbc => Box::new(Padded::<cbc::Decryptor<C>> { aes, iv }),
+        Mode::Cfb => Box::new(Padded::<cfb_mode::Decryptor<C>> { aes, iv }),
+        Mode::Ofb => Box::new(Padded::<ofb::OfbCore<C>> { aes, iv }),
         Mode::Ctr => Box::new(Ctr { aes, iv }),
     })
 }
 
-struct Cbc<C> {
-    aes: C,
+/// A mode that takes whole blocks.
+struct Padded<M: InnerIvInit> {
+    aes: M::Inner,
     iv: Block,
 }
 
-impl<C> ChunkCipher for Cbc<C>
+impl<M> Padded<M>
 where
-    C: BlockSizeUser<BlockSize = U16> + BlockCipherDecrypt + Clone + Send,
+    M: BlockModeDecrypt + BlockSizeUser<BlockSize = U16> + IvSizeUser<IvSize = U16> + InnerIvInit,
+    M::Inner: Clone,
+{
+    fn decryptor(&self) -> M {
+        M::inner_iv_init(self.aes.clone(), &Array(self.iv))
+    }
+}
+
+impl<M> ChunkCipher for Padded<M>
+where
+    M: BlockModeDecrypt + BlockSizeUser<BlockSize = U16> + IvSizeUser<IvSize = U16> + InnerIvInit,
+    M::Inner: Clone + Send,
 {
     fn decrypt<'c>(&self, chunk: &'c mut [u8]) -> Option<&'c [u8]> {
-        let decryptor = cbc::Decryptor::inner_iv_init(self.aes.clone(), &Array(self.iv));
         // PKCS5Padding is Java's name of it.
-        decryptor.decrypt_padded::<Pkcs7>(chunk).ok()
+        self.decryptor().decrypt_padded::<Pkcs7>(chunk).ok()
     }
 
     fn decrypt_first(&self, block: &mut Block) {
-        let mut decryptor = cbc::Decryptor::inner_iv_init(self.aes.clone(), &Array(self.iv));
         let mut decrypted = Array(*block);
-        decryptor.decrypt_block(&mut decrypted);
+        self.decryptor().decrypt_block(&mut decrypted);
         *block = decrypted.0;
     }
 

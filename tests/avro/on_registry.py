@@ -255,7 +255,7 @@ def test_what_is_not_there_is_not_registered_by_a_look_up(
     other = SCHEMA.replace('"int"', '"string"')
     with pytest.raises(RefusedSchemaError, match=f"answers 404: .*{subject}.* not found"):
         client(registry, **LOOK_UP).schema_id(subject, other)
-    with pytest.raises(RefusedSchemaError, match="has other fields than the table"):
+    with pytest.raises(RefusedSchemaError, match="has other fields than the events"):
         client(registry, **latest).schema_id(subject, other)
 
 

@@ -165,14 +165,16 @@ def test_subjects_by_every_strategy(registry: ApicurioRegistry, tmp_path: Path) 
     for strategy in ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy"):
         RegisteredIds(registry, strategy=strategy).give(schemas)
     record = "io.debezium.connector.cassandra.named.ks.t"
-    assert {each for each in registry.subjects() if "named.ks.t" in each} == {
+    # Its list of subjects ends somewhere when there are many, so each is asked for.
+    for subject in (
         "named.ks.t-key",
         "named.ks.t-value",
         f"{record}.Key",
         f"{record}.Envelope",
         f"named.ks.t-{record}.Key",
         f"named.ks.t-{record}.Envelope",
-    }
+    ):
+        assert len(registry.versions(subject)) == 1, subject
 
 
 def test_ids_outlive_the_registry(tmp_path: Path) -> None:

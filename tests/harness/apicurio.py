@@ -85,10 +85,6 @@ class ApicurioRegistry:
         """Behind an id."""
         return str(self._ask("GET", f"/schemas/ids/{number}")["schema"])
 
-    def subjects(self) -> list[str]:
-        """That have a version, by name."""
-        return sorted(self._ask("GET", "/subjects"))
-
     def versions(self, subject: str) -> list[int]:
         """Ids of a subject's schemas, the oldest first."""
         path = f"/subjects/{quote(subject, safe='')}/versions"

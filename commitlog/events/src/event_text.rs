@@ -282,7 +282,10 @@ const LENGTH_CARRIES: [u64; 32] = length_carries();
 const fn length_carries() -> [u64; 32] {
     let mut carries = [0; 32];
     let mut bits = 0;
-    #[allow(clippy::indexing_slicing)]
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "there is no iterating at compile time"
+    )]
     while bits < 32 {
         let (least, most) = (1_u64 << bits, (2_u64 << bits) - 1);
         let shorter = least.ilog10() as u64 + 1;

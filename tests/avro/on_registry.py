@@ -25,15 +25,14 @@ import commitlog
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import RefusedSchemaError, RegistryClient, registry_settings
 from tests.avro.live import AvroAgent
-from tests.avro.reading import Ids, differences, messages
+from tests.avro.reading import Ids, differences
 from tests.avro.test_java import CHANGE_NAMES, CHANGES, schemas_of
-from tests.avro.test_recordings import MODES, SCENARIOS, Encoding, format_of, is_of_types
+from tests.avro.test_recordings import MODES, SCENARIOS, Encoding, in_both, is_of_types
 from tests.avro.test_tables import DDL, ONE_SEGMENT, both, inserted
 from tests.decode.values import schema_text, types
 from tests.harness.cassandra import CassandraNode
 from tests.harness.cassandra_settings import NodeSettings
 from tests.harness.schema_registry import SchemaRegistryServer
-from tests.parser.reading import schema_of, unpacked
 from tests.reference.recordings import Scenario
 
 pytestmark = pytest.mark.servers
@@ -113,32 +112,22 @@ def test_every_type_is_read_by_what_the_registry_gives(
     tmp_path: Path,
 ) -> None:
     """By fastavro, and by Confluent's deserializer."""
-    schema = schema_of(scenario)
     ids = RegisteredIds(registry, theirs)
-    as_json = format_of(**{**modes, "names": modes.get("names", "avro")})
-    as_avro = format_of(**modes, key="avro", value="avro", schema_ids=ids.ids)
     read = 0
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, tmp_path)
-        pairs = zip(
-            messages(segment, schema, as_avro, ids, max_events=500),
-            messages(segment, schema, as_json),
-            strict=True,
-        )
-        for avro, plain in pairs:
-            expected = json.loads(plain.value)
-            del expected["ts_ms"]
-            for key, value in (
-                (ids.decoded(avro.key), ids.decoded(avro.value)),
-                (
-                    ids.theirs(avro.key, avro.topic, MessageField.KEY),
-                    ids.theirs(avro.value, avro.topic, MessageField.VALUE),
-                ),
-            ):
-                del value["ts_ms"]
-                found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
-                assert not found, found[:5]
-            read += 1
+    for avro, plain in in_both(scenario, modes, ids, tmp_path):
+        expected = json.loads(plain.value)
+        del expected["ts_ms"]
+        for key, value in (
+            (ids.decoded(avro.key), ids.decoded(avro.value)),
+            (
+                ids.theirs(avro.key, avro.topic, MessageField.KEY),
+                ids.theirs(avro.value, avro.topic, MessageField.VALUE),
+            ),
+        ):
+            del value["ts_ms"]
+            found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
+            assert not found, found[:5]
+        read += 1
     assert read > 0
 
 

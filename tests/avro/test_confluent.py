@@ -20,9 +20,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 import commitlog
 from sidecar.schema_registry import RegistryClient, registry_settings
 from tests.avro.fake_registry import FakeRegistry
-from tests.avro.reading import Ids, differences, messages
-from tests.avro.test_recordings import MODES, SCENARIOS, Encoding, format_of, is_of_types
-from tests.parser.reading import schema_of, unpacked
+from tests.avro.reading import Ids, differences
+from tests.avro.test_recordings import MODES, SCENARIOS, Encoding, in_both, is_of_types
 from tests.reference.recordings import Scenario
 
 SCHEMA = json.dumps(
@@ -75,26 +74,16 @@ class RegisteredIds(Ids):
 def test_their_deserializer_reads_every_type(
     registry: FakeRegistry, scenario: Scenario, modes: Encoding, tmp_path: Path
 ) -> None:
-    schema = schema_of(scenario)
     ids = RegisteredIds(registry)
-    as_json = format_of(**{**modes, "names": modes.get("names", "avro")})
-    as_avro = format_of(**modes, key="avro", value="avro", schema_ids=ids.ids)
     read = 0
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, tmp_path)
-        pairs = zip(
-            messages(segment, schema, as_avro, ids, max_events=500),
-            messages(segment, schema, as_json),
-            strict=True,
-        )
-        for avro, plain in pairs:
-            key = ids.read(avro.key, avro.topic, MessageField.KEY)
-            value = ids.read(avro.value, avro.topic, MessageField.VALUE)
-            expected = json.loads(plain.value)
-            del value["ts_ms"], expected["ts_ms"]
-            found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
-            assert not found, found[:5]
-            read += 1
+    for avro, plain in in_both(scenario, modes, ids, tmp_path):
+        key = ids.read(avro.key, avro.topic, MessageField.KEY)
+        value = ids.read(avro.value, avro.topic, MessageField.VALUE)
+        expected = json.loads(plain.value)
+        del value["ts_ms"], expected["ts_ms"]
+        found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
+        assert not found, found[:5]
+        read += 1
     assert read > 0
 
 

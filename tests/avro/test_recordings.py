@@ -1,6 +1,7 @@
 """Every event of every recording as Avro: what fastavro reads is what the JSON says."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,23 @@ def format_of(*, topic_prefix: str = "a-b.c", **choices: object) -> commitlog.Ev
     )
 
 
+def in_both(
+    scenario: Scenario, modes: Encoding, ids: Ids, tmp_path: Path, prefix: str = "a-b.c"
+) -> Iterator[tuple[Message, Message]]:
+    """Each recorded event, in Avro and in JSON."""
+    schema = schema_of(scenario)
+    in_json = {**modes, "names": modes.get("names", "avro")}
+    as_json = format_of(topic_prefix=prefix, **in_json)
+    as_avro = format_of(topic_prefix=prefix, **modes, key="avro", value="avro", schema_ids=ids.ids)
+    for path, name in scenario.segments():
+        segment = unpacked(path, name, tmp_path)
+        yield from zip(
+            messages(segment, schema, as_avro, ids, max_events=500),
+            messages(segment, schema, as_json),
+            strict=True,
+        )
+
+
 @pytest.mark.parametrize(
     ("scenario", "modes"),
     [
@@ -43,20 +61,9 @@ def format_of(*, topic_prefix: str = "a-b.c", **choices: object) -> commitlog.Ev
     ids=str,
 )
 def test_avro_says_what_the_json_says(scenario: Scenario, modes: Encoding, tmp_path: Path) -> None:
-    schema = schema_of(scenario)
     ids = Ids()
-    names = modes.get("names", "avro")
-    as_json = format_of(**{**modes, "names": names})
-    as_avro = format_of(**modes, key="avro", value="avro", schema_ids=ids.ids)
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, tmp_path)
-        pairs = zip(
-            messages(segment, schema, as_avro, ids, max_events=500),
-            messages(segment, schema, as_json),
-            strict=True,
-        )
-        for avro, plain in pairs:
-            check(ids, avro, plain)
+    for avro, plain in in_both(scenario, modes, ids, tmp_path):
+        check(ids, avro, plain)
 
 
 def check(ids: Ids, avro: Message, plain: Message) -> None:

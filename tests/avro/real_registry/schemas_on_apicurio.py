@@ -165,7 +165,7 @@ def test_subjects_by_every_strategy(registry: ApicurioRegistry, tmp_path: Path) 
     for strategy in ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy"):
         RegisteredIds(registry, strategy=strategy).give(schemas)
     record = "io.debezium.connector.cassandra.named.ks.t"
-    # Its list of subjects ends somewhere when there are many, so each is asked for.
+    # Among a thousand subjects its list lacked these, so each is asked for.
     for subject in (
         "named.ks.t-key",
         "named.ks.t-value",

@@ -12,14 +12,20 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.avro.reading import differences, messages
+from tests.avro.reading import differences
 from tests.avro.real_registry.registered import RegisteredIds, meaning
-from tests.avro.test_recordings import MODES, SCENARIOS, Encoding, check, format_of, is_of_types
+from tests.avro.test_recordings import (
+    MODES,
+    SCENARIOS,
+    Encoding,
+    check,
+    in_both,
+    is_of_types,
+)
 from tests.avro.test_tables import DDL, both, inserted, modes_of
 from tests.decode.values import nullable, schema_text, types
 from tests.harness.apicurio import ApicurioRegistry
 from tests.mongo.test_encodings import AT_NS, LAYOUTS, TOPICS, encoder, events, registered
-from tests.parser.reading import schema_of, unpacked
 from tests.reference.recordings import Scenario
 
 pytestmark = pytest.mark.servers
@@ -48,29 +54,20 @@ def test_every_type_is_read_by_fastavro_and_by_confluents_deserializer(
     modes: Encoding,
     tmp_path: Path,
 ) -> None:
-    prefix, schema, ids = own_prefix(), schema_of(scenario), RegisteredIds(registry)
-    as_avro = format_of(topic_prefix=prefix, **modes, key="avro", value="avro", schema_ids=ids.ids)
-    as_json = format_of(topic_prefix=prefix, **{**modes, "names": modes.get("names", "avro")})
+    ids = RegisteredIds(registry)
     theirs = AvroDeserializer(
         confluent, conf={"subject.name.strategy": topic_subject_name_strategy}
     )
     read = 0
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, tmp_path)
-        pairs = zip(
-            messages(segment, schema, as_avro, ids, max_events=500),
-            messages(segment, schema, as_json),
-            strict=True,
-        )
-        for avro, plain in pairs:
-            check(ids, avro, plain)
-            key = theirs(avro.key, SerializationContext(avro.topic, MessageField.KEY))
-            value = theirs(avro.value, SerializationContext(avro.topic, MessageField.VALUE))
-            expected = json.loads(plain.value)
-            del value["ts_ms"], expected["ts_ms"]
-            found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
-            assert not found, found[:5]
-            read += 1
+    for avro, plain in in_both(scenario, modes, ids, tmp_path, own_prefix()):
+        check(ids, avro, plain)
+        key = theirs(avro.key, SerializationContext(avro.topic, MessageField.KEY))
+        value = theirs(avro.value, SerializationContext(avro.topic, MessageField.VALUE))
+        expected = json.loads(plain.value)
+        del value["ts_ms"], expected["ts_ms"]
+        found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
+        assert not found, found[:5]
+        read += 1
     assert read > 0
     for each in ids.schemas:
         number = ids.ids.get(each)

@@ -123,7 +123,7 @@ def observe(pid: int, counter: TopicCounter, broker: KafkaBroker, events: int) -
         seen = counter.count()
         try:
             cpu_s, rss_mib = cpu_seconds(pid), _memory_mib(pid, "VmRSS")
-            max_rss_mib = _memory_mib(pid, "VmHWM")
+            max_rss_mib = most_memory_mib(pid)
         except (FileNotFoundError, ProcessLookupError):
             raise ServerFailedError(
                 f"process {pid} ended at {seen:,} of {events:,} events"
@@ -139,6 +139,11 @@ def cpu_seconds(pid: int) -> float:
     """User and system time of all threads of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+
+def most_memory_mib(pid: int) -> float:
+    """The peak of what was resident of a process."""
+    return _memory_mib(pid, "VmHWM")
 
 
 def _memory_mib(pid: int, name: str) -> float:

@@ -1,135 +1,203 @@
 """What sending finished segments to Google Cloud Storage costs the agent, beside keeping them here.
 
-The agent over a backlog of finished segments into a real broker, by turns with
-`commit.log.transfer.class` `archive` and `gcs`. The store is on the same two cores; a real one is
-elsewhere. So it keeps nothing, has the lowest priority, and what it takes is told apart.
+Two agents over the same backlog of finished segments into a real broker take turns on the machine,
+with `commit.log.transfer.class` `archive` and `gcs`; and, to see what the measurement is worth, two
+with `archive`. The store is on the same two cores; a real one is elsewhere. So it keeps nothing,
+has the lowest priority, and what it takes is told apart.
 """
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.backlog import run_agent
+from benches.backlog import counted_topic, link_segments, running_agent
 from benches.discarding_store import DiscardingStore, discarding_store
 from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
-from benches.observing import Observation, cpu_seconds
+from benches.observing import Interval, cpu_seconds, most_memory_mib
 from benches.places import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, WrittenSegments, written
+from benches.turns import Contestant, stop_at_first_events, take_turns
 from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import wait_until
 
 FULL = SegmentSet("plain, 140 bytes", 32, 10, 61)
 QUICK = SegmentSet("plain, 140 bytes", 32, 2, 61)
 ARCHIVE, GCS = "archive", "gcs"
+SENT, SAME = (ARCHIVE, GCS), (ARCHIVE, ARCHIVE)
 BUCKET = "bench"
+_FULL_PAIRS, _FULL_SAME_PAIRS = 16, 8
 
 
 @dataclass(frozen=True)
-class Round:
-    """One run; `store_cpu_s` and `sent_bytes` while it ran."""
+class Seen:
+    """One agent of a pair; memory is the most of each of its processes."""
 
-    seen: Observation
+    name: str
+    did: Interval
+    memory_mib: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two agents that took turns; what the store took of a processor and got, meanwhile."""
+
+    first: Seen
+    second: Seen
     store_cpu_s: float
     sent_bytes: int
 
     @property
-    def store_cores(self) -> float:
-        """Of the two, what the store took."""
-        samples = self.seen.samples
-        return self.store_cpu_s / (samples[-1].at_s - samples[0].at_s)
+    def rate_ratio(self) -> float:
+        return self.second.did.events_per_s / self.first.did.events_per_s
+
+    @property
+    def cpu_ratio(self) -> float:
+        return self.second.did.cpu_us_per_event / self.first.did.cpu_us_per_event
 
 
 def run(is_quick: bool) -> None:
-    rounds = 1 if is_quick else 24
+    counts = {SENT: 1, SAME: 1} if is_quick else {SENT: _FULL_PAIRS, SAME: _FULL_SAME_PAIRS}
     at_start = machine()
     with progress_bar("writing segments"):
         segments = written(QUICK if is_quick else FULL)
-    seen: dict[str, list[Round]] = {ARCHIVE: [], GCS: []}
+    seen: dict[tuple[str, str], list[Pair]] = {SENT: [], SAME: []}
     with (
         scratch_directory("transfer") as scratch,
         KafkaBroker(scratch / "kafka", heap_mib=1024) as broker,
-        progress_bar("publishing", 2 * rounds) as step,
+        progress_bar("publishing", sum(counts.values())) as step,
     ):
-        for number in range(rounds):
-            # Each begins every second round, so that neither is always the one behind the other.
-            for name in (ARCHIVE, GCS) if number % 2 else (GCS, ARCHIVE):
-                here = scratch / f"{name}-{number}"
-                with discarding_store() as store:
-                    seen[name].append(_round(name, broker, segments, here, store, number))
-                step()
+        for number in range(max(counts.values())):
+            for names in (SENT, SAME):
+                if number < counts[names]:
+                    here = scratch / f"{number}-{names[1]}"
+                    seen[names].append(_pair(names, broker, segments, here, number))
+                    step()
     file = write_result("transfer", at_start, is_quick, _figures(seen))
     print(at_start.sentence())
     _print(seen, segments.mutations)
     print(file)
 
 
-def _round(
-    name: str,
+def _pair(
+    names: tuple[str, str],
     broker: KafkaBroker,
     segments: WrittenSegments,
     directory: Path,
-    store: DiscardingStore,
     number: int,
-) -> Round:
-    settings: Mapping[str, str] = {
-        "commit.log.transfer.class": name,
+) -> Pair:
+    """Every second time the second of them is started first and has the first turn."""
+    places = (0, 1) if number % 2 else (1, 0)
+    with ExitStack() as stack:
+        store = stack.enter_context(discarding_store())
+        contestants: dict[int, Contestant] = {}
+        for place in places:
+            here, prefix = directory / str(place), f"{directory.name}-{place}"
+            contestants[place] = _started(
+                stack, names[place], broker, segments, here, prefix, store
+            )
+            stop_at_first_events(contestants[place])
+        in_turn = [contestants[place] for place in places]
+        before_s = cpu_seconds(store.pid)
+        did = dict(zip(places, take_turns(in_turn, broker, segments.mutations), strict=True))
+        store_cpu_s, sent_bytes = cpu_seconds(store.pid) - before_s, store.received_bytes()
+        assert GCS not in names or sent_bytes > 0, "nothing was sent"
+        wait_until(
+            lambda: min(each.counter.count() for each in in_turn) >= segments.mutations,
+            "the last event",
+        )
+        first, second = (
+            Seen(
+                names[place],
+                did[place],
+                tuple(most_memory_mib(pid) for pid in contestants[place].pids()),
+            )
+            for place in (0, 1)
+        )
+        return Pair(first, second, store_cpu_s, sent_bytes)
+
+
+def _started(
+    stack: ExitStack,
+    transfer: str,
+    broker: KafkaBroker,
+    segments: WrittenSegments,
+    directory: Path,
+    prefix: str,
+    store: DiscardingStore,
+) -> Contestant:
+    raw = directory / "cdc_raw"
+    raw.mkdir(parents=True)
+    link_segments(segments.segments, raw)
+    settings = {
+        "topic.prefix": prefix,
+        "kafka.producer.bootstrap.servers": broker.bootstrap,
+        "cdc.raw.directory": str(raw),
+        "schema.file": str(segments.schema),
+        "cluster.name": "bench",
+        "node.id": prefix,
+        "commit.log.transfer.class": transfer,
         "remote.commit.log.relocation.dir": f"gs://{BUCKET}/cdc",
     }
+    counter = stack.enter_context(counted_topic(broker, prefix))
     os.environ["STORAGE_EMULATOR_HOST"] = store.url
     try:
-        before_s = cpu_seconds(store.pid)
-        observation = run_agent(broker, segments, directory / "agent", f"{name}-{number}", settings)
-        store_cpu_s = cpu_seconds(store.pid) - before_s
-        sent_bytes = store.received_bytes()
-        assert name == ARCHIVE or sent_bytes > 0, "nothing was sent"
-        return Round(observation, store_cpu_s, sent_bytes)
+        return Contestant(
+            stack.enter_context(running_agent(directory / "agent", settings)), counter
+        )
     finally:
         del os.environ["STORAGE_EMULATOR_HOST"]
 
 
-_VALUES: Mapping[str, Callable[[Round], float]] = {
-    "events_per_s": lambda each: each.seen.steady.events_per_s,
-    "cpu_us": lambda each: each.seen.steady.cpu_us_per_event,
-    "max_rss_mib": lambda each: each.seen.max_rss_mib,
-    "store_cores": lambda each: each.store_cores,
-    "sent_mib": lambda each: each.sent_bytes / (1 << 20),
+_VALUES: Mapping[str, Callable[[Seen], float]] = {
+    "events_per_s": lambda each: each.did.events_per_s,
+    "cpu_us": lambda each: each.did.cpu_us_per_event,
+    "agent_mib": lambda each: each.memory_mib[0],
+    "store_process_mib": lambda each: sum(each.memory_mib[1:]),
 }
 
 
-def _figures(seen: Mapping[str, Sequence[Round]]) -> dict[str, dict[str, Spread]]:
+def _figures(seen: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[str, dict[str, Spread]]:
+    sides = {
+        ARCHIVE: [pair.first for pair in seen[SENT]],
+        GCS: [pair.second for pair in seen[SENT]],
+    }
     figures = {
-        name: {what: Spread.of([value(each) for each in runs]) for what, value in _VALUES.items()}
-        for name, runs in seen.items()
+        name: {what: Spread.of([value(each) for each in all_]) for what, value in _VALUES.items()}
+        for name, all_ in sides.items()
     }
-    figures["gcs / archive"] = {
-        what: Spread.of(
-            [
-                _VALUES[what](gcs) / _VALUES[what](kept)
-                for gcs, kept in zip(seen[GCS], seen[ARCHIVE], strict=True)
-            ]
-        )
-        for what in ("events_per_s", "cpu_us")
-    }
+    for (first, second), pairs in seen.items():
+        figures[f"{second} / {first}"] = {
+            "events_per_s": Spread.of([pair.rate_ratio for pair in pairs]),
+            "cpu_us": Spread.of([pair.cpu_ratio for pair in pairs]),
+            "store_cpu_s": Spread.of([pair.store_cpu_s for pair in pairs]),
+            "sent_mib": Spread.of([pair.sent_bytes / (1 << 20) for pair in pairs]),
+        }
     return figures
 
 
-def _print(seen: Mapping[str, Sequence[Round]], events: int) -> None:
+def _print(seen: Mapping[tuple[str, str], Sequence[Pair]], events: int) -> None:
     figures = _figures(seen)
     rows = [
         (
             name,
             figures[name]["events_per_s"].text(1, 1e3),
             figures[name]["cpu_us"].text(2),
-            figures[name]["max_rss_mib"].text(),
-            figures[name]["sent_mib"].text(),
-            figures[name]["store_cores"].text(2),
+            figures[name]["agent_mib"].text(),
+            figures[name]["store_process_mib"].text(),
         )
         for name in (ARCHIVE, GCS)
     ]
-    columns = ("", "thousand/s", "CPU µs an event", "max MiB", "sent MiB", "the store's cores")
-    print_table(f"{events:,} events, {len(seen[GCS])} rounds by turns", columns, rows)
-    ratios = figures["gcs / archive"]
-    print(f"gcs beside archive: {ratios['events_per_s'].text(3)} of the rate, ", end="")
-    print(f"{ratios['cpu_us'].text(3)} of the CPU an event")
+    columns = ("", "thousand/s", "CPU µs an event", "max MiB", "of its child, MiB")
+    print_table(f"{events:,} events, {len(seen[SENT])} pairs in turns", columns, rows)
+    for names, pairs in seen.items():
+        of_pair = figures[f"{names[1]} / {names[0]}"]
+        print(
+            f"{names[1]} beside {names[0]}, {len(pairs)} pairs: "
+            f"{of_pair['events_per_s'].text(3)} of the rate, {of_pair['cpu_us'].text(3)} of the "
+            f"CPU an event; {of_pair['sent_mib'].text()} MiB sent, for which the store took "
+            f"{of_pair['store_cpu_s'].text(2)} s"
+        )

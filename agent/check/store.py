@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from agent.config import AgentConfig
-from agent.transfer.gcs import GcsSettings, GcsStore
-from agent.transfer.gcs_answers import CREATE, GET, LIST
-from agent.transfer.store import StoreError
+from agent.store.base import StoreError
+from agent.store.gcs import GcsSettings, GcsStore
+from agent.store.gcs_answers import CREATE, GET, LIST
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError
 

@@ -17,9 +17,9 @@ from agent.quarantined import (
     parse_kept_name,
     quarantined,
 )
-from agent.transfer.gcs import GcsSettings, GcsStore
-from agent.transfer.remote import parse_remote_directory
-from agent.transfer.store import StoreError
+from agent.store.base import StoreError
+from agent.store.gcs import GcsSettings, GcsStore
+from agent.store.remote import parse_remote_directory
 from sidecar.check.finding import size_text
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows

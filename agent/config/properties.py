@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from agent.config.patterns import compiled_alone
-from agent.transfer import RemoteDirectory, parse_remote_directory
+from agent.store import RemoteDirectory, parse_remote_directory
 from sidecar.properties import (
     ByteSize,
     CommaList,

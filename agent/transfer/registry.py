@@ -9,11 +9,12 @@ from typing import Literal
 
 from agent.metrics import AgentMetrics
 from agent.quarantine_files import ERROR, REMOTE
+from agent.store.apart import StoreApart
+from agent.store.gcs import GcsSettings, GcsStore
+from agent.store.remote import RemoteDirectory
 from agent.transfer.base import Transfer
 from agent.transfer.black_hole import BlackHole
-from agent.transfer.gcs import GcsSettings, GcsStore
 from agent.transfer.local import Local
-from agent.transfer.remote import RemoteDirectory
 from agent.transfer.remote_errors import RemoteErrors, RemoteErrorsSettings
 from agent.transfer.uploads import UPLOAD, Uploads, UploadSettings
 from agent.transfer.with_errors import WithErrors
@@ -75,16 +76,15 @@ def _gcs(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
     )
 
 
-def _store(settings: TransferSettings, name: str) -> GcsStore:
+def _store(settings: TransferSettings, name: str) -> StoreApart:
     assert settings.remote is not None
-    return GcsStore(
-        GcsSettings(
-            settings.remote.inside(settings.node_id, name),
-            settings.key_file,
-            settings.chunk_bytes,
-            settings.timeout_s,
-        )
+    gcs = GcsSettings(
+        settings.remote.inside(settings.node_id, name),
+        settings.key_file,
+        settings.chunk_bytes,
+        settings.timeout_s,
     )
+    return StoreApart(GcsStore(gcs))
 
 
 _FACTORIES: Mapping[TransferName, Callable[[TransferSettings, AgentMetrics], Transfer]] = (

@@ -17,7 +17,7 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
 from agent.metrics import AgentMetrics
 from agent.quarantine_files import REMOTE, RETRY, with_suffix
-from agent.transfer.store import Store, StoreError, StoreStoppedError
+from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from sidecar.durable import sync_directory, write_synced
 from sidecar.logs import Repeated, fields
 
@@ -63,7 +63,9 @@ def is_half_fetched(file_name: str) -> bool:
 class RemoteErrors:
     """The thread between the quarantine and the store. `open` and `close` it."""
 
-    def __init__(self, store: Store, settings: RemoteErrorsSettings, metrics: AgentMetrics) -> None:
+    def __init__(
+        self, store: StoppableStore, settings: RemoteErrorsSettings, metrics: AgentMetrics
+    ) -> None:
         self._store = store
         self._settings = settings
         self._metrics = metrics
@@ -83,7 +85,6 @@ class RemoteErrors:
             return " ".join(each for each in (self._trouble, self._list_trouble) if each)
 
     def open(self) -> None:
-        self._store.open()
         for file_name in self._file_names():
             if is_half_fetched(file_name):
                 (self._settings.directory / file_name).unlink(missing_ok=True)
@@ -94,6 +95,7 @@ class RemoteErrors:
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
+        self._store.stop()
 
     def close(self, deadline_s: float) -> None:
         """Ends it; what is not done is done after the next start."""
@@ -102,6 +104,12 @@ class RemoteErrors:
             self._thread.join(max(deadline_s, _JOIN_S))
 
     def _run(self) -> None:
+        try:
+            self._take_turns()
+        finally:
+            self._store.close()
+
+    def _take_turns(self) -> None:
         settings = self._settings
         pause_s = settings.first_pause_s
         while not self._is_stopped:
@@ -179,7 +187,7 @@ class RemoteErrors:
         sent: list[Path] = []
         for file in (log, directory / name.idx):
             try:
-                self._store.put(file, lambda: self._is_stopped)
+                self._store.put(file)
             except FileNotFoundError:
                 # A segment need not have an index, and a person may have settled it meanwhile.
                 if file.exists():

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
 from agent.metrics import AgentMetrics
+from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from agent.transfer.base import Backlog, StaysError, Transfer
 from agent.transfer.move import move
-from agent.transfer.store import Store, StoreError, StoreStoppedError
 from sidecar.logs import Repeated, fields
 
 UPLOAD = "upload"
@@ -39,7 +39,9 @@ class UploadSettings:
 class Uploads(Transfer):
     """The directory, and the thread that empties it, the oldest segment first."""
 
-    def __init__(self, store: Store, settings: UploadSettings, metrics: AgentMetrics) -> None:
+    def __init__(
+        self, store: StoppableStore, settings: UploadSettings, metrics: AgentMetrics
+    ) -> None:
         self._store = store
         self._settings = settings
         self._metrics = metrics
@@ -55,7 +57,6 @@ class Uploads(Transfer):
     def open(self) -> None:
         directory = self._settings.directory
         directory.mkdir(parents=True, exist_ok=True)
-        self._store.open()
         for file in directory.iterdir():
             name = parse_log_name(file.name) or parse_idx_name(file.name)
             if name is not None:
@@ -75,6 +76,7 @@ class Uploads(Transfer):
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
+        self._store.stop()
 
     def close(self, deadline_s: float) -> None:
         self.stop()
@@ -117,6 +119,12 @@ class Uploads(Transfer):
             )
 
     def _run(self) -> None:
+        try:
+            self._send_all()
+        finally:
+            self._store.close()
+
+    def _send_all(self) -> None:
         pause_s = self._settings.first_pause_s
         while (name := self._next()) is not None:
             try:
@@ -148,7 +156,7 @@ class Uploads(Transfer):
             if size_bytes is None:
                 continue
             try:
-                is_new = self._store.put(file, lambda: self._is_stopped)
+                is_new = self._store.put(file)
             except FileNotFoundError:
                 if file.exists():
                     raise
@@ -184,7 +192,7 @@ class Uploads(Transfer):
         self._show()
 
     def _failed(self, name: SegmentName, error: StoreError | OSError) -> None:
-        is_alone = isinstance(error, StoreError) and error.of_segment
+        is_alone = isinstance(error, OSError) or error.of_segment
         sentence = str(error)
         if isinstance(error, OSError):
             sentence = f"{name} cannot be read to be sent: {error.strerror or error}."

@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import random
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,9 +13,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from agent.metrics import AgentMetrics
+from agent.store.apart import StoreApart
+from agent.store.gcs import GcsSettings, GcsStore
+from agent.store.remote import RemoteDirectory
 from agent.transfer.base import StaysError
-from agent.transfer.gcs import GcsSettings, GcsStore
-from agent.transfer.remote import RemoteDirectory
 from agent.transfer.uploads import Uploads, UploadSettings
 from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
@@ -41,14 +44,15 @@ class Site:
         self.bucket = bucket
         self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
         self.uploads: Uploads | None = None
+        self.store: StoreApart | None = None
         self.sizes: dict[int, int] = {}
         """Bytes of both files of each segment."""
 
     def start(self, max_bytes: int = 100 * MIB, key_file: Path | None = None) -> Uploads:
         directory = RemoteDirectory(self.bucket, "cdc/node-1/archive")
-        store = GcsStore(GcsSettings(directory, key_file, CHUNK, timeout_s=1))
+        self.store = StoreApart(GcsStore(GcsSettings(directory, key_file, CHUNK, timeout_s=1)))
         settings = UploadSettings(self.upload, max_bytes, 0.01, 0.05)
-        self.uploads = Uploads(store, settings, self.metrics)
+        self.uploads = Uploads(self.store, settings, self.metrics)
         self.uploads.open()
         return self.uploads
 
@@ -239,6 +243,16 @@ def test_an_object_of_somebody_else_is_never_overwritten(site: Site) -> None:
     assert (site.upload / "CommitLog-7-1.log").exists()
 
 
+def test_a_segment_that_cannot_be_read_holds_up_no_other(site: Site) -> None:
+    unreadable = site.upload / "CommitLog-7-1.log"
+    unreadable.mkdir(parents=True)
+    site.start()
+    name = site.give(2, SMALL)
+    site.wait_for_trouble("CommitLog-7-1.log cannot be read to be sent: Is a directory.")
+    wait_until(lambda: site.backlog_segments == 1, "the other one to be sent")
+    assert site.content(name) == SMALL
+
+
 def test_an_object_that_comes_there_during_the_upload_is_not_overwritten(site: Site) -> None:
     name = "cdc/node-1/archive/CommitLog-7-1.log"
     site.proxy.plan = once(
@@ -266,9 +280,7 @@ def test_a_stop_in_the_middle_of_an_upload_is_quick_and_the_next_start_sends_it(
     site: Site,
 ) -> None:
     uploads = site.start()
-    site.proxy.plan = once(
-        Fault(before=lambda: setattr(uploads, "_is_stopped", True)), second_chunk
-    )
+    site.proxy.plan = once(Fault(before=lambda: uploads.close(60)), second_chunk)
     name = site.give(1, LARGE)
     wait_until(lambda: not uploads._thread.is_alive(), "the end of the thread")
     assert (site.upload / "CommitLog-7-1.log").exists()
@@ -276,6 +288,24 @@ def test_a_stop_in_the_middle_of_an_upload_is_quick_and_the_next_start_sends_it(
     site.start()
     site.wait_until_sent()
     assert site.content(name) == LARGE
+
+
+def test_a_process_that_is_killed_is_started_again_and_the_segment_sent(site: Site) -> None:
+    """As the kernel does where memory is short: the agent goes on."""
+    uploads, killed = site.start(), list[str]()
+
+    def kill() -> None:
+        assert site.store is not None
+        assert site.store.pid is not None
+        os.kill(site.store.pid, signal.SIGKILL)
+        killed.append(site.wait_for_trouble("ended by SIGKILL; it is started again"))
+
+    site.proxy.plan = once(Fault(before=kill), second_chunk)
+    name = site.give(1, LARGE)
+    site.wait_until_sent()
+    assert len(killed) == 1
+    assert site.content(name) == LARGE
+    assert uploads.backlog.trouble == ""
 
 
 def test_a_full_backlog_keeps_segments_where_they_are(site: Site) -> None:

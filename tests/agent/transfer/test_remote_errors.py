@@ -12,8 +12,9 @@ from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
 from agent.quarantine import LostRange, Quarantine
 from agent.quarantined import ask_for_retry, quarantined
-from agent.transfer.gcs import GcsSettings, GcsStore
-from agent.transfer.remote import RemoteDirectory
+from agent.store.apart import StoreApart
+from agent.store.gcs import GcsSettings, GcsStore
+from agent.store.remote import RemoteDirectory
 from agent.transfer.remote_errors import Due, RemoteErrors, RemoteErrorsSettings, due
 from agent.transfer.uploads import Uploads, UploadSettings
 from agent.transfer.with_errors import WithErrors
@@ -63,7 +64,8 @@ class Site:
         key_file: Path | None = None,
         opened: Callable[[], None] = lambda: None,
     ) -> None:
-        store = GcsStore(GcsSettings(RemoteDirectory(self.bucket, PREFIX), key_file, timeout_s=1))
+        gcs = GcsStore(GcsSettings(RemoteDirectory(self.bucket, PREFIX), key_file, timeout_s=1))
+        store = StoreApart(gcs)
         opened()
         settings = RemoteErrorsSettings(
             self.directory, self.raw, fetches_all, 0.01, first_pause_s=0.01, longest_pause_s=0.05
@@ -287,6 +289,22 @@ def test_a_kill_anywhere_leaves_it_to_be_done_again(
         assert site.stored() == {name.log, name.idx}
 
 
+def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(site: Site) -> None:
+    """What is asked for stays asked for."""
+    there, site.bucket = site.bucket, f"{site.bucket}-x"
+    site.where = f"gs://{site.bucket}/{PREFIX}"
+    name = segment(1)
+    site.directory.mkdir()
+    for suffix in (".remote", ".retry"):
+        (site.directory / f"{name.log}{suffix}").write_text(f"{site.where}\n")
+    site.start()
+    site.wait_for_trouble(f"There is no bucket gs://{there}-x")
+    assert site.files() == {f"{name.log}.remote", f"{name.log}.retry"}
+    site.server.create_bucket(site.bucket)
+    site.put(name.log, b"segment 1")
+    site.wait_until_back(name)
+
+
 def test_a_segment_that_nobody_has_is_not_asked_for_for_ever(site: Site) -> None:
     name = segment(1)
     site.directory.mkdir()
@@ -365,7 +383,7 @@ def test_nothing_half_fetched_is_left(site: Site, monkeypatch: pytest.MonkeyPatc
     def full(file: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("agent.transfer.gcs.sync_file", full)
+    monkeypatch.setattr("agent.store.gcs.sync_file", full)
     store = GcsStore(GcsSettings(RemoteDirectory(site.bucket, PREFIX), timeout_s=1))
     target = site.raw / name.log
     with pytest.raises(OSError, match="No space left"):
@@ -377,7 +395,7 @@ def test_nothing_is_sent_while_the_quarantine_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-    store = GcsStore(GcsSettings(RemoteDirectory("b", "")))
+    store = StoreApart(GcsStore(GcsSettings(RemoteDirectory("b", ""))))
     uploads = Uploads(store, UploadSettings(tmp_path / "upload", 1), metrics)
     errors = RemoteErrors(store, RemoteErrorsSettings(tmp_path / "error", tmp_path), metrics)
     seen: list[bool] = []

@@ -8,12 +8,12 @@ from typing import IO
 import pytest
 
 from agent.metrics import AgentMetrics
+from agent.store.remote import RemoteDirectory, parse_remote_directory
 from agent.transfer import Transfer, TransferSettings, create_transfer
 from agent.transfer.black_hole import BlackHole
 from agent.transfer.local import Local
 from agent.transfer.move import move
 from agent.transfer.registry import TransferName
-from agent.transfer.remote import RemoteDirectory, parse_remote_directory
 from agent.transfer.with_errors import WithErrors
 from sidecar.metrics import DeliveryMetrics
 

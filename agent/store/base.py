@@ -4,7 +4,6 @@ StoreError         a file could not be sent, fetched or removed
 StoreStoppedError  it was given up because the agent stops
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -25,23 +24,19 @@ class StoreError(Exception):
 
 
 class StoreStoppedError(Exception):
-    """An upload was given up because the agent stops."""
+    """What was asked for was given up because the agent stops."""
 
 
 class Store(Protocol):
-    """Where segments go. For one thread."""
+    """Where segments go. For one thread. What it works with is loaded at its first request."""
 
     @property
     def where(self) -> str:
         """Its address, for people."""
 
-    def open(self) -> None:
-        """Loads what it works with, before events are delivered: later it would cost them."""
-
-    def put(self, file: Path, is_stopped: Callable[[], bool]) -> bool:
+    def put(self, file: Path) -> bool:
         """The store has the whole file on return, by a checksum that both sides made; False when it
-        had it before. Raises StoreError, StoreStoppedError once `is_stopped`, OSError for the
-        file."""
+        had it before. Raises StoreError, OSError for the file."""
 
     def names(self) -> list[str]:
         """Of the files in it. Raises StoreError."""
@@ -52,3 +47,13 @@ class Store(Protocol):
 
     def remove(self, name: str) -> None:
         """Deletes a file; one that is not there is none. Raises StoreError."""
+
+
+class StoppableStore(Store, Protocol):
+    """One whose every request can be given up, which then raises StoreStoppedError."""
+
+    def stop(self) -> None:
+        """Gives up the request that goes on, and all that come after. Any thread may call it."""
+
+    def close(self) -> None:
+        """Lets go of what it works with, by the thread that asks; a later request has it anew."""

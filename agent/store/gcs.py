@@ -7,21 +7,21 @@ goes on at the chunk.
 An object is made on the condition that there is none of its name (generation 0), so nobody's is
 ever overwritten. What is there already with the same checksum counts as sent.
 
-The client is imported by an agent that sends segments, at its start: it
-takes a second of a processor and thirty megabytes.
+The client is imported with the first request: it takes a second of a processor and thirty
+megabytes.
 """
 
 import base64
 import errno
-import importlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from agent.transfer.gcs_answers import (
+from agent.store.base import StoreError
+from agent.store.gcs_answers import (
     CREATE,
     DELETE,
     GET,
@@ -31,8 +31,7 @@ from agent.transfer.gcs_answers import (
     not_what_is_there,
     not_what_was_sent,
 )
-from agent.transfer.remote import RemoteDirectory
-from agent.transfer.store import StoreError, StoreStoppedError
+from agent.store.remote import RemoteDirectory
 from sidecar.durable import sync_directory, sync_file
 from sidecar.errors import ConfigError
 
@@ -70,9 +69,6 @@ class GcsStore:
     def where(self) -> str:
         return str(self._settings.directory)
 
-    def open(self) -> None:
-        importlib.import_module("google.cloud.storage")
-
     def missing_rights(self) -> list[str]:
         """Which of the rights that the agent uses it does not have; nothing is written. Empty too
         where the server does not know the question, as emulators. Raises StoreError, for a bucket
@@ -90,10 +86,10 @@ class GcsStore:
                 return []
         return [right for right in wanted if right not in held]
 
-    def put(self, file: Path, is_stopped: Callable[[], bool]) -> bool:
+    def put(self, file: Path) -> bool:
         size_bytes, crc32c = _size_and_checksum(file)
         with self._explaining(file.name, _TO_SEND):
-            return self._put(file, size_bytes, crc32c, is_stopped)
+            return self._put(file, size_bytes, crc32c)
 
     def names(self) -> list[str]:
         prefix = f"{self._settings.directory.prefix}/".removeprefix("/")
@@ -115,6 +111,7 @@ class GcsStore:
             bucket, asked = self._opened_bucket(), self._asked()
             there = bucket.get_blob(self._object(name), **asked)
             if there is None:
+                self._require_bucket(name)
                 return False
             blob = bucket.blob(self._object(name), generation=there.generation)
             try:
@@ -127,6 +124,14 @@ class GcsStore:
         temporary.replace(target)
         sync_directory(target.parent)
         return True
+
+    def _require_bucket(self, name: str) -> None:
+        """Asks in a way that tells a bucket that is not there from an object that is not."""
+        from google.api_core.exceptions import Forbidden
+
+        with suppress(Forbidden):
+            prefix = self._object(name)
+            list(self._opened_bucket().list_blobs(prefix=prefix, max_results=1, **self._asked()))
 
     def remove(self, name: str) -> None:
         from google.api_core.exceptions import NotFound
@@ -158,7 +163,7 @@ class GcsStore:
         """Raises what the client raises as StoreError; errors of files pass."""
         try:
             yield
-        except (StoreError, StoreStoppedError):
+        except StoreError:
             raise
         except Exception as error:
             # requests' errors of connections are OSErrors; those of the file have its name.
@@ -167,9 +172,7 @@ class GcsStore:
                 raise
             raise explained(error, file_name, self._asking, rights) from error
 
-    def _put(
-        self, file: Path, size_bytes: int, crc32c: str, is_stopped: Callable[[], bool]
-    ) -> bool:
+    def _put(self, file: Path, size_bytes: int, crc32c: str) -> bool:
         from google.api_core.exceptions import PreconditionFailed
 
         bucket, name, asked = self._opened_bucket(), self._object(file.name), self._asked()
@@ -194,7 +197,7 @@ class GcsStore:
         with file.open("rb") as stream:
             try:
                 blob.upload_from_file(
-                    _Stoppable(stream, is_stopped),
+                    stream,
                     size=size_bytes,
                     content_type="application/octet-stream",
                     if_generation_match=0,
@@ -206,6 +209,7 @@ class GcsStore:
                 if is_there():
                     return False
                 raise
+        # The client looks at the checksum of resumable uploads alone.
         if (blob.size, blob.crc32c) != (size_bytes, crc32c):
             raise StoreError(not_what_was_sent(file.name, self.where))
         return True
@@ -228,25 +232,6 @@ class GcsStore:
                     ) from error
             self._bucket = client.bucket(self._settings.directory.bucket)
         return self._bucket
-
-
-class _Stoppable:
-    """A file that ends an upload between two chunks when the agent stops."""
-
-    def __init__(self, stream: IO[bytes], is_stopped: Callable[[], bool]) -> None:
-        self._stream = stream
-        self._is_stopped = is_stopped
-
-    def read(self, size: int = -1) -> bytes:
-        if self._is_stopped():
-            raise StoreStoppedError
-        return self._stream.read(size)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._stream.seek(offset, whence)
 
 
 def _size_and_checksum(file: Path) -> tuple[int, str]:

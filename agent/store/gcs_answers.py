@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.transfer.store import StoreError
+from agent.store.base import StoreError
 
 CREATE, GET = "storage.objects.create", "storage.objects.get"
 LIST, DELETE = "storage.objects.list", "storage.objects.delete"

@@ -1,0 +1,124 @@
+"""A store that a process of its own works with.
+
+    thread of the agent ── pickled, over a socket ──► agent.store.process ── HTTP ──► store
+
+Sending has its own interpreter, whose lock delivery never waits for, and a lower priority than
+delivery. A request is given up at any point by ending the process.
+"""
+
+import signal
+import subprocess
+import sys
+import threading
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Any
+
+from agent.store.base import Store, StoreError, StoreStoppedError
+
+_END_S = 5.0
+
+
+class StoreApart:
+    """The same store, worked with elsewhere; its process begins with the first request."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+
+    @property
+    def where(self) -> str:
+        return self._store.where
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process; None while there is none."""
+        return None if self._process is None else self._process.pid
+
+    def put(self, file: Path) -> bool:
+        return bool(self._ask("put", file))
+
+    def names(self) -> list[str]:
+        return list(self._ask("names"))
+
+    def get(self, name: str, target: Path) -> bool:
+        return bool(self._ask("get", name, target))
+
+    def remove(self, name: str) -> None:
+        self._ask("remove", name)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_stopped = True
+            if self._process is not None:
+                self._process.kill()
+
+    def close(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def _ask(self, method: str, *arguments: object) -> Any:
+        connection = self._connected()
+        try:
+            connection.send((method, arguments))
+            answer = connection.recv()
+        except (EOFError, OSError) as error:
+            raise self._ended() from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def _connected(self) -> Connection:
+        with self._lock:
+            if self._is_stopped:
+                raise StoreStoppedError
+            if self._connection is None:
+                self._begin()
+            assert self._connection is not None
+            return self._connection
+
+    def _begin(self) -> None:
+        ours, theirs = Pipe()
+        with theirs:
+            # Without -P a folder named `agent` in the working directory would be imported.
+            command = [sys.executable, "-P", "-m", "agent.store.process", str(theirs.fileno())]
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    pass_fds=(theirs.fileno(),),
+                )
+            except OSError as error:
+                ours.close()
+                raise StoreError(
+                    f"The process that works with {self.where} cannot be started: "
+                    f"{error.strerror or error}. See the limits of processes and of memory."
+                ) from error
+        self._connection = ours
+        ours.send(self._store)
+
+    def _ended(self) -> StoreError | StoreStoppedError:
+        """Why there is no answer; the next request begins another process."""
+        assert self._process is not None
+        try:
+            status = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            status = -signal.SIGKILL
+        self.close()
+        if self._is_stopped:
+            return StoreStoppedError()
+        how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit code {status}"
+        return StoreError(
+            f"The process that works with {self.where} ended {how}; it is started again. If that "
+            "goes on, look for a limit of memory that is too low, and at the agent's own output."
+        )

@@ -1,0 +1,48 @@
+"""A store that is a folder, with files whose names make it do what real ones do."""
+
+import shutil
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.store.base import StoreError
+
+HANGING, REFUSED, FORBIDDEN, BROKEN = "hanging", "refused", "forbidden", "broken"
+
+
+@dataclass(frozen=True)
+class FolderStore:
+    """`folder` takes the files; a file named as one of the words above is not taken."""
+
+    folder: Path
+
+    @property
+    def where(self) -> str:
+        return f"folder:{self.folder.name}"
+
+    def put(self, file: Path) -> bool:
+        match file.name:
+            case "hanging":
+                (self.folder / HANGING).touch()
+                threading.Event().wait()
+            case "refused":
+                raise StoreError("It refuses this one.", of_segment=True)
+            case "forbidden":
+                raise StoreError("It lets nobody in.", is_forbidden=True)
+            case "broken":
+                raise AssertionError("a fault of the store's own")
+        is_new = not (self.folder / file.name).exists()
+        shutil.copyfile(file, self.folder / file.name)
+        return is_new
+
+    def names(self) -> list[str]:
+        return sorted(each.name for each in self.folder.iterdir())
+
+    def get(self, name: str, target: Path) -> bool:
+        if not (self.folder / name).exists():
+            return False
+        shutil.copyfile(self.folder / name, target)
+        return True
+
+    def remove(self, name: str) -> None:
+        (self.folder / name).unlink(missing_ok=True)

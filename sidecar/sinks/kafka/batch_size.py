@@ -3,9 +3,13 @@
 A broker that refuses a batch for its size, or for an event that it finds invalid, refuses all
 events in it, though only one may be the cause. The client never puts a message that is larger than
 a batch together with others, so in batches that are small enough it is refused alone.
+
+Batches of single events are delivered at a fifteenth of the rate (`kafka.producer.batch.size` 1
+beside 1,000,000, on a busy machine), so they do not stay small for one event.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaError
@@ -16,15 +20,26 @@ from sidecar.sinks.kafka.client_properties import PREFIX
 from sidecar.sinks.kafka.refusals import TOO_LARGE, is_of_the_clock, reason
 
 _DIVISOR = 16
+_FIRST_QUIET_S, _LONGEST_QUIET_S = 60.0, 3600.0
 
 
 class BatchSize:
-    """Begins at what is configured, and becomes smaller until the cause is known."""
+    """Begins at what is configured, becomes smaller until the cause is known, and grows again when
+    nothing was refused for a while: a minute first, and twice as long whenever that was in vain.
 
-    def __init__(self, config: Mapping[str, str]) -> None:
-        """`config` is that of the client."""
-        self._configured_bytes = int(config["batch.size"])
-        self._bytes = self._used_bytes = self._configured_bytes
+    What a topic finds too large does not change, and stays the bound.
+    """
+
+    def __init__(
+        self, config: Mapping[str, str], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`config` is that of the client; `clock` gives seconds."""
+        self._largest_bytes = int(config["batch.size"])
+        self._bytes = self._used_bytes = self._largest_bytes
+        self._clock = clock
+        self._refused_at_s = -_LONGEST_QUIET_S
+        self._quiet_s = _FIRST_QUIET_S
+        self._has_grown = False
 
     def settings(self) -> dict[str, Any]:
         """For the next producer, of which reports are from here on."""
@@ -35,9 +50,22 @@ class BatchSize:
         """Whether the message was in a batch of its own."""
         return size_bytes(report) > self._used_bytes or self._used_bytes == 1
 
+    @property
+    def may_grow(self) -> bool:
+        """Whether the next producer should make batches as large as they may be."""
+        is_quiet = self._clock() >= self._refused_at_s + self._quiet_s
+        return self._used_bytes < self._largest_bytes and is_quiet
+
+    def grow(self) -> None:
+        self._bytes = self._largest_bytes
+        self._has_grown = True
+
     def smaller(self, report: Report, error: KafkaError) -> SinkRestartError:
         """The next producer makes smaller batches; gives the error that leads to one."""
         self._bytes = max(1, self._used_bytes // _DIVISOR)
+        self._refused()
+        if error.code() in TOO_LARGE:
+            self._largest_bytes = self._bytes
         hint = (
             f"set {PREFIX}batch.size below the topic's max.message.bytes"
             if error.code() in TOO_LARGE
@@ -52,14 +80,20 @@ class BatchSize:
     def told(self, error: KafkaError) -> None:
         """About a message that is not refused: small batches do not help against a wrong clock."""
         if is_of_the_clock(error):
-            self._bytes = self._configured_bytes
+            self._bytes = self._largest_bytes
 
+    def refused_alone(self, report: Report, error: KafkaError) -> str:
+        """Why a message that was in a batch of its own is refused."""
+        self._refused()
+        if error.code() in TOO_LARGE:
+            return f"Kafka refuses its {size_bytes(report)} bytes: {reason(error)}"
+        return f"Kafka refuses it: {reason(error)}"
 
-def refused_alone(report: Report, error: KafkaError) -> str:
-    """Why a message that was in a batch of its own is refused."""
-    if error.code() in TOO_LARGE:
-        return f"Kafka refuses its {size_bytes(report)} bytes: {reason(error)}"
-    return f"Kafka refuses it: {reason(error)}"
+    def _refused(self) -> None:
+        self._refused_at_s = self._clock()
+        if self._has_grown:
+            self._quiet_s = min(_LONGEST_QUIET_S, 2 * self._quiet_s)
+            self._has_grown = False
 
 
 def size_bytes(report: Report) -> int:

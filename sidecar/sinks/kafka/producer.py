@@ -8,6 +8,7 @@ of `produce` ready made, so that Python does as little as it can between two cal
 `produce_batch` costs half as much, but carries no headers, and the event id is one.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -19,7 +20,7 @@ from confluent_kafka import Message as Report
 from sidecar.delivery import Numbered
 from sidecar.errors import SinkRestartError
 from sidecar.sinks.base import Failure, Outcome, SinkState
-from sidecar.sinks.kafka.batch_size import BatchSize, refused_alone
+from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.handed_over import HandedOver
 from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, reason, refusal
@@ -28,6 +29,8 @@ from sidecar.sinks.kafka.topics import TopicCreation
 # Few enough that the messages made of them are still in the processor's cache when they are freed:
 # about 1.5 µs of CPU an event less than with a thousand.
 _CHUNK_EVENTS = 250
+
+logger = logging.getLogger(__name__)
 
 
 class KafkaSink:
@@ -43,7 +46,7 @@ class KafkaSink:
         """`settings` are `kafka.producer.*` without the prefix; `clock` gives seconds."""
         self._client = KafkaClient(settings, creation, _gave_up, clock=clock)
         self._clock = clock
-        self._batch_size = BatchSize(self._client.config)
+        self._batch_size = BatchSize(self._client.config, clock=clock)
         self._reset()
 
     def _reset(self) -> None:
@@ -59,6 +62,8 @@ class KafkaSink:
         self._client.first_contact()
 
     def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
+        if self._batch_size.may_grow and not self._grow():
+            return 0
         producer = self._client.opened()
         until_s = self._clock() + deadline_s
         stop = len(numbered.batch)
@@ -74,6 +79,16 @@ class KafkaSink:
         if taken > start:
             self._client.contact.sent()
         return taken - start
+
+    def _grow(self) -> bool:
+        """Has another producer make larger batches; False while events are on their way."""
+        if len(self._client.opened()):
+            return False
+        self._batch_size.grow()
+        self._client.release()
+        self._client.open(self._batch_size.settings())
+        logger.info("nothing was refused for a while: batches are as large as they may be again")
+        return True
 
     def _send_chunk(
         self,
@@ -173,7 +188,7 @@ class KafkaSink:
 
     def _on_refused_batch(self, handed: HandedOver, error: KafkaError, report: Report) -> bool:
         if self._batch_size.held_alone(report):
-            return self._fail_one(handed, report, refused_alone(report, error))
+            return self._fail_one(handed, report, self._batch_size.refused_alone(report, error))
         if self._client.has_failed:
             return False
         return self._client.fail(self._batch_size.smaller(report, error))

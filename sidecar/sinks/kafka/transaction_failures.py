@@ -14,7 +14,7 @@ from confluent_kafka import Message as Report
 
 from sidecar.errors import SinkError, SinkRestartError
 from sidecar.sinks.base import Failure
-from sidecar.sinks.kafka.batch_size import BatchSize, refused_alone
+from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.client_properties import PREFIX
 from sidecar.sinks.kafka.handed_over import Handed
@@ -153,7 +153,9 @@ class TransactionFailures:
             self._batch_size.told(error)
             self._restart_for(f"events for the topic {topic} were lost: {reason(error)}")
         elif self._batch_size.held_alone(report):
-            self._refuse(handed.failed_number(report), refused_alone(report, error))
+            self._refuse(
+                handed.failed_number(report), self._batch_size.refused_alone(report, error)
+            )
         elif self._restart is None:
             self.doubt(None)
             self._restart = self._batch_size.smaller(report, error)

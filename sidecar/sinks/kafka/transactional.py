@@ -20,6 +20,7 @@ from confluent_kafka import KafkaError, KafkaException
 from sidecar.delivery import EventBatch, Numbered
 from sidecar.errors import (
     SidecarError,
+    SinkRestartError,
     UnavailableError,
 )
 from sidecar.logs import fields
@@ -82,7 +83,7 @@ class TransactionalKafkaSink:
         self._rule = rule
         self._creation = creation
         self._clock = clock
-        self._batch_size = BatchSize(self._client.config)
+        self._batch_size = BatchSize(self._client.config, clock=clock)
         self._timeout_ms = self._client.config.get(_TIMEOUT, _DEFAULT_TIMEOUT_MS)
         self._transactions: Transactions | None = None
         self._reset()
@@ -184,6 +185,11 @@ class TransactionalKafkaSink:
             raise RuntimeError("the position is loaded before anything is sent")
         until_s = self._clock() + deadline_s
         self._turn(0)
+        if self._batch_size.may_grow and self._joined.phase is Phase.READY:
+            self._batch_size.grow()
+            raise SinkRestartError(
+                "Nothing was refused for a while: batches are as large as they may be again."
+            )
         batch = numbered.batch
         if not len(batch):
             self._marks[numbered.source] = _Mark(batch, 0)

@@ -1,5 +1,6 @@
 """A real broker for the tests of the sink, and sinks that are closed after them."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,16 @@ from tests.harness.kafka import KafkaBroker
 SinkFactory = Callable[..., KafkaSink]
 MakeSink = Callable[..., TransactionalKafkaSink]
 QUICK = CommitRule(interval_s=0.02, position_interval_s=0.02)
+
+
+class LaterClock:
+    """The time of the process, and `ahead_s` seconds more."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead_s
 
 
 @pytest.fixture(scope="package")
@@ -44,9 +55,14 @@ def make_sink() -> Iterator[SinkFactory]:
     """Opened sinks; settings have `_` for the dots."""
     sinks: list[KafkaSink] = []
 
-    def make(bootstrap: str, creation: TopicCreation | None = None, **settings: str) -> KafkaSink:
+    def make(
+        bootstrap: str,
+        creation: TopicCreation | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        **settings: str,
+    ) -> KafkaSink:
         named = {name.replace("_", "."): value for name, value in settings.items()}
-        sink = KafkaSink({"bootstrap.servers": bootstrap} | named, creation)
+        sink = KafkaSink({"bootstrap.servers": bootstrap} | named, creation, clock=clock)
         sinks.append(sink)
         sink.open()
         return sink
@@ -66,11 +82,12 @@ def make_exact() -> Iterator[MakeSink]:
         where: PositionRecords,
         rule: CommitRule = QUICK,
         creation: TopicCreation | None = None,
+        clock: Callable[[], float] = time.monotonic,
         **settings: str,
     ) -> TransactionalKafkaSink:
         named = {name.replace("_", "."): value for name, value in settings.items()}
         sink = TransactionalKafkaSink(
-            {"bootstrap.servers": bootstrap} | named, where, rule, creation
+            {"bootstrap.servers": bootstrap} | named, where, rule, creation, clock=clock
         )
         sinks.append(sink)
         sink.open()

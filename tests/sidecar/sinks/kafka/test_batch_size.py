@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import KafkaError
 from confluent_kafka import Message as Report
 
-from sidecar.sinks.kafka.batch_size import BatchSize, refused_alone
+from sidecar.sinks.kafka.batch_size import BatchSize
 
 INVALID = KafkaError(KafkaError.INVALID_RECORD)
 TIME = KafkaError(KafkaError.INVALID_TIMESTAMP)
@@ -69,6 +69,64 @@ def test_a_batch_that_is_refused_is_told_with_what_may_be_the_cause(
 
 
 def test_only_what_is_too_large_is_told_with_its_size() -> None:
-    assert "its 300 bytes" in refused_alone(SENT, LARGE)
-    assert "bytes" not in refused_alone(SENT, INVALID)
-    assert "clock" not in refused_alone(SENT, INVALID)
+    sizes = batches_of(1)
+    assert "its 300 bytes" in sizes.refused_alone(SENT, LARGE)
+    assert "bytes" not in sizes.refused_alone(SENT, INVALID)
+    assert "clock" not in sizes.refused_alone(SENT, INVALID)
+
+
+class _Time:
+    now_s = 1000.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def refused(sizes: BatchSize) -> None:
+    """Until it is alone, and known."""
+    while not sizes.held_alone(SENT):
+        sizes.smaller(SENT, INVALID)
+        sizes.settings()
+    sizes.refused_alone(SENT, INVALID)
+
+
+def test_batches_grow_when_nothing_is_refused_for_longer_each_time() -> None:
+    clock = _Time()
+    sizes = BatchSize({"batch.size": "1600"}, clock=clock)
+    sizes.settings()
+    assert not sizes.may_grow
+    for quiet_s in (60, 120, 240, 480, 960, 1920, 3600, 3600):
+        refused(sizes)
+        clock.now_s += quiet_s - 1
+        seen = [sizes.may_grow]
+        clock.now_s += 1
+        seen.append(sizes.may_grow)
+        sizes.grow()
+        assert sizes.settings() == {"batch.size": 1600}
+        assert [*seen, sizes.may_grow] == [False, True, False]
+
+
+def test_a_refusal_begins_the_quiet_time_anew() -> None:
+    clock = _Time()
+    sizes = BatchSize({"batch.size": "1600"}, clock=clock)
+    refused(sizes)
+    clock.now_s += 59
+    sizes.refused_alone(SENT, INVALID)
+    clock.now_s += 59
+    seen = [sizes.may_grow]
+    clock.now_s += 1
+    assert [*seen, sizes.may_grow] == [False, True]
+
+
+def test_batches_that_a_topic_finds_too_large_stay_small() -> None:
+    clock = _Time()
+    sizes = BatchSize({"batch.size": "160000"}, clock=clock)
+    sizes.settings()
+    sizes.smaller(SENT, LARGE)
+    assert sizes.settings() == {"batch.size": 10000}
+    clock.now_s += 10_000
+    assert not sizes.may_grow
+    refused(sizes)
+    clock.now_s += 60
+    sizes.grow()
+    assert sizes.settings() == {"batch.size": 10000}

@@ -22,7 +22,7 @@ from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import wait_until
 from tests.sidecar.batches import ListBatch, message
-from tests.sidecar.sinks.kafka.conftest import QUICK, MakeSink
+from tests.sidecar.sinks.kafka.conftest import QUICK, LaterClock, MakeSink
 from tests.sidecar.sinks.kafka.exactly_once import (
     ExactDelivery,
     Mutation,
@@ -273,6 +273,36 @@ def test_an_event_that_its_topic_finds_invalid_is_found_in_its_batch(
     delivery.run()
     assert list(delivery.failed) == [b""]
     assert arrived(broker, "tx-invalid") == contents(mutations)
+
+
+def test_batches_do_not_stay_small_for_one_invalid_event(
+    broker: KafkaBroker, make_exact: MakeSink
+) -> None:
+    """That they are large again shows when another one is refused."""
+    broker.create_topic("tx-grows", 1, COMPACTED)
+    broker.create_topic("grows-positions", 1, COMPACTED)
+    without_key: Mutation = [("tx-grows", b"", b"no key", [], 0)]
+
+    def with_an_invalid_one(first: int) -> list[Mutation]:
+        good: list[Mutation] = [
+            [("tx-grows", b"%d" % number, os.urandom(300), [], number)]
+            for number in range(first, first + 40)
+        ]
+        return [*good[:20], without_key, *good[20:]]
+
+    clock = LaterClock()
+    sink = make_exact(broker.bootstrap, records("grows-positions", "shop"), clock=clock)
+    mutations = with_an_invalid_one(0)
+    ExactDelivery(sink, Source(mutations)).run()
+    clock.ahead_s += 61
+    mutations += with_an_invalid_one(100)
+    delivery = ExactDelivery(sink, Source(mutations))
+    delivery.run()
+    assert list(delivery.failed) == [b""]
+    grown, refused, *_ = delivery.restarts
+    assert "as large as they may be again" in grown
+    assert "refuses a batch of events" in refused
+    assert arrived(broker, "tx-grows") == contents([m for m in mutations if m is not without_key])
 
 
 def test_a_broker_that_stops_and_one_that_crashes(

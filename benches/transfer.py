@@ -145,11 +145,13 @@ def _started(
     counter = stack.enter_context(counted_topic(broker, prefix))
     os.environ["STORAGE_EMULATOR_HOST"] = store.url
     try:
-        return Contestant(
-            stack.enter_context(running_agent(directory / "agent", settings)), counter
-        )
+        pid = stack.enter_context(running_agent(directory / "agent", settings))
     finally:
         del os.environ["STORAGE_EMULATOR_HOST"]
+    contestant = Contestant(pid, counter)
+    # One that stands still cannot be ended.
+    stack.callback(contestant.go_on)
+    return contestant
 
 
 _VALUES: Mapping[str, Callable[[Seen], float]] = {

@@ -9,6 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,8 +45,9 @@ class Contestant:
         return [self.pid, *_children(self.pid)]
 
     def _signal(self, number: signal.Signals) -> None:
-        for pid in self.pids():
-            os.kill(pid, number)
+        with suppress(ProcessLookupError, FileNotFoundError):
+            for pid in self.pids():
+                os.kill(pid, number)
 
 
 @dataclass(frozen=True)

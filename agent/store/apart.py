@@ -17,6 +17,7 @@ from typing import Any
 from agent.store.base import Store, StoreError, StoreStoppedError
 
 _END_S = 5.0
+_SIGNALS = {each.value: each.name for each in signal.Signals}
 
 
 class StoreApart:
@@ -67,8 +68,10 @@ class StoreApart:
             process.wait()
 
     def _ask(self, method: str, *arguments: object) -> Any:
-        connection = self._connected()
+        connection, is_new = self._connected()
         try:
+            if is_new:
+                connection.send(self._store)
             connection.send((method, arguments))
             answer = connection.recv()
         except (EOFError, OSError) as error:
@@ -77,35 +80,22 @@ class StoreApart:
             raise answer
         return answer
 
-    def _connected(self) -> Connection:
+    def _connected(self) -> tuple[Connection, bool]:
+        """The socket, and whether its process was begun just now."""
         with self._lock:
             if self._is_stopped:
                 raise StoreStoppedError
-            if self._connection is None:
-                self._begin()
-            assert self._connection is not None
-            return self._connection
-
-    def _begin(self) -> None:
-        ours, theirs = Pipe()
-        with theirs:
-            # Without -P a folder named `agent` in the working directory would be imported.
-            command = [sys.executable, "-P", "-m", "agent.store.process", str(theirs.fileno())]
+            if self._connection is not None:
+                return self._connection, False
             try:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    pass_fds=(theirs.fileno(),),
-                )
+                self._process, self._connection = _begun()
             except OSError as error:
-                ours.close()
                 raise StoreError(
                     f"The process that works with {self.where} cannot be started: "
-                    f"{error.strerror or error}. See the limits of processes and of memory."
+                    f"{error.strerror or error}. Look at the limits of processes, memory and open "
+                    "files, and whether the installation is whole."
                 ) from error
-        self._connection = ours
-        ours.send(self._store)
+            return self._connection, True
 
     def _ended(self) -> StoreError | StoreStoppedError:
         """Why there is no answer; the next request begins another process."""
@@ -117,8 +107,28 @@ class StoreApart:
         self.close()
         if self._is_stopped:
             return StoreStoppedError()
-        how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit code {status}"
+        name = _SIGNALS.get(-status, f"signal {-status}")
+        how = f"by {name}" if status < 0 else f"with exit code {status}"
         return StoreError(
             f"The process that works with {self.where} ended {how}; it is started again. If that "
             "goes on, look for a limit of memory that is too low, and at the agent's own output."
         )
+
+
+def _begun() -> tuple[subprocess.Popen[bytes], Connection]:
+    """The process, and this end of its socket. Raises OSError."""
+    ours, theirs = Pipe()
+    with theirs:
+        # Without -P a folder named `agent` in the working directory would be imported.
+        command = [sys.executable, "-P", "-m", "agent.store.process", str(theirs.fileno())]
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+            )
+        except OSError:
+            ours.close()
+            raise
+    return process, ours

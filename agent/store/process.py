@@ -10,6 +10,7 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
@@ -17,8 +18,8 @@ from typing import Any
 from agent.store.base import Store, StoreError
 from sidecar.pipeline.memory import keep_freed_memory
 
-# A tenth of a processor where others want all of it: the node and delivery go first, and a node
-# that writes at full speed is still kept up with.
+# A tenth of a processor where others of the same control group want all of it: delivery goes first,
+# and a node that writes at full speed is still kept up with.
 _NICENESS = 10
 
 Request = tuple[str, tuple[Any, ...]]
@@ -47,6 +48,10 @@ def _listen(connection: Connection, requests: queue.SimpleQueue[Request]) -> Non
             requests.put(connection.recv())
     except (EOFError, OSError):
         os._exit(0)
+    except BaseException:
+        # Without who listens it would wait for ever, and outlive the agent.
+        traceback.print_exc()
+        os._exit(1)
 
 
 def _answer(store: Store, request: Request) -> object:

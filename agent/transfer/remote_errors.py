@@ -140,6 +140,8 @@ class RemoteErrors:
             alone = self._tried(self._fetch, name, "fetched") or alone
         if alone is not None:
             raise alone
+        if asked == Due():
+            self._store.close()
 
     def _tried(
         self, step: Callable[[SegmentName], None], name: SegmentName, what: str
@@ -232,6 +234,8 @@ class RemoteErrors:
             self._store.get(name.idx, directory / name.idx)
             is_here = self._store.get(name.log, log)
         if is_here:
+            # A fetch that was killed may have left it here without this.
+            sync_directory(directory)
             self._remove(name)
             self._fetched.add(name)
             remote.unlink(missing_ok=True)

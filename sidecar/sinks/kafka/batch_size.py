@@ -8,6 +8,7 @@ Batches of single events are delivered at a fifteenth of the rate (`kafka.produc
 beside 1,000,000, on a busy machine), so they do not stay small for one event.
 """
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,7 +28,7 @@ class BatchSize:
     """Begins at what is configured, becomes smaller until the cause is known, and grows again when
     nothing was refused for a while: a minute first, and twice as long whenever that was in vain.
 
-    What a topic finds too large does not change, and stays the bound.
+    What a topic finds too large does not change: batches do not grow beyond what they became by it.
     """
 
     def __init__(
@@ -37,9 +38,8 @@ class BatchSize:
         self._largest_bytes = int(config["batch.size"])
         self._bytes = self._used_bytes = self._largest_bytes
         self._clock = clock
-        self._refused_at_s = -_LONGEST_QUIET_S
+        self._refused_at_s = self._grown_at_s = -math.inf
         self._quiet_s = _FIRST_QUIET_S
-        self._has_grown = False
 
     def settings(self) -> dict[str, Any]:
         """For the next producer, of which reports are from here on."""
@@ -52,13 +52,22 @@ class BatchSize:
 
     @property
     def may_grow(self) -> bool:
-        """Whether the next producer should make batches as large as they may be."""
+        """Whether there should be a producer that makes batches as large as they may be."""
         is_quiet = self._clock() >= self._refused_at_s + self._quiet_s
         return self._used_bytes < self._largest_bytes and is_quiet
 
+    def grown_settings(self) -> dict[str, Any]:
+        """For that producer; `grow` says that there is one."""
+        return {"batch.size": self._largest_bytes}
+
     def grow(self) -> None:
-        self._bytes = self._largest_bytes
-        self._has_grown = True
+        """Reports are of such a producer from here on."""
+        self._bytes = self._used_bytes = self._largest_bytes
+        self._grown_at_s = self._clock()
+
+    def stay(self) -> None:
+        """There can be none now: it is asked for again after another quiet time."""
+        self._refused_at_s = self._clock()
 
     def smaller(self, report: Report, error: KafkaError) -> SinkRestartError:
         """The next producer makes smaller batches; gives the error that leads to one."""
@@ -84,16 +93,20 @@ class BatchSize:
 
     def refused_alone(self, report: Report, error: KafkaError) -> str:
         """Why a message that was in a batch of its own is refused."""
-        self._refused()
+        # A larger one is alone in any case, and tells nothing of batches.
+        if size_bytes(report) <= self._largest_bytes:
+            self._refused()
         if error.code() in TOO_LARGE:
             return f"Kafka refuses its {size_bytes(report)} bytes: {reason(error)}"
         return f"Kafka refuses it: {reason(error)}"
 
     def _refused(self) -> None:
-        self._refused_at_s = self._clock()
-        if self._has_grown:
-            self._quiet_s = min(_LONGEST_QUIET_S, 2 * self._quiet_s)
-            self._has_grown = False
+        now_s = self._clock()
+        if self._grown_at_s > self._refused_at_s:
+            was_in_vain = now_s < self._grown_at_s + self._quiet_s
+            longer_s = min(_LONGEST_QUIET_S, 2 * self._quiet_s)
+            self._quiet_s = longer_s if was_in_vain else _FIRST_QUIET_S
+        self._refused_at_s = now_s
 
 
 def size_bytes(report: Report) -> int:

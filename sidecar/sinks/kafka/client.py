@@ -57,11 +57,17 @@ class KafkaClient:
         such that the client does not take."""
         self._error = None
         self.contact = Contact(self.servers, self._clock)
+        return self.exchange(settings)
+
+    def exchange(self, settings: Mapping[str, Any]) -> Producer:
+        """As `open`, in the place of a producer that has nothing to do; that one stays when the
+        client does not take the settings."""
         config = {**self.config, **settings, "error_cb": self.on_error}
         try:
-            producer = self._producer = Producer(config, logger=self._log)
+            producer = Producer(config, logger=self._log)
         except KafkaException as error:
             raise refused_settings(error, self._settings) from error
+        self._producer = producer
         self._topics = self.topics(self._creation)
         return producer
 

@@ -18,7 +18,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka import Message as Report
 
 from sidecar.delivery import Numbered
-from sidecar.errors import SinkRestartError
+from sidecar.errors import ConfigError, SinkRestartError
+from sidecar.logs import fields
 from sidecar.sinks.base import Failure, Outcome, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
@@ -29,6 +30,7 @@ from sidecar.sinks.kafka.topics import TopicCreation
 # Few enough that the messages made of them are still in the processor's cache when they are freed:
 # about 1.5 µs of CPU an event less than with a thousand.
 _CHUNK_EVENTS = 250
+_LONGEST_WAIT_TO_GROW_S = 2.0
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +52,7 @@ class KafkaSink:
         self._reset()
 
     def _reset(self) -> None:
+        self._waits_to_grow_since_s: float | None = None
         self._acknowledged: list[range] = []
         self._failed: list[Failure] = []
         self._is_closing = False
@@ -81,13 +84,26 @@ class KafkaSink:
         return taken - start
 
     def _grow(self) -> bool:
-        """Has another producer make larger batches; False while events are on their way."""
+        """Has another producer make larger batches; False while events are on their way, which is
+        not waited for without end: some may have no broker that takes them."""
+        now_s = self._clock()
         if len(self._client.opened()):
-            return False
-        self._batch_size.grow()
-        self._client.release()
-        self._client.open(self._batch_size.settings())
-        logger.info("nothing was refused for a while: batches are as large as they may be again")
+            if self._waits_to_grow_since_s is None:
+                self._waits_to_grow_since_s = now_s
+            if now_s < self._waits_to_grow_since_s + _LONGEST_WAIT_TO_GROW_S:
+                return False
+            self._batch_size.stay()
+        else:
+            try:
+                self._client.exchange(self._batch_size.grown_settings())
+            except ConfigError as error:
+                # The one that there is works.
+                self._batch_size.stay()
+                logger.warning("batches stay small", extra=fields(reason=str(error)))
+            else:
+                self._batch_size.grow()
+                logger.info("nothing was refused for a while: batches are large again")
+        self._waits_to_grow_since_s = None
         return True
 
     def _send_chunk(
@@ -140,7 +156,7 @@ class KafkaSink:
     def close(self, deadline_s: float) -> Outcome:
         producer = self._client.release()
         if producer is None:
-            return Outcome()
+            return self._take_outcome()
         # A client that has given up refuses to flush.
         with suppress(KafkaException):
             producer.flush(deadline_s)

@@ -185,10 +185,10 @@ class TransactionalKafkaSink:
             raise RuntimeError("the position is loaded before anything is sent")
         until_s = self._clock() + deadline_s
         self._turn(0)
-        if self._batch_size.may_grow and self._joined.phase is Phase.READY:
+        if self._batch_size.may_grow and self._has_nothing_open:
             self._batch_size.grow()
             raise SinkRestartError(
-                "Nothing was refused for a while: batches are as large as they may be again."
+                "Nothing was refused for a while: a new producer makes large batches again."
             )
         batch = numbered.batch
         if not len(batch):
@@ -260,6 +260,12 @@ class TransactionalKafkaSink:
         if self._transactions is None:
             raise RuntimeError("the sink is not open")
         return self._transactions
+
+    @property
+    def _has_nothing_open(self) -> bool:
+        """Whether all that was taken is committed."""
+        is_open = self._contents.again is not None or self._failures.unsettled
+        return self._joined.phase is Phase.READY and not is_open
 
     @property
     def _takes_events(self) -> bool:

@@ -12,25 +12,28 @@ HANGING, REFUSED, FORBIDDEN, BROKEN = "hanging", "refused", "forbidden", "broken
 
 @dataclass(frozen=True)
 class FolderStore:
-    """`folder` takes the files; a file named as one of the words above is not taken."""
+    """`folder` takes the files; a file named as one of the words above is not taken.
+
+    It hangs for ever at a file of the name `hanging`, and leaves a file `hanging` then.
+    """
 
     folder: Path
+    hanging: str = HANGING
 
     @property
     def where(self) -> str:
         return f"folder:{self.folder.name}"
 
     def put(self, file: Path) -> bool:
-        match file.name:
-            case "hanging":
-                (self.folder / HANGING).touch()
-                threading.Event().wait()
-            case "refused":
-                raise StoreError("It refuses this one.", of_segment=True)
-            case "forbidden":
-                raise StoreError("It lets nobody in.", is_forbidden=True)
-            case "broken":
-                raise AssertionError("a fault of the store's own")
+        if file.name == self.hanging:
+            (self.folder / HANGING).touch()
+            threading.Event().wait()
+        if file.name == REFUSED:
+            raise StoreError("It refuses this one.", of_segment=True)
+        if file.name == FORBIDDEN:
+            raise StoreError("It lets nobody in.", is_forbidden=True)
+        if file.name == BROKEN:
+            raise AssertionError("a fault of the store's own")
         is_new = not (self.folder / file.name).exists()
         shutil.copyfile(file, self.folder / file.name)
         return is_new

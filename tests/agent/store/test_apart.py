@@ -1,5 +1,6 @@
 """A store worked with by a process of its own: what it answers, and when that process ends."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -87,7 +88,7 @@ def test_a_process_that_is_killed_is_said_and_started_again(
     os.kill(first, signal.SIGKILL)
     with pytest.raises(StoreError, match=r"folder:stored ended by SIGKILL; it is started again\."):
         store.put(segment(tmp_path))
-    assert not is_running(first)
+    assert not Path(f"/proc/{first}").exists(), "no zombie either"
     assert store.put(segment(tmp_path))
     assert store.pid != first
 
@@ -104,6 +105,32 @@ def test_one_that_cannot_be_started_is_said(
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", str(tmp_path / "no-python"))
         with pytest.raises(StoreError, match=r"cannot be started: No such file or directory\."):
+            store.names()
+    assert store.names() == []
+
+
+def test_one_that_ends_before_it_has_the_store_is_said(
+    store: StoreApart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ends-at-once"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(program))
+        with pytest.raises(StoreError, match="ended with exit code 3; it is started again"):
+            store.names()
+    assert store.names() == []
+
+
+def test_where_no_socket_can_be_had_is_said(
+    store: StoreApart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more() -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("agent.store.apart.Pipe", no_more)
+        with pytest.raises(StoreError, match=r"cannot be started: Too many open files\."):
             store.names()
     assert store.names() == []
 
@@ -135,9 +162,9 @@ def test_a_stop_gives_up_what_hangs_and_what_comes_after(
     pid = store.pid
     assert pid is not None
     store.stop()
-    thread.join()
+    thread.join(60)
     assert len(raised) == 1
-    assert not is_running(pid)
+    assert not Path(f"/proc/{pid}").exists(), "no zombie either"
     with pytest.raises(StoreStoppedError):
         store.names()
 

@@ -291,7 +291,7 @@ def test_a_stop_in_the_middle_of_an_upload_is_quick_and_the_next_start_sends_it(
 
 
 def test_a_process_that_is_killed_is_started_again_and_the_segment_sent(site: Site) -> None:
-    """As the kernel does where memory is short: the agent goes on."""
+    """As the kernel does where memory is short, unless it ends all of a container."""
     uploads, killed = site.start(), list[str]()
 
     def kill() -> None:

@@ -43,6 +43,7 @@ class Site:
         self.bucket = bucket
         self.where = f"gs://{bucket}/{PREFIX}"
         self.errors: RemoteErrors | None = None
+        self.store: StoreApart | None = None
 
     @property
     def directory(self) -> Path:
@@ -65,13 +66,13 @@ class Site:
         opened: Callable[[], None] = lambda: None,
     ) -> None:
         gcs = GcsStore(GcsSettings(RemoteDirectory(self.bucket, PREFIX), key_file, timeout_s=1))
-        store = StoreApart(gcs)
+        self.store = StoreApart(gcs)
         opened()
         settings = RemoteErrorsSettings(
             self.directory, self.raw, fetches_all, 0.01, first_pause_s=0.01, longest_pause_s=0.05
         )
         metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-        self.errors = RemoteErrors(store, settings, metrics)
+        self.errors = RemoteErrors(self.store, settings, metrics)
         self.errors.open()
 
     def end(self) -> None:
@@ -287,6 +288,17 @@ def test_a_kill_anywhere_leaves_it_to_be_done_again(
     else:
         site.wait_until_sent(name)
         assert site.stored() == {name.log, name.idx}
+
+
+def test_the_process_that_sends_ends_when_nothing_is_left_to_do(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.start()
+    site.wait_until_sent(name)
+    store = site.store
+    assert store is not None
+    wait_until(lambda: store.pid is None, "the end of the process")
+    ask_for_retry(site.directory, [name])
+    site.wait_until_back(name)
 
 
 def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(site: Site) -> None:

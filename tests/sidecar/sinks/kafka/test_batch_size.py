@@ -31,6 +31,7 @@ class _Sent:
 
 
 SENT = cast(Report, _Sent(300))
+VERY_LARGE = cast(Report, _Sent(2000))
 
 
 def batches_of(size_bytes: int) -> BatchSize:
@@ -104,6 +105,41 @@ def test_batches_grow_when_nothing_is_refused_for_longer_each_time() -> None:
         sizes.grow()
         assert sizes.settings() == {"batch.size": 1600}
         assert [*seen, sizes.may_grow] == [False, True, False]
+
+
+def test_a_refusal_long_after_batches_grew_is_the_first_of_its_kind() -> None:
+    clock = _Time()
+    sizes = BatchSize({"batch.size": "1600"}, clock=clock)
+    for _ in range(5):
+        refused(sizes)
+        clock.now_s += 60
+        assert sizes.may_grow
+        sizes.grow()
+        clock.now_s += 3600
+
+
+def test_one_that_is_too_large_for_any_batch_tells_nothing_of_batches() -> None:
+    clock = _Time()
+    sizes = BatchSize({"batch.size": "1600"}, clock=clock)
+    refused(sizes)
+    for _ in range(3):
+        clock.now_s += 20
+        assert sizes.held_alone(VERY_LARGE)
+        sizes.refused_alone(VERY_LARGE, LARGE)
+    assert sizes.may_grow
+
+
+def test_one_that_cannot_grow_is_asked_again_later() -> None:
+    clock = _Time()
+    sizes = BatchSize({"batch.size": "1600"}, clock=clock)
+    refused(sizes)
+    clock.now_s += 60
+    seen = [sizes.may_grow]
+    sizes.stay()
+    seen.append(sizes.may_grow)
+    clock.now_s += 60
+    assert [*seen, sizes.may_grow] == [True, False, True]
+    assert sizes.held_alone(SENT), "they are small still"
 
 
 def test_a_refusal_begins_the_quiet_time_anew() -> None:

@@ -16,7 +16,7 @@ from sidecar.sinks.kafka.topics import TopicCreation
 from tests.harness.kafka import KafkaBroker, KafkaRecord
 from tests.harness.processes import wait_until
 from tests.sidecar.batches import message
-from tests.sidecar.sinks.kafka.conftest import LaterClock, SinkFactory
+from tests.sidecar.sinks.kafka.conftest import SinkFactory
 from tests.sidecar.sinks.kafka.driving import Delivery
 
 pytestmark = pytest.mark.servers
@@ -238,31 +238,6 @@ def test_an_event_that_its_topic_finds_invalid_fails_alone(
     assert delivery.failed[20].startswith("Kafka refuses it: ")
     assert delivery.restarts
     assert {record.key for record in broker.consume_all("invalid")} == {key for _, key, *_ in good}
-
-
-def test_batches_do_not_stay_small_for_one_invalid_event(
-    broker: KafkaBroker, make_sink: SinkFactory
-) -> None:
-    """They grow without a restart; that they are large shows when another one is refused."""
-    broker.create_topic("grows", 1, {"cleanup.policy": "compact"})
-    without_key: Message = ("grows", b"", b"no key", [], 0)
-    clock = LaterClock()
-    sink = make_sink(broker.bootstrap, clock=clock, linger_ms="50")
-    for first in (0, 100):
-        good = [incompressible("grows", number, 300) for number in range(first, first + 40)]
-        delivery = Delivery(sink, [*good[:20], without_key, *good[20:]])
-        delivery.run()
-        assert list(delivery.failed) == [20]
-        assert delivery.restarts
-        clock.ahead_s += 61
-        delivery = Delivery(sink, [incompressible("grows", first + 50, 300)])
-        delivery.run()
-        assert (delivery.failed, delivery.restarts) == ({}, [])
-    keys = {record.key for record in broker.consume_all("grows")}
-    assert keys == {b"%d" % number for first in (0, 100) for number in range(first, first + 40)} | {
-        b"50",
-        b"150",
-    }
 
 
 def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(

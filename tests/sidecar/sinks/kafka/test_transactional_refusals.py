@@ -119,6 +119,6 @@ def test_batches_do_not_stay_small_for_one_invalid_event(
     delivery.run()
     assert list(delivery.failed) == [b""]
     grown, refused, *_ = delivery.restarts
-    assert "as large as they may be again" in grown
+    assert "makes large batches again" in grown
     assert "refuses a batch of events" in refused
     assert arrived(broker, "tx-grows") == contents([m for m in mutations if m is not without_key])

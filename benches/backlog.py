@@ -28,6 +28,23 @@ def run_agent(
     topic_config: Mapping[str, str] | None = None,
 ) -> Observation:
     """The agent over a `cdc_raw` with these segments; `directory` is new."""
+    with agent_over(broker, segments, directory, prefix, properties, topic_config) as (
+        pid,
+        counter,
+    ):
+        return observe(pid, counter, broker, segments.mutations)
+
+
+@contextmanager
+def agent_over(
+    broker: KafkaBroker,
+    segments: WrittenSegments,
+    directory: Path,
+    prefix: str,
+    properties: Mapping[str, str] | None = None,
+    topic_config: Mapping[str, str] | None = None,
+) -> Iterator[tuple[int, TopicCounter]]:
+    """Its pid, just started, and what counts its events."""
     raw = directory / "cdc_raw"
     raw.mkdir(parents=True)
     link_segments(segments.segments, raw)
@@ -43,7 +60,7 @@ def run_agent(
         counted_topic(broker, prefix, topic_config) as counter,
         running_agent(directory, settings) as pid,
     ):
-        return observe(pid, counter, broker, segments.mutations)
+        yield pid, counter
 
 
 @contextmanager

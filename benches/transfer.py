@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.backlog import counted_topic, link_segments, running_agent
+from benches.backlog import agent_over
 from benches.discarding_store import DiscardingStore, discarding_store
 from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
@@ -129,26 +129,18 @@ def _started(
     prefix: str,
     store: DiscardingStore,
 ) -> Contestant:
-    raw = directory / "cdc_raw"
-    raw.mkdir(parents=True)
-    link_segments(segments.segments, raw)
     settings = {
-        "topic.prefix": prefix,
-        "kafka.producer.bootstrap.servers": broker.bootstrap,
-        "cdc.raw.directory": str(raw),
-        "schema.file": str(segments.schema),
-        "cluster.name": "bench",
         "node.id": prefix,
         "commit.log.transfer.class": transfer,
         "remote.commit.log.relocation.dir": f"gs://{BUCKET}/cdc",
     }
-    counter = stack.enter_context(counted_topic(broker, prefix))
     os.environ["STORAGE_EMULATOR_HOST"] = store.url
     try:
-        pid = stack.enter_context(running_agent(directory / "agent", settings))
+        contestant = Contestant(
+            *stack.enter_context(agent_over(broker, segments, directory, prefix, settings))
+        )
     finally:
         del os.environ["STORAGE_EMULATOR_HOST"]
-    contestant = Contestant(pid, counter)
     # One that stands still cannot be ended.
     stack.callback(contestant.go_on)
     return contestant

@@ -28,14 +28,15 @@ class BatchSize:
     """Begins at what is configured, becomes smaller until the cause is known, and grows again when
     nothing was refused for a while: a minute first, and twice as long whenever that was in vain.
 
-    What a topic finds too large does not change: batches do not grow beyond what they became by it.
+    Batches that a topic finds too large, though no event in them is, stay small: that does not
+    change.
     """
 
     def __init__(
         self, config: Mapping[str, str], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """`config` is that of the client; `clock` gives seconds."""
-        self._largest_bytes = int(config["batch.size"])
+        self._configured_bytes = self._largest_bytes = int(config["batch.size"])
         self._bytes = self._used_bytes = self._largest_bytes
         self._clock = clock
         self._refused_at_s = self._grown_at_s = -math.inf
@@ -93,6 +94,9 @@ class BatchSize:
 
     def refused_alone(self, report: Report, error: KafkaError) -> str:
         """Why a message that was in a batch of its own is refused."""
+        if error.code() in TOO_LARGE:
+            # So it was this one, and not the size of its batch.
+            self._largest_bytes = self._configured_bytes
         # A larger one is alone in any case, and tells nothing of batches.
         if size_bytes(report) <= self._largest_bytes:
             self._refused()

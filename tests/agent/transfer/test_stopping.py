@@ -1,5 +1,6 @@
 """What goes on between the node and a store ends with the agent, though the store never answers."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,49 +17,30 @@ from tests.harness.processes import wait_until
 NAME = SegmentName(1, 7)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "stored"
-    folder.mkdir()
-    return folder
+def uploads(store: StoreApart, directory: Path) -> Uploads:
+    metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+    return Uploads(store, UploadSettings(directory, 1 << 20), metrics)
 
 
-@pytest.fixture
-def store(folder: Path) -> StoreApart:
-    return StoreApart(FolderStore(folder, hanging=NAME.log))
+def remote_errors(store: StoreApart, directory: Path) -> RemoteErrors:
+    metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+    return RemoteErrors(store, RemoteErrorsSettings(directory, directory.parent), metrics)
 
 
-@pytest.fixture
-def segment(tmp_path: Path) -> Path:
-    """In a directory of its own."""
-    log = tmp_path / "waiting" / NAME.log
-    log.parent.mkdir()
-    log.write_bytes(b"a segment")
-    return log
-
-
-@pytest.fixture
-def metrics() -> AgentMetrics:
-    return AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-
-
-def test_an_upload(folder: Path, store: StoreApart, segment: Path, metrics: AgentMetrics) -> None:
-    uploads = Uploads(store, UploadSettings(segment.parent, 1 << 20), metrics)
-    uploads.open()
-    wait_until((folder / HANGING).exists, "the upload to hang")
-    uploads.close(0)
-    assert not uploads._thread.is_alive()
-    assert store.pid is None
-    assert segment.exists()
-
-
-def test_a_quarantined_segment(
-    tmp_path: Path, folder: Path, store: StoreApart, segment: Path, metrics: AgentMetrics
+@pytest.mark.parametrize("sender", [uploads, remote_errors])
+def test_what_hangs_ends_with_the_agent(
+    tmp_path: Path, sender: Callable[[StoreApart, Path], Uploads | RemoteErrors]
 ) -> None:
-    errors = RemoteErrors(store, RemoteErrorsSettings(segment.parent, tmp_path), metrics)
-    errors.open()
-    wait_until((folder / HANGING).exists, "the upload to hang")
-    errors.close(0)
-    assert not errors._thread.is_alive()
+    stored, directory = tmp_path / "stored", tmp_path / "waiting"
+    stored.mkdir()
+    directory.mkdir()
+    segment = directory / NAME.log
+    segment.write_bytes(b"a segment")
+    store = StoreApart(FolderStore(stored, hanging=NAME.log))
+    sending = sender(store, directory)
+    sending.open()
+    wait_until((stored / HANGING).exists, "the request to hang")
+    sending.close(0)
+    assert not sending._thread.is_alive()
     assert store.pid is None
     assert segment.exists()

@@ -1,5 +1,6 @@
 """A pipeline in small: sends batches, polls, and starts the sink again when it asks for that."""
 
+import os
 from collections.abc import Callable, Sequence
 
 from sidecar.delivery import Message, Window
@@ -10,6 +11,10 @@ from tests.harness.processes import wait_until
 from tests.sidecar.batches import batch_of
 
 MAX_RESTARTS = 50
+
+
+def incompressible(topic: str, number: int, size_bytes: int) -> Message:
+    return topic, b"%d" % number, os.urandom(size_bytes), [], number
 
 
 class Delivery:

@@ -19,6 +19,9 @@ from tests.sidecar.batches import POSITION_STEP, ListBatch, message
 Mutation = Sequence[Message]
 """Messages that are done together or not at all."""
 
+COMPACTED = {"cleanup.policy": "compact"}
+"""As a topic of positions is."""
+
 MAX_RESTARTS = 50
 _LOAD_DEADLINE_S = 180
 

@@ -154,6 +154,19 @@ def test_a_refusal_begins_the_quiet_time_anew() -> None:
     assert [*seen, sizes.may_grow] == [False, True]
 
 
+def test_batches_do_not_stay_small_for_one_event_that_was_too_large() -> None:
+    clock = _Time()
+    sizes = BatchSize({"batch.size": "160000"}, clock=clock)
+    sizes.settings()
+    while not sizes.held_alone(VERY_LARGE):
+        sizes.smaller(VERY_LARGE, LARGE)
+        sizes.settings()
+    sizes.refused_alone(VERY_LARGE, LARGE)
+    clock.now_s += 60
+    assert sizes.may_grow
+    assert sizes.grown_settings() == {"batch.size": 160000}
+
+
 def test_batches_that_a_topic_finds_too_large_stay_small() -> None:
     clock = _Time()
     sizes = BatchSize({"batch.size": "160000"}, clock=clock)

@@ -12,13 +12,9 @@ from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import wait_until
 from tests.sidecar.batches import batch_of
 from tests.sidecar.sinks.kafka.conftest import LaterClock, SinkFactory
-from tests.sidecar.sinks.kafka.driving import Delivery
+from tests.sidecar.sinks.kafka.driving import Delivery, incompressible
 
 pytestmark = pytest.mark.servers
-
-
-def incompressible(topic: str, number: int, size_bytes: int) -> Message:
-    return topic, b"%d" % number, os.urandom(size_bytes), [], number
 
 
 class Sending:
@@ -31,16 +27,16 @@ class Sending:
         self.sent = 0
         self._numbered = Window[str, int](len(messages) + 1, 1 << 40).add("a", batch_of(messages))
 
-    def send_some(self) -> int:
-        """How many were taken."""
-        taken = self.sink.send(self._numbered, self.sent, 0.0)
+    def send_some(self, deadline_s: float = 0.0) -> int:
+        """How many were taken. A new producer asks for the partitions first, which takes time."""
+        taken = self.sink.send(self._numbered, self.sent, deadline_s)
         self.sent += taken
         return taken
 
     def finish(self) -> None:
         def is_done() -> bool:
             if self.sent < len(self.messages):
-                self.send_some()
+                self.send_some(1.0)
             outcome = self.sink.poll(0.05)
             assert outcome.failed == ()
             self.acknowledged += [number for run in outcome.acknowledged for number in run]

@@ -1,6 +1,5 @@
 """The Kafka sink against a real broker."""
 
-import os
 import random
 from collections.abc import Sequence
 
@@ -17,7 +16,7 @@ from tests.harness.kafka import KafkaBroker, KafkaRecord
 from tests.harness.processes import wait_until
 from tests.sidecar.batches import message
 from tests.sidecar.sinks.kafka.conftest import SinkFactory
-from tests.sidecar.sinks.kafka.driving import Delivery
+from tests.sidecar.sinks.kafka.driving import Delivery, incompressible
 
 pytestmark = pytest.mark.servers
 
@@ -31,10 +30,6 @@ def spread(topics: Sequence[str], count: int, value_bytes: int = 0) -> list[Mess
         message(chance.choice(topics), number, chance.getrandbits(31), value_bytes)
         for number in range(count)
     ]
-
-
-def incompressible(topic: str, number: int, size_bytes: int) -> Message:
-    return topic, b"%d" % number, os.urandom(size_bytes), [], number
 
 
 def assert_arrived(

@@ -24,6 +24,7 @@ from tests.harness.processes import wait_until
 from tests.sidecar.batches import ListBatch, message
 from tests.sidecar.sinks.kafka.conftest import QUICK, MakeSink
 from tests.sidecar.sinks.kafka.exactly_once import (
+    COMPACTED,
     ExactDelivery,
     Mutation,
     Source,
@@ -39,7 +40,6 @@ from tests.sidecar.sinks.kafka.exactly_once import (
 pytestmark = pytest.mark.servers
 
 NEVER = CommitRule(interval_s=3600, position_interval_s=3600)
-COMPACTED = {"cleanup.policy": "compact"}
 NOWHERE = "127.0.0.1:9"
 
 

@@ -8,6 +8,7 @@ from sidecar.delivery import Message
 from tests.harness.kafka import KafkaBroker
 from tests.sidecar.sinks.kafka.conftest import LaterClock, MakeSink
 from tests.sidecar.sinks.kafka.exactly_once import (
+    COMPACTED,
     ExactDelivery,
     Mutation,
     Source,
@@ -19,8 +20,6 @@ from tests.sidecar.sinks.kafka.exactly_once import (
 )
 
 pytestmark = pytest.mark.servers
-
-COMPACTED = {"cleanup.policy": "compact"}
 
 
 @pytest.mark.parametrize("limit", ["client", "topic"])

@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-submit registry test-page check lint audit fmt types cargo-test \
-	bench fuzz soak soak-parser peer fixtures images images-check image-files docs lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer fixtures images images-check image-files docs lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -100,6 +100,13 @@ soak: prerequisites-test setup ## The kill test for hours
 
 soak-parser: prerequisites-test setup ## The parser against Cassandra's own reader, random workloads on real nodes
 	@$(PY) -m tests.soak_parser $(ARGS)
+
+faults: prerequisites-test setup ## The whole fault matrix on real servers; writes docs/faults.md
+	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/faults --deselect tests/faults/test_matrix.py $(ARGS)
+	@$(PY) -m tests.faults.matrix
+
+faults-page: setup ## Write docs/faults.md from the tests and the last figures
+	@$(PY) -m tests.faults.matrix
 
 peer: prerequisites-test setup ## Compare events with a live Debezium
 	@$(PY) -m tests.peer $(ARGS)

@@ -1,0 +1,73 @@
+"""docs/faults.md, written from the tests of the matrix and from what they last measured."""
+
+import ast
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.faults.situation import AREAS, MARKER, Situation
+
+_HERE = Path(__file__).parent
+PAGE = _HERE.parent.parent / "docs" / "faults.md"
+RESULTS = _HERE / "results.json"
+
+_INTRODUCTION = """\
+# Faults
+
+What the agent does when something around it fails. Each row is one test in `tests/faults`, which
+runs the real agent and compares the events that arrived with Cassandra's own commit-log reader.
+Rows without figures check the reported status alone. `make test` runs the tests in `test_*.py`;
+`make faults` runs all tests and writes this page.
+
+The figures count events by id: *expected* by Cassandra's reader, *delivered*, *lost*, *invented*
+(delivered and not expected), *repeated* (arrivals after the first of an event) and *on record*
+(not delivered; the quarantine lists range and reason).
+"""
+
+
+def rows() -> Iterator[tuple[Situation, str]]:
+    """Each situation with the path of its test below `tests/faults`."""
+    for path in sorted((*_HERE.glob("test_*.py"), *_HERE.glob("slow_*.py"))):
+        module = importlib.import_module(f"{__package__}.{path.stem}")
+        for name in _functions(path):
+            marks = getattr(getattr(module, name), "pytestmark", ())
+            for mark in marks:
+                if mark.name == MARKER:
+                    yield mark.args[0], path.name
+
+
+def page() -> str:
+    """The whole page."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    found = list(rows())
+    parts = [_INTRODUCTION]
+    for area, title in AREAS.items():
+        of_area = [(row, test) for row, test in found if row.area == area]
+        if of_area:
+            parts.append(f"## {title}\n\n{_table(of_area, results)}")
+    return "\n".join(parts)
+
+
+def _table(found: list[tuple[Situation, str]], results: dict[str, dict[str, int]]) -> str:
+    lines = [
+        "| situation | the agent | `/health` | what arrives | expected | delivered | lost "
+        "| invented | repeated | on record | test |",
+        "| --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
+    for row, test in found:
+        figures = results.get(row.name, {})
+        names = ("expected", "delivered", "lost", "invented", "repeated", "recorded")
+        numbers = [f"{figures[name]:,}" if figures else "–" for name in names]
+        cells = (row.name, row.action, row.health, row.arrival, *numbers, f"`{test}`")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _functions(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text())
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -42,13 +42,13 @@ def situation(
 ) -> Callable[[Test], Test]:
     """Marks a test as the proof of one row."""
     if area not in AREAS:
-        raise ValueError(
-            f"{area} is no area of the fault matrix; the areas are {', '.join(AREAS)}."
-        )
+        raise ValueError(f"area {area}: unknown; allowed are {', '.join(AREAS)}")
     mark = pytest.mark.situation(Situation(area, name, action, health, arrival))
 
     def marked(test: Test) -> Test:
-        return mark(test)
+        # A mark changes the function in place.
+        mark(test)
+        return test
 
     return marked
 

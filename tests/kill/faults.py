@@ -39,6 +39,16 @@ def _kill_agent_twice(stage: Stage, fault: Fault) -> None:
     stage.agent.start(fault.flush_interval_ms)
 
 
+def _kill_agent_in_series(stage: Stage, fault: Fault) -> None:
+    """Each process at its first delivery, or while it still starts."""
+    for number in range(_KILLS_IN_SERIES):
+        stage.agent.kill()
+        stage.agent.start(fault.flush_interval_ms)
+        stage.write(fault.meanwhile // _KILLS_IN_SERIES + 1)
+        if number % 3:
+            stage.wait_for_arrival()
+
+
 def _stop_agent(stage: Stage, fault: Fault) -> None:
     stage.agent.stop()
     stage.write(fault.meanwhile)
@@ -46,7 +56,7 @@ def _stop_agent(stage: Stage, fault: Fault) -> None:
 
 
 def _kill_broker(stage: Stage, fault: Fault) -> None:
-    stage.broker.kill()
+    stage.kill_broker()
     stage.write(fault.meanwhile)
     stage.broker.start()
 
@@ -59,7 +69,7 @@ def _restart_broker(stage: Stage, fault: Fault) -> None:
 
 def _kill_broker_then_agent(stage: Stage, fault: Fault) -> None:
     """The agent dies with a full window that nobody takes."""
-    stage.broker.kill()
+    stage.kill_broker()
     stage.write(fault.meanwhile)
     stage.agent.kill()
     stage.agent.start(fault.flush_interval_ms)
@@ -90,6 +100,7 @@ def _restart_node(stage: Stage, fault: Fault) -> None:
 FAULTS: Mapping[str, Callable[[Stage, Fault], None]] = {
     "kill the agent": _kill_agent,
     "kill the agent twice": _kill_agent_twice,
+    "kill the agent in series": _kill_agent_in_series,
     "stop the agent": _stop_agent,
     "kill the broker": _kill_broker,
     "restart the broker": _restart_broker,
@@ -100,8 +111,9 @@ FAULTS: Mapping[str, Callable[[Stage, Fault], None]] = {
 }
 # Statements right before a node is killed: some are behind its last marker then.
 _UNSYNCED = 100
+_KILLS_IN_SERIES = 12
 # Starting a node takes longer than everything else; killing the agent is what this is about.
-_WEIGHTS = (5, 3, 2, 2, 1, 2, 2, 2, 1)
+_WEIGHTS = (5, 3, 4, 2, 2, 1, 2, 2, 2, 1)
 # 0: after each acknowledgement. The longest: hardly ever, so much is repeated.
 _FLUSH_INTERVALS_MS = (0, 0, 1000, 60_000)
 

@@ -76,6 +76,7 @@ class Stage:
         )
         self.counts = Counts()
         self.faults: Counter[str] = Counter()
+        self._kills: Counter[str] = Counter()
         self.chain_ends: dict[int, int] = {}
         self._arrived = 0
         self._topics: list[TopicPartition] = []
@@ -167,9 +168,21 @@ class Stage:
                 raise ServerFailedError(f"Nothing arrived.\n{self.agent.log_tail()}")
             self.write(1)
 
+    @property
+    def kills(self) -> Mapping[str, int]:
+        """SIGKILLs so far, by what was killed."""
+        agents = sum(life.end == "killed" for life in self.agent.lives)
+        return {"agent": agents, **self._kills}
+
+    def kill_broker(self) -> None:
+        """SIGKILL."""
+        self.broker.kill()
+        self._kills["broker"] += 1
+
     def kill_node(self) -> None:
         """SIGKILL; notes what the node left in its log."""
         self.node.kill()
+        self._kills["node"] += 1
         for chain in read_chains(self.node.commitlog):
             self.chain_ends[chain.segment_id] = chain.end
             self.counts.records_behind += chain.records_behind

@@ -1,6 +1,8 @@
 """Rounds of the kill test, one after the other over the same node, broker and directories.
 
-Prints a line a round and a table at the end; exit code 1 and everything kept when a round fails.
+Without `--node` the time is divided among Cassandra 5.0.9 with a plain log, 5.0.9 with LZ4 and
+4.1.10. Prints a line a round, a table for each node and the number of SIGKILLs; exit code 1 and
+everything kept when a round fails.
 """
 
 import argparse
@@ -9,6 +11,8 @@ import shutil
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
@@ -21,30 +25,71 @@ from tests.kill.faults import random_plan
 from tests.kill.round import Report, run_round
 from tests.kill.stage import Stage
 
+_NODES = ("5.0.9", "5.0.9:LZ4Compressor", "4.1.10")
+_COMPRESSORS = ("", "LZ4Compressor")
+
 
 def main() -> int:
     arguments = _arguments()
     console = Console(highlight=False)
+    nodes = arguments.node or list(_NODES)
     directory = Path(tempfile.mkdtemp(prefix="soak-", dir=arguments.directory))
     console.print(
-        f"Seed {arguments.seed}, {arguments.minutes:g} minutes, Cassandra {arguments.cassandra}, "
-        f"commit log {arguments.compression or 'plain'}; everything lies in {directory}.",
+        f"Seed {arguments.seed}, {arguments.minutes:g} minutes over {', '.join(nodes)}; "
+        f"files are in {directory}.",
         soft_wrap=True,
     )
+    kills: Counter[str] = Counter()
+    for number, node in enumerate(nodes):
+        minutes = arguments.minutes / len(nodes)
+        is_done = _soak_node(
+            console,
+            node,
+            directory / str(number),
+            Random(arguments.seed + number),
+            minutes=minutes,
+            faults=arguments.faults,
+            kills=kills,
+        )
+        _print_kills(console, "so far", kills)
+        if not is_done:
+            return 1
+    _print_kills(console, "in all", kills)
+    shutil.rmtree(directory)
+    return 0
+
+
+def _print_kills(console: Console, when: str, kills: Mapping[str, int]) -> None:
+    shown = ", ".join(f"{name} {count:,}" for name, count in kills.items())
+    console.print(f"{sum(kills.values()):,} SIGKILLs {when}: {shown}.", soft_wrap=True)
+
+
+def _soak_node(
+    console: Console,
+    node: str,
+    directory: Path,
+    random: Random,
+    *,
+    minutes: float,
+    faults: int,
+    kills: Counter[str],
+) -> bool:
+    """Rounds on one node, written `version` or `version:compressor`; False when one failed."""
     reports: list[Report] = []
     failure = ""
+    directory.mkdir()
     try:
-        _soak(console, arguments, directory, reports)
+        _soak(console, node, directory, random, minutes, faults, reports, kills)
     except (HarnessError, AssertionError) as error:
         failure = str(error)
     except KeyboardInterrupt:
-        console.print("Interrupted; the rounds so far:")
-    console.print(_summary(reports))
+        failure = "interrupted"
+    console.print(_summary(node, reports))
     if failure:
         console.print(f"Failed: {failure}\nEverything is kept in {directory}.", markup=False)
-        return 1
+        return False
     shutil.rmtree(directory)
-    return 0
+    return True
 
 
 def _arguments() -> argparse.Namespace:
@@ -52,21 +97,37 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=30, help="begin no round after that")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32), help="of everything")
     parser.add_argument("--faults", type=int, default=8, help="in each round")
-    parser.add_argument("--cassandra", default=VERSIONS[0], choices=VERSIONS[:3])
-    parser.add_argument("--compression", choices=["LZ4Compressor"], help="of the commit log")
+    parser.add_argument(
+        "--node", action="append", type=_node, help="version[:compressor]; may be repeated"
+    )
     parser.add_argument("--directory", type=Path, help="where to work; a temporary one otherwise")
     return parser.parse_args()
 
 
-def _soak(
-    console: Console, arguments: argparse.Namespace, directory: Path, reports: list[Report]
-) -> None:
-    random = Random(arguments.seed)
-    end_s = time.monotonic() + arguments.minutes * 60
-    with console.status("starting the servers") as status:
-        stage = Stage(
-            directory, random, version=arguments.cassandra, compression=arguments.compression
+def _node(text: str) -> str:
+    version, _, compressor = text.partition(":")
+    if version not in VERSIONS[:3] or compressor not in _COMPRESSORS:
+        raise argparse.ArgumentTypeError(
+            f"{text}: unknown; versions are {', '.join(VERSIONS[:3])}, the compressor is "
+            "LZ4Compressor"
         )
+    return text
+
+
+def _soak(
+    console: Console,
+    node: str,
+    directory: Path,
+    random: Random,
+    minutes: float,
+    faults: int,
+    reports: list[Report],
+    kills: Counter[str],
+) -> None:
+    end_s = time.monotonic() + minutes * 60
+    version, _, compressor = node.partition(":")
+    with console.status("starting the servers") as status:
+        stage = Stage(directory, random, version=version, compression=compressor or None)
         with stage:
             while not reports or time.monotonic() < end_s:
                 number = len(reports) + 1
@@ -74,20 +135,21 @@ def _soak(
                 def say(what: str, number: int = number) -> None:
                     left_min = max(0.0, end_s - time.monotonic()) / 60
                     status.update(
-                        f"round {number}: {what} · {stage.counts.written:,} written · "
-                        f"{stage.faults.total()} faults · {left_min:.0f} min left"
+                        f"{node}, round {number}: {what} · {stage.counts.written:,} written · "
+                        f"{sum(stage.kills.values()):,} SIGKILLs · {left_min:.0f} min left"
                     )
 
                 keyspace = f"round{number}"
-                plan = random_plan(random, arguments.faults)
+                plan = random_plan(random, faults)
                 report = run_round(stage, random.getrandbits(32), keyspace, plan, say)
                 reports.append(report)
                 console.print(_line(number, report), soft_wrap=True)
                 report.require_none()
                 stage.forget(keyspace)
             stage.agent.stop()
-            faults = ", ".join(f"{name} {count}" for name, count in stage.faults.most_common())
-            console.print(f"{stage.faults.total()} faults: {faults}.", soft_wrap=True)
+            kills.update(stage.kills)
+            struck = ", ".join(f"{name} {count}" for name, count in stage.faults.most_common())
+            console.print(f"{stage.faults.total()} faults: {struck}.", soft_wrap=True)
 
 
 def _line(number: int, report: Report) -> str:
@@ -98,9 +160,9 @@ def _line(number: int, report: Report) -> str:
     )
 
 
-def _summary(reports: list[Report]) -> Table:
+def _summary(node: str, reports: list[Report]) -> Table:
     table = Table(
-        title="kill test",
+        title=f"kill test, Cassandra {node}",
         caption="most: repeats by one killed agent; window: by one that saves at once; "
         "behind: whole records behind the last marker of a killed node",
     )

@@ -35,6 +35,7 @@ TRANSFERRED_SEGMENTS = "cdc_transferred_segments_total"
 TRANSFERRED_BYTES = "cdc_transferred_bytes_total"
 TRANSFER_FAILURES = "cdc_transfer_failures_total"
 SCHEMA_TABLES = "cdc_schema_tables"
+PUBLISHED_TABLES = "cdc_published_tables"
 WATCHING = "cdc_watching"
 SNAPSHOT_ROWS = "cdc_snapshot_rows_total"
 SNAPSHOT_TABLES = "cdc_snapshot_tables"
@@ -163,6 +164,11 @@ class AgentMetrics:
             registry=registry,
         )
         self.schema_tables = Gauge(SCHEMA_TABLES, "Tables that are known.", registry=registry)
+        self.published_tables = Gauge(
+            PUBLISHED_TABLES,
+            "Tables whose changes are published: captured and not excluded; NaN: not known.",
+            registry=registry,
+        )
         self.watching = Gauge(
             WATCHING, "1 while inotify wakes the agent, 0 while it only polls.", registry=registry
         )

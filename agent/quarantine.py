@@ -44,6 +44,11 @@ class Reason:
     ranges_left_out: int = 0
     """How many more there were than are listed."""
 
+    @property
+    def count(self) -> int:
+        """Of ranges, also of those that are not listed."""
+        return len(self.ranges) + self.ranges_left_out
+
     def with_ranges(self, more: Iterable[LostRange]) -> "Reason":
         """Ranges that are listed already are not repeated; neighbours of one cause become one."""
         ranges = list(self.ranges)
@@ -69,6 +74,18 @@ class Usage:
     """Of all files in the directory."""
     segments: int = 0
     """With ranges or events that were not delivered, whether the segment itself is there or not."""
+    kept: int = 0
+    """Segments with ranges that were not delivered, which can be read again."""
+    gone: int = 0
+    """Segments with such ranges that are nowhere any more."""
+    ranges: int = 0
+    """Of all segments."""
+    refused_events: int = 0
+    kept_names: tuple[str, ...] = ()
+    """The oldest few."""
+    gone_names: tuple[str, ...] = ()
+    event_names: tuple[str, ...] = ()
+    """The oldest few segments and copies with rejected events."""
 
 
 class Named(Protocol):

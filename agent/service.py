@@ -1,11 +1,14 @@
 """The agent as one service: its parts are made here and nowhere else."""
 
 import logging
-import math
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
+from agent.cdc_quota import QuotaWatch, configured_quota, node_quota
+from agent.check.publication import create_publication
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.keystore import KeySource
@@ -13,7 +16,6 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import Quarantine
 from agent.quarantine_files import ERROR
-from agent.raw_limit import configured_limit_bytes, limit_of_node_bytes
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder, node_connection
 from agent.segments import ledger_from_entries
 from agent.snapshot.connection import PageConnection
@@ -38,6 +40,7 @@ from sidecar.properties import hiding
 from sidecar.schema_registry import create_registrar
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
+from sidecar.status import StatusWatch
 from sidecar.tracing.choice import create_tracing
 from sidecar.transform import transform_named
 
@@ -71,11 +74,12 @@ class AgentService:
             self._metrics,
             config.properties.quarantine_max_bytes,
             config.cdc_raw_directory,
+            configured_quota(config),
+            create_publication(config.properties),
         )
         self._schema_ids = SchemaIds()
         self._registrar = create_registrar(self._schema_ids, config.properties.registries())
         self._status.registrar = self._registrar
-        self._note_raw_limit(configured_limit_bytes(config))
         properties = config.properties
         hide = hiding(config.loaded)
         self._trouble = RecentTrouble(hide=hide)
@@ -103,7 +107,13 @@ class AgentService:
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""
         directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
-        with self._trouble, DirectoryLock(*directories), self._server:
+        with (
+            self._trouble,
+            DirectoryLock(*directories),
+            self._server,
+            StatusWatch(self._status.status),
+            self._quota_watch(),
+        ):
             self._holder.when_changed(self._status.wake)
             self._holder.start()
             try:
@@ -112,6 +122,12 @@ class AgentService:
                     self._deliver(identity, stop)
             finally:
                 self._holder.close()
+
+    def _quota_watch(self) -> AbstractContextManager[object]:
+        """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` says it."""
+        if self._status.raw_limit_bytes is not None:
+            return nullcontext()
+        return QuotaWatch(partial(node_quota, self._config), self._status.note_quota)
 
     def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
         streaming = streaming_attributes(self._status.view, self._metrics)
@@ -129,14 +145,7 @@ class AgentService:
                 return self._holder.identity
         return None
 
-    def _note_raw_limit(self, limit_bytes: int | None) -> None:
-        self._status.raw_limit_bytes = limit_bytes
-        # Not a number: a ratio with it is none either, and raises no alarm.
-        self._metrics.raw_limit_bytes.set(math.nan if limit_bytes is None else limit_bytes)
-
     def _deliver(self, identity: NodeIdentity, stop: Stop) -> None:
-        if self._status.raw_limit_bytes is None:
-            self._note_raw_limit(limit_of_node_bytes(self._config))
         event_format = self._format(identity)
         snapshot = self._snapshot(identity, event_format)
         transfer = self._transfer(identity)

@@ -9,7 +9,8 @@ from agent.segments import Segment
 from agent.snapshot.progress import Copy, State
 from agent.status import AgentStatus
 from sidecar.page import Bar, Figure, Kept, Summary, state_of
-from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of, size_text
+from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of
+from sidecar.status import Health
 
 _MOST_BARS = 64
 
@@ -22,26 +23,18 @@ class AgentSummary:
         self._metrics = metrics
         self._quarantine_max_bytes = quarantine_max_bytes
 
-    def __call__(self) -> Summary:
+    def __call__(self, health: Health) -> Summary:
+        """`health` is what the page shows above this."""
         view = self._status.view
-        components = self._status.components()
-        state, sentence = state_of(
-            self._status.live(),
-            self._status.ready(),
-            components,
-            has_begun=view is not None,
-            is_late=view is not None and view.lag_s > LATE_S,
-            sentence="" if view is None else _sentence(view),
-        )
+        state = state_of(health, is_late=view is not None and view.lag_s > LATE_S)
         if view is None:
-            return Summary(state, sentence)
+            return Summary(state)
         snapshot = self._status.snapshot
         known = () if snapshot is None else snapshot.progress.copies.values()
         copies = [copy for copy in known if copy.state is State.COPYING][:_MOST_BARS]
-        kept = next(part.sentence for part in components if part.name == "quarantine")
+        kept = next(part.sentence for part in health.components if part.name == "quarantine")
         return Summary(
             state,
-            sentence,
             figures=tuple(self._figures(view)),
             bars_title="Segments in cdc_raw, the oldest first"
             + (", and tables that are copied" if copies else ""),
@@ -72,15 +65,6 @@ class AgentSummary:
 
     def _full_in_s(self) -> float:
         return self._status.raw_full_in_s
-
-
-def _sentence(view: View) -> str:
-    if not view.lag_bytes and not view.unacknowledged_events:
-        return "All changes that the node has synced are delivered."
-    return (
-        f"Events go through; {size_text(view.lag_bytes)} wait, and the last change that is "
-        f"delivered is {duration_text(view.lag_s)} old."
-    )
 
 
 def _full_note(full_in_s: float) -> str:

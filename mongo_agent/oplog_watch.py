@@ -66,33 +66,59 @@ def found(times: StreamTimes, oldest: ClusterTime | None, now_s: float, wall_s: 
     return Findings(headroom_s, now_s - times.moved_at_s, max(0.0, wall_s - times.read.second))
 
 
-def trouble(findings: Findings, warnings: Warnings) -> str:
-    """One sentence that says what to do, or nothing."""
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """What a person should know about a stream: clauses that can stand in one sentence."""
+
+    code: str
+    message: str
+    remedy: str
+
+    @property
+    def sentence(self) -> str:
+        """Both together."""
+        return f"{self.message}: {self.remedy}"
+
+
+def concern(findings: Findings, warnings: Warnings) -> Concern | None:
+    """The worst; None where all is well."""
     headroom_s, behind_s = findings.headroom_s, findings.behind_s
     if headroom_s is not None and headroom_s < 0 and warnings.headroom_ms:
-        return (
+        return Concern(
+            "oplog_overtaken",
             f"the oplog begins {-headroom_s} s behind the stored position, so a restart before "
-            "events are delivered would lose changes: see that the sink takes them, make the oplog "
-            "larger (`replSetResizeOplog`), and see `history.lost.policy`"
+            "events are delivered would lose changes",
+            "see that the sink takes them, make the oplog larger (`replSetResizeOplog`), and see "
+            "`history.lost.policy`",
         )
     if warnings.stall_ms and findings.stalled_s * 1000 > warnings.stall_ms:
-        return (
+        return Concern(
+            "stream_stalled",
             f"the stream has not moved for {findings.stalled_s:.0f} s, as without a majority of "
-            "the members: see `rs.status()`, and whether the sink takes events"
+            "the members",
+            "see `rs.status()`, and whether the sink takes events",
         )
     # In a young oplog the oldest entry is near as well, and stays where it is.
     near_s = min(behind_s, warnings.headroom_ms / 1000)
     if headroom_s is not None and headroom_s < near_s and warnings.headroom_ms:
-        return (
-            f"the oldest entry of the oplog is only {headroom_s} s older than the position: see "
-            "that events are delivered, or make the oplog larger (`replSetResizeOplog`)"
+        return Concern(
+            "oplog_headroom_short",
+            f"the oldest entry of the oplog is only {headroom_s} s older than the position",
+            "see that events are delivered, or make the oplog larger (`replSetResizeOplog`)",
         )
     if warnings.lag_ms and behind_s * 1000 > warnings.lag_ms:
-        return (
-            f"the stream is {behind_s:.0f} s behind the present and catches up; if it "
-            "stays so, the sink or this machine is too slow"
+        return Concern(
+            "stream_behind",
+            f"the stream is {behind_s:.0f} s behind the present and catches up",
+            "if it stays so, the sink or this machine is too slow",
         )
-    return ""
+    return None
+
+
+def trouble(findings: Findings, warnings: Warnings) -> str:
+    """One sentence that says what to do, or nothing."""
+    worst = concern(findings, warnings)
+    return "" if worst is None else worst.sentence
 
 
 class OplogWatch:
@@ -153,6 +179,11 @@ class OplogWatch:
         elif last:
             self._repeated.over(f"{lane}: {last}", "The stream is well again.")
         self._said[lane] = kind
+
+    def concern(self, lane: str) -> Concern | None:
+        """What a person should know about a stream; None where all is well."""
+        findings = self._findings.get(lane)
+        return None if findings is None else concern(findings, self._warnings)
 
     def trouble(self, lane: str) -> str:
         """What a person should know about a stream; empty where all is well."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import orjson
 
 from sidecar.durable import append_lines
+from sidecar.line_count import LineCount
 from sidecar.quarantine import RefusedEvent, event_line
 
 _REFUSED = "refused.ndjson"
@@ -38,6 +39,17 @@ class Gap:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the quarantine holds."""
+
+    size_bytes: int = 0
+    refused_events: int = 0
+    """Messages that the sink never takes, and bytes that give no message."""
+    gaps: int = 0
+    """Ranges of time of which changes are missing."""
+
+
 class Quarantine:
     """The directory, made when it is first needed. For one thread. Its methods raise OSError."""
 
@@ -45,6 +57,12 @@ class Quarantine:
         self.directory = directory
         self.max_bytes = max_bytes
         self._agent_version = agent_version
+        self._refused = LineCount(directory / _REFUSED)
+        self._gaps = LineCount(directory / _GAPS)
+
+    def usage(self) -> Usage:
+        """Counts what was added since the last call; the directory need not be there."""
+        return Usage(self.size_bytes(), self._refused.count(), self._gaps.count())
 
     def size_bytes(self) -> int:
         """Of what it holds; it need not be there."""

@@ -51,6 +51,7 @@ from sidecar.positions import PositionStore, SinkPositions
 from sidecar.properties import hiding
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store
+from sidecar.status import StatusWatch
 from sidecar.transform import transform_named
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,12 @@ class MongoService:
         properties = config.properties
         self._metrics = MongoMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
         self._metrics.quarantine_limit_bytes.set(properties.quarantine_max_bytes)
-        self.status = MongoStatus(__version__, self._metrics, properties.quarantine_max_bytes)
+        self.status = MongoStatus(
+            __version__,
+            self._metrics,
+            properties.quarantine_max_bytes,
+            str(properties.offset_directory / QUARANTINE),
+        )
         self._pipeline: Pipeline | None = None
         hide = hiding(config.loaded)
         self._trouble = RecentTrouble(hide=hide)
@@ -126,7 +132,13 @@ class MongoService:
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""
         directory = self._config.properties.offset_directory
-        with self._trouble, DirectoryLock(directory), self._server, self._client() as client:
+        with (
+            self._trouble,
+            DirectoryLock(directory),
+            self._server,
+            StatusWatch(self.status.status),
+            self._client() as client,
+        ):
             try:
                 deployment = self._deployment(client, stop)
                 if deployment is not None:
@@ -174,6 +186,7 @@ class MongoService:
                     raise behind from error
                 stop.wait(pause_ms / 1000)
                 continue
+            self.status.wait_for("")
             repeated.over("connect", "MongoDB answers.")
             return deployment
         return None

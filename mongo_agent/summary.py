@@ -10,6 +10,7 @@ from mongo_agent.pipeline import LaneView, View
 from mongo_agent.status import MongoStatus
 from sidecar.page import Bar, Figure, Kept, Summary, state_of
 from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of
+from sidecar.status import Health
 
 _MOST_BARS = 64
 _NO_COLLECTION = "(of no collection)"
@@ -33,23 +34,15 @@ class MongoSummary:
         self._quarantine_max_bytes = quarantine_max_bytes
         self._wall_clock = wall_clock
 
-    def __call__(self) -> Summary:
+    def __call__(self, health: Health) -> Summary:
+        """`health` is what the page shows above this."""
         view = self._status.view
-        components = self._status.components()
-        state, sentence = state_of(
-            self._status.live(),
-            self._status.ready(),
-            components,
-            has_begun=view is not None,
-            is_late=view is not None and view.lag_s > LATE_S,
-            sentence="" if view is None else _sentence(view),
-        )
+        state = state_of(health, is_late=view is not None and view.lag_s > LATE_S)
         if view is None:
-            return Summary(state, sentence)
-        kept = next(part.sentence for part in components if part.name == "quarantine")
+            return Summary(state)
+        kept = next(part.sentence for part in health.components if part.name == "quarantine")
         return Summary(
             state,
-            sentence,
             figures=tuple(_figures(view)),
             bars_title="Streams and copies",
             bars=tuple(self._bars(view)),
@@ -60,7 +53,7 @@ class MongoSummary:
             ),
             kept=Kept(
                 kept,
-                view.quarantine_bytes,
+                view.quarantine.size_bytes,
                 self._quarantine_max_bytes,
                 {labels["reason"]: n for labels, n in samples_of(self._metrics.quarantined) if n},
             ),
@@ -88,17 +81,6 @@ def _figures(view: View) -> Iterator[Figure]:
     yield Figure("Window", view.window_bytes, "bytes", view.window_limit_bytes or None)
     remaining = sum(lane.copies.remaining_collections for lane in view.lanes)
     yield Figure("Collections to copy", remaining, "count")
-
-
-def _sentence(view: View) -> str:
-    copying = sum(lane.copies.remaining_collections for lane in view.lanes)
-    also = f" {copying} collections are being copied." if copying else ""
-    if not view.unacknowledged_events:
-        return "All changes that the server has told are delivered." + also
-    return (
-        f"Events go through; {view.unacknowledged_events} wait for the sink, and the last change "
-        f"that is delivered is {duration_text(view.lag_s)} old.{also}"
-    )
 
 
 def _stream_bar(lane: LaneView, now_s: float) -> Bar:

@@ -4,7 +4,7 @@
 /buildinfo  {"version", "service_name"}
 /live       200 or 503 and a sentence                its main loop moves; else restart it
 /ready      200 or 503 and a sentence                it delivers; else send no new work
-/health     200 or 503, one entry and sentence for each component
+/health     200 when ok, 503 when degraded or failing: status, message, conditions, components
 /offsets    stored and reached positions
 /metrics    Prometheus text
 
@@ -18,7 +18,7 @@ import logging
 import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -31,6 +31,7 @@ from werkzeug.exceptions import HTTPException
 from sidecar import metrics
 from sidecar.errors import ConfigError
 from sidecar.http_token import read_token, require_token
+from sidecar.status import Health, State
 
 _SERVER_THREADS = 2
 _CONNECTION_LIMIT = 64
@@ -55,23 +56,13 @@ class Verdict:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
-    """The health of one part: the source, the sink, the schema, the offset store …"""
-
-    name: str
-    ok: bool
-    sentence: str
-    details: Mapping[str, object] = field(default_factory=dict)
-
-
 class Status(Protocol):
     """What the agent tells about itself. Called on the server's threads; must not wait."""
 
     def build(self) -> Build: ...
     def live(self) -> Verdict: ...
     def ready(self) -> Verdict: ...
-    def components(self) -> Sequence[Component]: ...
+    def health(self) -> Health: ...
     def offsets(self) -> Mapping[str, object]:
         """A value that JSON can say."""
 
@@ -120,17 +111,8 @@ def create_app(
 
     @app.get("/health")
     def health() -> Response:
-        components = status.components()
-        ok = all(component.ok for component in components)
-        parts = {
-            component.name: {
-                "status": _word(component.ok),
-                "sentence": component.sentence,
-                **component.details,
-            }
-            for component in components
-        }
-        return _json({"status": _word(ok), "components": parts}, ok=ok)
+        health = status.health()
+        return _json(health.to_document(), ok=health.state is State.OK)
 
     @app.get("/offsets")
     def offsets() -> Response:

@@ -6,11 +6,13 @@ takes it out unread.
 
 import logging
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
 from agent.quarantine import LostRange, Quarantine, Usage
+from agent.quarantine_survey import QuarantineSurvey
 from agent.snapshot.snapshot import CopySource
 from agent.transfer import Backlog, StaysError, Transfer
 from sidecar.logs import Repeated, fields
@@ -19,6 +21,8 @@ from sidecar.quarantine import RefusedEvent
 
 logger = logging.getLogger(__name__)
 
+
+_PUT_BACK = "put back"
 
 EventSource = SegmentName | CopySource
 """Where events come from."""
@@ -41,6 +45,8 @@ class Leaving:
         self._transfer = transfer
         self._quarantine = quarantine
         self._metrics = metrics
+        self._survey = QuarantineSurvey(quarantine, directory)
+        self._usage = Usage()
         self._repeated = Repeated(logger)
         self._troubles: dict[str, str] = {}
         self._stuck: dict[SegmentName, str] = {}
@@ -51,16 +57,30 @@ class Leaving:
         return " ".join((*self._troubles.values(), *self._stuck_sentences()))
 
     @property
+    def record_trouble(self) -> str:
+        """Why nothing can be put on record, so that reading waits; empty where it can."""
+        return " ".join(s for key, s in self._troubles.items() if key != _PUT_BACK)
+
+    @property
+    def removal_trouble(self) -> str:
+        """Why finished segments stay in `cdc_raw`; empty where none does."""
+        return " ".join(self._stuck_sentences())
+
+    @property
+    def retry_trouble(self) -> str:
+        """Why a quarantined segment cannot be put back; empty where none waits."""
+        return self._troubles.get(_PUT_BACK, "")
+
+    @property
     def backlog(self) -> Backlog | None:
         """What has left `cdc_raw` and is still under way; None where nothing ever is."""
         return self._transfer.backlog
 
     def usage(self) -> Usage:
-        """How full the quarantine is; nothing when it cannot be looked at."""
-        try:
-            return self._quarantine.usage()
-        except OSError:
-            return Usage()
+        """What the quarantine holds; what was last seen when it cannot be looked at."""
+        with suppress(OSError):
+            self._usage = self._survey.look()
+        return self._usage
 
     def forget_others(self, present: Collection[SegmentName]) -> None:
         """Segments that are not `present` are gone: the node deletes them too."""
@@ -136,11 +156,11 @@ class Leaving:
             is_back = self._quarantine.put_back(name, self._directory)
         except OSError as error:
             self._fail(
-                "put back",
+                _PUT_BACK,
                 f"{name} cannot be put back into cdc_raw to be read again: {_cause(error)}.",
             )
             return False
-        self._mend("put back")
+        self._mend(_PUT_BACK)
         if is_back:
             logger.info("a quarantined segment is read again", extra=fields(segment=name))
         return is_back

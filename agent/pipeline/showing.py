@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable
+from typing import Literal
 
 from agent.metrics import AgentMetrics
-from agent.pipeline.holding import Holding
+from agent.pipeline.holding import Hold, Holding
 from agent.pipeline.keeping import Keeping
 from agent.pipeline.leaving import EventSource, Leaving
 from agent.pipeline.looking import Looking
@@ -78,6 +79,9 @@ class Showing(Shown[View]):
             save_trouble=keeping.trouble,
             copy_save_trouble=copy_save_trouble,
             leave_trouble=leaving.trouble,
+            record_trouble=leaving.record_trouble,
+            removal_trouble=leaving.removal_trouble,
+            retry_trouble=leaving.retry_trouble,
             quarantine=self._quarantine,
             backlog=leaving.backlog,
         )
@@ -118,4 +122,12 @@ class Showing(Shown[View]):
 
 def _hold_view(holding: Holding, now_s: float) -> HoldView | None:
     hold = holding.hold
-    return None if hold is None else HoldView(hold.name.log, hold.sentence, now_s - hold.since_s)
+    if hold is None:
+        return None
+    return HoldView(hold.name.log, hold.sentence, now_s - hold.since_s, _cause(hold))
+
+
+def _cause(hold: Hold) -> Literal["schema", "registry", "file"]:
+    if hold.unregistered:
+        return "registry"
+    return "file" if hold.missing is None else "schema"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agent.quarantine import Usage
 from agent.segments import Ledger, Phase, Segment
@@ -16,6 +17,8 @@ class HoldView:
     segment: str
     sentence: str
     for_s: float
+    cause: Literal["schema", "registry", "file"] = "file"
+    """What the segment waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,13 @@ class View:
     copy_save_trouble: str = ""
     """Why the progress of copies is not stored; empty where it is."""
     leave_trouble: str = ""
+    """Why segments and events cannot leave; the next three together."""
+    record_trouble: str = ""
+    """Why the quarantine takes nothing, so that reading waits."""
+    removal_trouble: str = ""
+    """Why finished segments stay in cdc_raw."""
+    retry_trouble: str = ""
+    """Why a quarantined segment cannot be put back."""
     quarantine: Usage = field(default_factory=Usage)
     backlog: Backlog | None = None
     """Of the transfer; None where segments are dealt with at once."""

@@ -1,11 +1,16 @@
 """What a snapshot tells of itself: for /snapshot, /health and /metrics."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agent.metrics import AgentMetrics
 from agent.snapshot.progress import Copy, State
 from agent.snapshot.snapshot import Snapshot
-from sidecar.http import Component
+from sidecar import status
+from sidecar.status import Component, Condition, Status, component_of
+
+_COMPONENT = "snapshot"
 
 
 def snapshot_document(snapshot: Snapshot) -> dict[str, object]:
@@ -22,23 +27,66 @@ def snapshot_document(snapshot: Snapshot) -> dict[str, object]:
     }
 
 
-def snapshot_component(snapshot: Snapshot, save_trouble: str = "") -> Component:
-    """Failing while nothing can be read, progress is not stored, or a table was refused."""
+@dataclass(frozen=True, slots=True)
+class SnapshotFacts:
+    """What keeps rows from being copied; empty where nothing does."""
+
+    error: str = ""
+    """Why nothing can be read."""
+    save_error: str = ""
+    """Why the progress cannot be stored."""
+    refused_table: str = ""
+    refused_reason: str = ""
+
+
+def snapshot_facts(snapshot: Snapshot | None, save_error: str = "") -> SnapshotFacts:
+    """Of the snapshot as it is now; None where the node is not asked."""
+    if snapshot is None:
+        return SnapshotFacts(save_error=save_error)
+    copies = snapshot.progress.copies.values()
+    for copy in copies:
+        if copy.state is State.REFUSED:
+            return SnapshotFacts(snapshot.trouble, save_error, copy.table, copy.reason)
+    return SnapshotFacts(snapshot.trouble, save_error)
+
+
+def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
+    """Pure."""
+    if facts.error:
+        yield Condition(
+            "snapshot_blocked",
+            status.State.DEGRADED,
+            _COMPONENT,
+            f"Existing rows cannot be read: {facts.error}",
+            "Start the node and its replicas, or grant SELECT on the tables; the snapshot resumes.",
+        )
+    if facts.save_error:
+        yield Condition(
+            "snapshot_offsets_not_saved",
+            status.State.DEGRADED,
+            _COMPONENT,
+            facts.save_error,
+            "Make room in offset.backing.store.dir, or let the agent's user write there.",
+        )
+    if facts.refused_table:
+        table, reason = facts.refused_table, facts.refused_reason.rstrip(".")
+        yield Condition(
+            "snapshot_table_rejected",
+            status.State.DEGRADED,
+            _COMPONENT,
+            f"{table} cannot be copied: {reason}.",
+            f"Correct it and run `agent snapshot start --table {table}`, or do without: "
+            f"`agent snapshot stop --table {table}`.",
+        )
+
+
+def snapshot_component(current: Status, snapshot: Snapshot) -> Component:
+    """How many tables are in which state."""
     copies = snapshot.progress.copies.values()
     counts = {state.value: sum(copy.state is state for copy in copies) for state in State}
-    refused = [copy for copy in copies if copy.state is State.REFUSED]
-    sentence = snapshot.trouble or save_trouble
-    if not sentence and refused:
-        table, reason = refused[0].table, refused[0].reason.rstrip(".")
-        sentence = (
-            f"{table} cannot be copied: {reason}. Correct it and start its snapshot again, or do "
-            f"without: `agent snapshot stop --table {table}`."
-        )
-    if sentence:
-        return Component("snapshot", False, sentence, counts)
     running = [copy.table for copy in copies if copy.state is State.COPYING]
     sentence = f"{running[0]} is copied" if running else "nothing is left to copy"
-    return Component("snapshot", True, sentence, counts)
+    return component_of(current, _COMPONENT, sentence, counts)
 
 
 def set_gauges(snapshot: Snapshot, metrics: AgentMetrics) -> None:

@@ -3,9 +3,10 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from mongo_agent.metrics import GAP, REFUSED_BY_SINK, UNREADABLE, MongoMetrics
-from mongo_agent.quarantine import Gap, Quarantine, Unreadable
+from mongo_agent.quarantine import Gap, Quarantine, Unreadable, Usage
 from sidecar.errors import SidecarError, SinkError
 from sidecar.logs import Repeated, fields
 from sidecar.quarantine import RefusedEvent
@@ -35,6 +36,7 @@ class SettingAside:
         self._ends_agent = ends_agent
         self._clock = clock
         self._again_at_s = clock()
+        self._usage = Usage()
         self._repeated = Repeated(logger)
         self.trouble = ""
         """Why something cannot be put on record; empty where it can."""
@@ -44,12 +46,11 @@ class SettingAside:
         """When it is worth trying again; None while there is no trouble."""
         return max(0.0, self._again_at_s - self._clock()) if self.trouble else None
 
-    def size_bytes(self) -> int:
-        """Of the quarantine; 0 when it cannot be looked at."""
-        try:
-            return self._quarantine.size_bytes()
-        except OSError:
-            return 0
+    def usage(self) -> Usage:
+        """What the quarantine holds; what was last seen when it cannot be looked at."""
+        with suppress(OSError):
+            self._usage = self._quarantine.usage()
+        return self._usage
 
     def keep(self, event: RefusedEvent) -> bool:
         """A message that the sink refuses; False when it has to wait. Raises SinkError where the

@@ -10,6 +10,7 @@ from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.pipeline.settings import PipelineSettings
 from mongo_agent.pipeline.view import LaneView, View
 from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.quarantine import Usage
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.saving import Saving
 from sidecar.pipeline.shown import Shown
@@ -34,7 +35,7 @@ class Showing(Shown[View]):
         )
         self._elections = elections
         self._metrics = metrics
-        self._quarantine_bytes = 0
+        self._quarantine = Usage()
         self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
         self._settings = settings
         self._copy_clock = CopyClock()
@@ -52,7 +53,7 @@ class Showing(Shown[View]):
         now_s = self._clock()
         if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
             self._quarantine_at_s = now_s
-            self._quarantine_bytes = aside.size_bytes()
+            self._quarantine = aside.usage()
         window = delivery.window
         lane_views = tuple(map(_lane_view, lanes.values()))
         self._copy_clock = self._copy_clock.seen(
@@ -77,7 +78,7 @@ class Showing(Shown[View]):
             lag_s=_lag_s(delivery),
             save_trouble=saving.trouble,
             quarantine_trouble=aside.trouble,
-            quarantine_bytes=self._quarantine_bytes,
+            quarantine=self._quarantine,
         )
         self._keep(view, now_s)
         self._set_delivery_gauges(window, view.sink)
@@ -86,7 +87,7 @@ class Showing(Shown[View]):
     def _set_gauges(self, view: View) -> None:
         metrics = self._metrics
         metrics.lag_seconds.set(view.lag_s)
-        metrics.quarantine_bytes.set(view.quarantine_bytes)
+        metrics.quarantine_bytes.set(view.quarantine.size_bytes)
         for lane in view.lanes:
             metrics.stream_open.labels(lane.name).set(lane.stream.is_open)
             metrics.stream_reopenings.labels(lane.name).set(lane.stream.reopenings)

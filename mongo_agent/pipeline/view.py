@@ -9,6 +9,7 @@ from mongo_agent.copy.view import CopyView
 from mongo_agent.pipeline.copy_clock import CopyClock
 from mongo_agent.pipeline.last_message import Seen
 from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.quarantine import Usage
 from sidecar.sinks.base import SinkState
 
 
@@ -47,4 +48,4 @@ class View:
     lag_s: float = 0.0
     save_trouble: str = ""
     quarantine_trouble: str = ""
-    quarantine_bytes: int = 0
+    quarantine: Usage = field(default_factory=Usage)

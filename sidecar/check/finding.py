@@ -20,6 +20,8 @@ class Finding:
     subject: str
     sentence: str
     remedy: str = ""
+    code: str = ""
+    """Stable name in snake case, such as `cdc_raw_directory_differs`."""
 
 
 def ok(subject: str, sentence: str) -> Finding:

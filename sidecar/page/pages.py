@@ -16,9 +16,11 @@ from importlib import resources
 import orjson
 from flask import Blueprint, Response
 
-from sidecar.http import Status
+from sidecar.http import Build, Status
 from sidecar.logs import RecentTrouble
 from sidecar.page.summary import Summary
+from sidecar.status import Health
+from sidecar.status.health import condition_document
 
 _PAGE = "page.html"
 _HEADERS = {
@@ -28,7 +30,9 @@ _HEADERS = {
 }
 
 
-def look_pages(status: Status, summary: Callable[[], Summary], trouble: RecentTrouble) -> Blueprint:
+def look_pages(
+    status: Status, summary: Callable[[Health], Summary], trouble: RecentTrouble
+) -> Blueprint:
     """`summary` is called on the server's threads and must not wait."""
     pages = Blueprint("look", __name__)
 
@@ -40,23 +44,28 @@ def look_pages(status: Status, summary: Callable[[], Summary], trouble: RecentTr
 
     @pages.get("/page.json")
     def shown() -> Response:
-        values = page_values(status, summary(), trouble)
+        health = status.health()
+        values = page_values(status.build(), health, summary(health), trouble)
         return Response(orjson.dumps(values), mimetype="application/json", headers=_HEADERS)
 
     return pages
 
 
-def page_values(status: Status, summary: Summary, trouble: RecentTrouble) -> Mapping[str, object]:
+def page_values(
+    build: Build, health: Health, summary: Summary, trouble: RecentTrouble
+) -> Mapping[str, object]:
     """Everything that the page shows; what JSON has no word for, such as infinity, is null."""
-    build = status.build()
     return {
         "service_name": build.service_name,
         "version": build.version,
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         **asdict(summary),
+        "status": health.state.value,
+        "sentence": health.message,
+        "conditions": [condition_document(each) for each in health.status.conditions],
         "components": [
-            {"name": part.name, "ok": part.ok, "sentence": part.sentence}
-            for part in status.components()
+            {"name": part.name, "status": part.state.value, "sentence": part.sentence}
+            for part in health.components
         ],
         "trouble": [asdict(line) for line in trouble.lines],
     }

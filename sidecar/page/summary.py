@@ -6,9 +6,11 @@ from typing import Literal
 
 from prometheus_client import Counter
 
-from sidecar.http import Component, Verdict
+from sidecar.status import Health
+from sidecar.status import State as Status
+from sidecar.status.condition import EXPECTED
 
-State = Literal["well", "late", "attention", "failing", "starting"]
+State = Literal["ok", "late", "degraded", "failing", "starting"]
 LATE_S = 60.0
 """A lag that a person should see."""
 
@@ -66,10 +68,9 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All that the page shows but the components and the last lines of the log."""
+    """All that the page shows but health and the last lines of the log."""
 
     state: State
-    sentence: str
     figures: Sequence[Figure] = ()
     bars_title: str = ""
     bars: Sequence[Bar] = ()
@@ -79,31 +80,13 @@ class Summary:
     notes: Sequence[str] = field(default=())
 
 
-def state_of(
-    live: Verdict,
-    ready: Verdict,
-    components: Sequence[Component],
-    *,
-    has_begun: bool,
-    is_late: bool,
-    sentence: str,
-) -> tuple[State, str]:
-    """The state and the one sentence about it; `sentence` is what is said when nothing is wrong."""
-    if not live.ok:
-        return "failing", f"It stands still: {_inner(live.sentence)}."
-    if not has_begun:
-        return "starting", f"It does not deliver yet: {_inner(ready.sentence)}."
-    if not ready.ok:
-        return "failing", f"Events do not go through: {_inner(ready.sentence)}."
-    for component in components:
-        if not component.ok:
-            told = f"{component.name}: {_inner(component.sentence)}"
-            return "attention", f"Events go through, but look at {told}."
-    return ("late" if is_late else "well"), sentence
-
-
-def _inner(sentence: str) -> str:
-    return sentence.rstrip(". ")
+def state_of(health: Health, *, is_late: bool) -> State:
+    """How the page looks: the status, and whether an agent that is ok is late."""
+    if health.state is Status.OK:
+        return "late" if is_late else "ok"
+    if health.status.conditions[0].code in EXPECTED:
+        return "starting"
+    return "failing" if health.state is Status.FAILING else "degraded"
 
 
 def duration_text(seconds: float) -> str:

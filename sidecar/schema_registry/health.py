@@ -1,13 +1,29 @@
-"""What `/health` says of the schema registry."""
+"""What `/health` reports of the schema registry."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from sidecar.http import Component
 from sidecar.schema_registry.registrar import Registrar
+from sidecar.status import Component, Condition, State, Status, component_of
+
+_COMPONENT = "schema_registry"
 
 
-def registry_component(registrar: Registrar[Any]) -> Component:
-    """Healthy while every schema has the id that was asked for."""
-    trouble, count = registrar.trouble, registrar.registered
-    sentence = trouble or f"{count} schemas have an id"
-    return Component("schema_registry", not trouble, sentence, {"registered": count})
+def registry_conditions(error: str) -> Iterator[Condition]:
+    """`error` is why a schema has no id; empty while every schema has one."""
+    if error:
+        yield Condition(
+            "schema_registry_unavailable",
+            State.DEGRADED,
+            _COMPONENT,
+            f"A schema cannot be registered: {error}",
+            "Start the schema registry or correct its properties; `check` asks it. Events of "
+            "registered schemas are published meanwhile.",
+        )
+
+
+def registry_component(status: Status, registrar: Registrar[Any]) -> Component:
+    """How many schemas have an id."""
+    count = registrar.registered
+    details = {"registered": count}
+    return component_of(status, _COMPONENT, f"{count} schemas have an id", details)

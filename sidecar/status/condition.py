@@ -4,6 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+EXPECTED = frozenset(("starting",))
+"""Codes of conditions that every run goes through."""
+
 
 class State(StrEnum):
     """How an agent is. Ordered from best to worst by `severity`."""

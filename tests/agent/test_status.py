@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.cdc_quota import Quota
 from agent.schema import SchemaHolder
 from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity
@@ -13,8 +14,8 @@ from agent.snapshot.snapshot import Snapshot
 from agent.status import AgentStatus
 from commitlog import Schema
 from sidecar.errors import UnavailableError
-from sidecar.http import Component
 from sidecar.sinks.memory import MemorySink
+from sidecar.status import Component, State
 from tests.agent.pipeline.rig import Rig
 from tests.agent.snapshot.test_thread import FakeNode, running
 from tests.agent_cli.site import SCHEMA
@@ -58,7 +59,7 @@ class Site:
             self.rig.metrics,
             500,
             self.rig.raw.directory,
-            1000,
+            Quota(1000),
             clock=self.rig.clock,
         )
 
@@ -178,8 +179,10 @@ def test_what_was_not_delivered_stays_in_sight(site: Site) -> None:
     site.rig.pass_time(6)
     for _ in range(2):
         site.status.attach(site.rig.pipeline)
-        assert site.component("quarantine").ok
-        assert site.component("quarantine").sentence.endswith("not delivered: 1")
+        codes = [each.code for each in site.status.status().conditions]
+        assert codes[-1] == "segment_quarantined"
+        assert site.component("quarantine").state is State.DEGRADED
+        assert site.component("quarantine").sentence.startswith("1 segment has changes that were")
         assert site.component("quarantine").details["segments"] == 1
         assert b"cdc_quarantine_segments 1.0" in site.rig.metrics.delivery.render()
         site.rig.kill()

@@ -12,7 +12,7 @@ from mongo_agent.copy.progress import CopyProgress
 from mongo_agent.copy.view import CollectionView, CopyView, view_of
 from mongo_agent.debezium_metrics import attributes_of
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.oplog_watch import OplogWatch
+from mongo_agent.oplog_watch import Concern, OplogWatch
 from mongo_agent.pipeline import LaneView, Pipeline, View
 from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.status import MongoStatus
@@ -49,8 +49,8 @@ class NoWatch:
     def details(self, lane: str) -> dict[str, object]:
         return {}
 
-    def trouble(self, lane: str) -> str:
-        return ""
+    def concern(self, lane: str) -> Concern | None:
+        return None
 
 
 def view(copies: CopyView = QUIET, *, is_open: bool = True, waiting: int = 0) -> View:
@@ -70,33 +70,35 @@ def metrics() -> MongoMetrics:
     return made
 
 
-def summary(shown: View | None) -> Summary:
+def summary(shown: View | None) -> tuple[Summary, str]:
+    """What the page shows, and its headline."""
     counted = metrics()
     status = MongoStatus("1.2.3", counted, 500, clock=lambda: NOW_S)
     if shown is not None:
         status.attach(cast(Pipeline, Looked(shown)), cast(OplogWatch, NoWatch()))
-    return MongoSummary(status, counted, 500, wall_clock=lambda: NOW_S)()
+    health = status.health()
+    return MongoSummary(status, counted, 500, wall_clock=lambda: NOW_S)(health), health.message
 
 
 @pytest.mark.parametrize(
     ("shown", "state", "words"),
     [
-        (None, "starting", "does not deliver yet: starting."),
-        (view(), "well", "All changes that the server has told are delivered."),
-        (view(COPYING), "well", "1 collections are being copied."),
-        (view(waiting=3), "well", "3 wait for the sink"),
+        (None, "starting", "The agent starts and does not deliver events yet."),
+        (view(), "ok", "All changes that the server has told are delivered."),
+        (view(COPYING), "ok", "1 collections are being copied."),
+        (view(waiting=3), "ok", "3 wait for the sink"),
         (view(waiting=90), "late", "3 min old"),
         (view(is_open=False), "failing", "no primary answers"),
     ],
 )
 def test_the_sentence(shown: View | None, state: str, words: str) -> None:
-    told = summary(shown)
+    told, message = summary(shown)
     assert told.state == state
-    assert words in told.sentence
+    assert words in message
 
 
 def test_streams_copies_and_counts() -> None:
-    told = summary(view(COPYING))
+    told, _ = summary(view(COPYING))
     assert [(bar.name, bar.state, bar.done / bar.size) for bar in told.bars] == [
         ("stream", "reading", 1.0),
         ("shop.old", "done", 1.0),

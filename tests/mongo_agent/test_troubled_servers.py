@@ -9,8 +9,8 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.recovery import HistoryLostError
-from sidecar.http import Component
 from sidecar.sinks.memory import MemorySink
+from sidecar.status import Component
 from tests.harness.mongo import MongoReplicaSet
 from tests.mongo_agent.conftest import RunAgent
 from tests.mongo_agent.running import RunningAgent

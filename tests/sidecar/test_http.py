@@ -5,7 +5,7 @@ import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,16 +15,21 @@ from flask.testing import FlaskClient
 from waitress import trigger
 
 from sidecar.errors import ConfigError
-from sidecar.http import Build, Component, HttpServer, Verdict, create_app
+from sidecar.http import Build, HttpServer, Verdict, create_app
+from sidecar.status import Condition, Health, State, component_of, health_of, status_of
 
 HOST = "127.0.0.1"
+
+
+AWAY = Condition("sink_away", State.FAILING, "sink", "No broker answers.", "Start it.")
+FULL = Condition("disk_full", State.DEGRADED, "offsets", "The disk is full.", "Make room.")
 
 
 @dataclass
 class FakeStatus:
     """A sidecar whose health the test sets."""
 
-    parts: list[Component] = field(default_factory=lambda: [Component("sink", True, "It works.")])
+    conditions: list[Condition] = field(default_factory=list)
     is_live: bool = True
     is_ready: bool = True
 
@@ -37,8 +42,10 @@ class FakeStatus:
     def ready(self) -> Verdict:
         return Verdict(self.is_ready, "The sink takes events.")
 
-    def components(self) -> Sequence[Component]:
-        return self.parts
+    def health(self) -> Health:
+        status = status_of(self.conditions)
+        sink = component_of(status, "sink", "It works.", {"unacknowledged_events": 3})
+        return health_of(status, "All is delivered.", [sink])
 
     def offsets(self) -> Mapping[str, object]:
         return {"stored": {"a.log": 5}}
@@ -77,18 +84,62 @@ def test_live_and_ready(client: FlaskClient, status: FakeStatus, ok: bool) -> No
         assert said["sentence"].endswith(".")
 
 
-def test_health_names_every_component(client: FlaskClient, status: FakeStatus) -> None:
-    assert client.get("/health").status_code == 200
-    status.parts.append(Component("schema", False, "The node is away.", {"since_s": 3}))
+def test_health_of_an_agent_without_conditions(client: FlaskClient) -> None:
+    answer = client.get("/health")
+    assert answer.status_code == 200
+    assert answer.json == {
+        "status": "ok",
+        "message": "All is delivered.",
+        "conditions": [],
+        "components": {
+            "sink": {"status": "ok", "sentence": "It works.", "unacknowledged_events": 3}
+        },
+    }
+
+
+def test_health_names_every_condition_with_its_remedy(
+    client: FlaskClient, status: FakeStatus
+) -> None:
+    status.conditions = [FULL, AWAY]
     answer = client.get("/health")
     assert answer.status_code == 503
     assert answer.json == {
         "status": "failing",
+        "message": "No broker answers. 1 more condition.",
+        "conditions": [
+            {
+                "code": "sink_away",
+                "status": "failing",
+                "component": "sink",
+                "message": "No broker answers.",
+                "remedy": "Start it.",
+            },
+            {
+                "code": "disk_full",
+                "status": "degraded",
+                "component": "offsets",
+                "message": "The disk is full.",
+                "remedy": "Make room.",
+            },
+        ],
         "components": {
-            "sink": {"status": "ok", "sentence": "It works."},
-            "schema": {"status": "failing", "sentence": "The node is away.", "since_s": 3},
+            "sink": {
+                "status": "failing",
+                "sentence": "No broker answers. Start it.",
+                "unacknowledged_events": 3,
+            },
+            "offsets": {"status": "degraded", "sentence": "The disk is full. Make room."},
         },
     }
+
+
+def test_an_agent_that_is_degraded_is_not_healthy_and_is_ready(
+    client: FlaskClient, status: FakeStatus
+) -> None:
+    status.conditions = [FULL]
+    health = client.get("/health")
+    assert (health.status_code, (health.json or {})["status"]) == (503, "degraded")
+    assert client.get("/ready").status_code == client.get("/live").status_code == 200
 
 
 def test_offsets_and_metrics(client: FlaskClient) -> None:
@@ -122,7 +173,7 @@ def test_over_a_socket(status: FakeStatus) -> None:
         assert server.port > 0
         with urllib.request.urlopen(f"http://{HOST}:{server.port}/health") as answer:
             assert json.load(answer)["status"] == "ok"
-        status.parts = [Component("sink", False, "Away.")]
+        status.conditions = [AWAY]
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(f"http://{HOST}:{server.port}/health")
         assert caught.value.code == 503
@@ -181,7 +232,8 @@ def test_a_foreign_address_is_a_mistake_in_the_configuration(status: FakeStatus)
 
 def test_secrets_are_hidden_in_what_is_json(status: FakeStatus) -> None:
     """Metrics are for machines, and have no sentences."""
-    status.parts = [Component("sink", False, "The login with open sesame failed.")]
+    message = "The login with open sesame failed."
+    status.conditions = [Condition("login", State.FAILING, "sink", message, "Correct it.")]
     app = create_app(status, hide=lambda text: text.replace("open sesame", "********"))
     health = app.test_client().get("/health")
     assert "sesame" not in health.text

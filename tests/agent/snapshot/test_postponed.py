@@ -9,11 +9,10 @@ from agent.snapshot.errors import PostponedTableError
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.progress import Copy, Progress, State
 from agent.snapshot.snapshot import Snapshot, SnapshotSettings
-from agent.snapshot.status import snapshot_component
 from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import RefusedSchemaError, Registrar, Strategy, Subjects
-from tests.agent.snapshot.test_thread import FakeNode, acknowledge
+from tests.agent.snapshot.test_thread import FakeNode, acknowledge, component
 from tests.harness.processes import wait_until
 
 FIRST, SECOND = (f"5a1c0000-0000-1000-8000-00000000000{number}" for number in (1, 2))
@@ -101,7 +100,7 @@ def test_others_are_copied_and_it_follows_once_it_is_taken() -> None:
         wait_until(lambda: is_completed(snapshot, SECOND), "the second table")
         wait_until(lambda: bool(snapshot.trouble), "the reason")
         assert "The snapshot of ks.first waits: the schema registry does not" in snapshot.trouble
-        assert not snapshot_component(snapshot).ok
+        assert not component(snapshot).ok
         assert not is_completed(snapshot, FIRST)
         registry.refused = ""
         wait_until(lambda: is_completed(snapshot, FIRST), "the first table")

@@ -14,9 +14,15 @@ from agent.snapshot.plan import NodeTable
 from agent.snapshot.progress import Copy, Progress, State
 from agent.snapshot.ring import Ring, RingNode
 from agent.snapshot.snapshot import Ready, Snapshot, SnapshotSettings
-from agent.snapshot.status import snapshot_component, snapshot_document
+from agent.snapshot.status import (
+    snapshot_component,
+    snapshot_conditions,
+    snapshot_document,
+    snapshot_facts,
+)
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from sidecar.errors import ConfigError, UnavailableError
+from sidecar.status import Component, status_of
 from tests.harness.processes import wait_until
 
 TABLE_ID = "5a1c0000-0000-1000-8000-000000000001"
@@ -134,6 +140,11 @@ def acknowledge(snapshot: Snapshot, ready: Ready) -> None:
     snapshot.acknowledge(ready.source, ready.batch.position_after(len(ready.batch)))
 
 
+def component(snapshot: Snapshot) -> Component:
+    """As `/health` shows it."""
+    return snapshot_component(status_of(snapshot_conditions(snapshot_facts(snapshot))), snapshot)
+
+
 def state(snapshot: Snapshot) -> State | None:
     copy = snapshot.progress.copies.get(TABLE_ID)
     return None if copy is None else copy.state
@@ -191,7 +202,7 @@ def test_the_node_that_does_not_answer_is_named() -> None:
         wait_until(lambda: bool(snapshot.trouble), "the trouble")
         assert "snapshot.consistency=ALL" in snapshot.trouble
         assert "10.0.0.3 does not answer" in snapshot.trouble
-        assert not snapshot_component(snapshot).ok
+        assert not component(snapshot).ok
         assert len(taken(snapshot).batch) == 1
         wait_until(lambda: not snapshot.trouble, "the end of it")
 
@@ -207,13 +218,13 @@ def test_a_table_that_is_refused_for_seconds_is_given_up() -> None:
     node = FakeNode(errors=[RefusedTableError("Undefined column name v")] * 10_000)
     with running(node) as snapshot:
         wait_until(lambda: state(snapshot) is State.REFUSED, "the refusal")
-        component = snapshot_component(snapshot)
-        assert not component.ok
-        assert "ks.t cannot be copied: Undefined column name v. " in component.sentence
-        assert "agent snapshot stop --table ks.t" in component.sentence
+        shown = component(snapshot)
+        assert not shown.ok
+        assert "ks.t cannot be copied: Undefined column name v. " in shown.sentence
+        assert "agent snapshot stop --table ks.t" in shown.sentence
         snapshot.stop("ks.t")
         assert state(snapshot) is State.STOPPED
-        assert snapshot_component(snapshot).ok
+        assert component(snapshot).ok
 
 
 def test_a_table_that_is_dropped_while_it_is_copied_is_forgotten_at_once() -> None:
@@ -225,7 +236,7 @@ def test_a_table_that_is_dropped_while_it_is_copied_is_forgotten_at_once() -> No
         while snapshot.peek() is not None:
             snapshot.take()
         wait_until(lambda: state(snapshot) is None, "it to be forgotten")
-        assert snapshot_component(snapshot).ok
+        assert component(snapshot).ok
 
 
 def test_a_node_that_is_away_is_waited_for() -> None:
@@ -238,7 +249,7 @@ def test_an_unexpected_fault_is_said_and_the_copy_goes_on() -> None:
     node = FakeNode(errors=[RuntimeError("too few bytes")])
     with running(node) as snapshot:
         wait_until(lambda: "RuntimeError: too few bytes" in snapshot.trouble, "the trouble")
-        assert not snapshot_component(snapshot).ok
+        assert not component(snapshot).ok
         assert len(taken(snapshot).batch) == 1
         wait_until(lambda: not snapshot.trouble, "the end of it")
 

@@ -1,6 +1,6 @@
 """Signals over HTTP, to a pipeline that answers as a real one does, through a real socket."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 
 import pytest
@@ -14,7 +14,8 @@ from mongo_agent.signals import Answer, Signal
 from mongo_agent.signals.client import SignalClient
 from mongo_agent.signals.http import signal_pages
 from sidecar.errors import UnavailableError
-from sidecar.http import Build, Component, HttpServer, Verdict, create_app
+from sidecar.http import Build, HttpServer, Verdict, create_app
+from sidecar.status import Health, health_of, status_of
 
 EXECUTE = {"type": "execute-snapshot", "data": {"data-collections": ["shop.a"]}}
 
@@ -45,8 +46,8 @@ class Agent:
     def ready(self) -> Verdict:
         return Verdict(True, "It is ready.")
 
-    def components(self) -> Sequence[Component]:
-        return ()
+    def health(self) -> Health:
+        return health_of(status_of(()), "It delivers.")
 
     def offsets(self) -> Mapping[str, object]:
         return {}

@@ -25,7 +25,6 @@ from tests.sidecar.test_http import FakeStatus
 
 SUMMARY = Summary(
     "late",
-    "Events go through.",
     figures=(
         Figure("Lag", 61.5, "seconds"),
         Figure("cdc_raw", float("nan"), "bytes", 100.0, "does not grow"),
@@ -44,7 +43,8 @@ const anything = new Proxy(function () {}, {
   set: () => true,
   apply: () => anything,
 });
-var document = { createElement: () => anything, createElementNS: () => anything, hidden: true,
+var document = { createElement: () => anything, createTextNode: () => anything,
+  createElementNS: () => anything, hidden: true,
   getElementById: () => anything, addEventListener() {} };
 var setTimeout = () => 0;
 """
@@ -58,7 +58,7 @@ def client() -> FlaskClient:
 
 def application(summary: Summary, trouble: RecentTrouble) -> Flask:
     status = FakeStatus()
-    return create_app(status, [look_pages(status, lambda: summary, trouble)])
+    return create_app(status, [look_pages(status, lambda health: summary, trouble)])
 
 
 def script() -> str:
@@ -116,7 +116,7 @@ def test_it_is_told_all_that_it_shows(client: FlaskClient) -> None:
     assert (told or {})["figures"][1]["value"] is None
 
 
-@pytest.mark.parametrize("summary", [SUMMARY, Summary("starting", "It does not deliver yet.")])
+@pytest.mark.parametrize("summary", [SUMMARY, Summary("starting")])
 def test_its_script_shows_it(summary: Summary) -> None:
     trouble = RecentTrouble()
     told = application(summary, trouble).test_client().get("/page.json").text

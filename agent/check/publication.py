@@ -1,0 +1,108 @@
+"""Which tables are published, and which entries of the lists match nothing. Pure."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import orjson
+
+from agent.config.model import AgentProperties
+from agent.config.patterns import is_published
+from commitlog import Schema
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """An entry of a list that changes nothing."""
+
+    name: str
+    """Of the property."""
+    entry: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What the agent publishes of the tables that it knows."""
+
+    captured: tuple[str, ...] = ()
+    """Tables with `cdc = true`, as `keyspace.table`; without counters that are skipped."""
+    published: tuple[str, ...] = ()
+    """Those among them that the lists let pass."""
+    unmatched: tuple[Unmatched, ...] = ()
+
+
+def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
+    """`schema` is everything that is known of the node."""
+    tables = [table for table in schema.tables() if table.kind == "table"]
+    names = {f"{table.keyspace}.{table.name}": table for table in tables}
+    captured = sorted(
+        name
+        for name, table in names.items()
+        if table.cdc and (properties.counter_events == "shards" or not table.counter)
+    )
+    include, exclude = properties.table_include_list, properties.table_exclude_list
+    published = [name for name in captured if is_published(name, include, exclude)]
+    return Publication(
+        tuple(captured),
+        tuple(published),
+        (
+            *_unmatched_tables("table.include.list", include, captured, names),
+            *_unmatched_tables("table.exclude.list", exclude, names, names),
+            *_unmatched_columns(schema, properties),
+        ),
+    )
+
+
+def create_publication(properties: AgentProperties) -> Callable[[Schema], Publication]:
+    """`publication_of` with one answer kept: a schema is replaced only when it changes."""
+    known: list[tuple[Schema, Publication]] = []
+
+    def publication(schema: Schema) -> Publication:
+        last = known[-1] if known else None
+        if last is None or last[0] is not schema:
+            last = (schema, publication_of(schema, properties))
+            known[:] = [last]
+        return last[1]
+
+    return publication
+
+
+def shown_names(names: Iterable[str]) -> str:
+    """The first of them, with `…` for the others."""
+    found = list(names)
+    return ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
+
+
+def _unmatched_tables(
+    name: str, patterns: Iterable[str], wanted: Iterable[str], known: Iterable[str]
+) -> Iterator[Unmatched]:
+    for pattern in patterns:
+        if any(is_published(table, (pattern,), ()) for table in wanted):
+            continue
+        uncaptured = [table for table in known if is_published(table, (pattern,), ())]
+        if uncaptured:
+            reason = f"it matches no captured table; {shown_names(uncaptured)}: cdc is not true"
+        else:
+            reason = "it matches no table of the node"
+        yield Unmatched(name, pattern, reason)
+
+
+def _unmatched_columns(schema: Schema, properties: AgentProperties) -> Iterator[Unmatched]:
+    entries = properties.field_exclude_list
+    if not entries:
+        return
+    keys: set[str] = set()
+    others: set[str] = set()
+    for table in orjson.loads(schema.to_stored())["tables"]:
+        place = f"{table['keyspace']}.{table['name']}"
+        keys |= {f"{place}.{each['name']}" for each in table["partition_key"] + table["clustering"]}
+        others |= {f"{place}.{each['name']}" for each in table["static"] + table["regular"]}
+    for entry in entries:
+        if entry in others:
+            continue
+        reason = "columns of the primary key are always published"
+        yield Unmatched(
+            "field.exclude.list", entry, reason if entry in keys else "there is no such column"
+        )

@@ -1,0 +1,104 @@
+"""What the quarantine holds, counted again only where its files changed."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.cdc_raw import SegmentName, parse_log_name
+from agent.quarantine import Quarantine, Usage
+from agent.quarantine_files import EVENTS, REASON, REMOTE
+from sidecar.line_count import LineCount
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """As `stat` describes it."""
+
+    size_bytes: int
+    changed_ns: int
+
+
+class QuarantineSurvey:
+    """Lists the directory at each look, and opens the files that changed since the last one. For
+    one thread."""
+
+    def __init__(self, quarantine: Quarantine, cdc_raw: Path) -> None:
+        self._quarantine = quarantine
+        self._cdc_raw = cdc_raw
+        self._directory = quarantine.directory
+        self._ranges: dict[str, tuple[_File, int]] = {}
+        self._events: dict[str, LineCount] = {}
+
+    def look(self) -> Usage:
+        """What is there now; the directory need not be. Raises OSError."""
+        files = self._files()
+        self._ranges = {name: each for name, each in self._ranges.items() if name in files}
+        with_ranges = _segments(files, REASON)
+        kept = [name for name in with_ranges if self._can_be_read(name, files)]
+        gone = [name for name in with_ranges if name not in set(kept)]
+        with_events = sorted(
+            (name.removesuffix(EVENTS) for name in files if name.endswith(EVENTS)), key=_age
+        )
+        ranges = [self._count_ranges(name, files) for name in with_ranges]
+        self._events = {name: self._events[name] for name in with_events if name in self._events}
+        events = [self._count_events(name) for name in with_events]
+        return Usage(
+            size_bytes=sum(each.size_bytes for each in files.values()),
+            segments=len({name.log for name in with_ranges} | set(with_events)),
+            kept=len(kept),
+            gone=len(gone),
+            ranges=sum(ranges),
+            refused_events=sum(events),
+            kept_names=tuple(name.log for name in kept[:_SHOWN]),
+            gone_names=tuple(name.log for name in gone[:_SHOWN]),
+            event_names=tuple(with_events[:_SHOWN]),
+        )
+
+    def _files(self) -> dict[str, _File]:
+        """By name, also those that are being written."""
+        found: dict[str, _File] = {}
+        try:
+            with os.scandir(self._quarantine.directory) as entries:
+                for entry in entries:
+                    try:
+                        status = entry.stat()
+                    except FileNotFoundError:
+                        continue
+                    found[entry.name] = _File(status.st_size, status.st_mtime_ns)
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def _can_be_read(self, name: SegmentName, files: Mapping[str, _File]) -> bool:
+        """Here, in a store, or still on its way here."""
+        if name.log in files or f"{name.log}{REMOTE}" in files:
+            return True
+        return (self._cdc_raw / name.log).exists()
+
+    def _count_ranges(self, name: SegmentName, files: Mapping[str, _File]) -> int:
+        file = f"{name.log}{REASON}"
+        known = self._ranges.get(file)
+        if known is None or known[0] != files[file]:
+            reason = self._quarantine.reason(name)
+            known = (files[file], 0 if reason is None else reason.count)
+            self._ranges[file] = known
+        return known[1]
+
+    def _count_events(self, name: str) -> int:
+        lines = self._events.setdefault(name, LineCount(self._directory / f"{name}{EVENTS}"))
+        return lines.count()
+
+
+def _segments(files: Mapping[str, _File], suffix: str) -> list[SegmentName]:
+    """The oldest first."""
+    names = (parse_log_name(name.removesuffix(suffix)) for name in files if name.endswith(suffix))
+    return sorted(name for name in names if name is not None)
+
+
+def _age(text: str) -> tuple[bool, SegmentName | str]:
+    """Segments by age, and copies after them by name."""
+    name = parse_log_name(text)
+    return (name is None, name if name is not None else text)

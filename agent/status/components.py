@@ -1,0 +1,105 @@
+"""The components of `/health`: details of each part, in the state that its conditions give it."""
+
+from collections.abc import Iterator, Sequence
+
+from agent.pipeline import View
+from agent.quarantine import Usage
+from agent.segments import Phase
+from agent.snapshot.snapshot import Snapshot
+from agent.snapshot.status import snapshot_component
+from agent.status.facts import Facts
+from agent.transfer import Backlog
+from commitlog import Unregistered
+from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.health import registry_component
+from sidecar.status import Component, Status, component_of
+
+
+def components_of(
+    status: Status,
+    facts: Facts,
+    view: View | None,
+    *,
+    quarantine_max_bytes: int,
+    offset_note: str,
+    registrar: Registrar[Unregistered] | None,
+    snapshot: Snapshot | None,
+) -> Sequence[Component]:
+    """`view` is None while the agent starts; `offset_note` is about the progress that was found."""
+    tables = facts.schema.tables
+    found = [
+        component_of(status, "pipeline", "the pipeline moves"),
+        component_of(status, "schema", f"{tables} tables are known", {"tables": tables}),
+    ]
+    if registrar is not None and registrar.is_used:
+        found.append(registry_component(status, registrar))
+    if view is not None:
+        found += _of_view(status, facts, view, quarantine_max_bytes, offset_note)
+    if snapshot is not None:
+        found.append(snapshot_component(status, snapshot))
+    return found
+
+
+def _of_view(
+    status: Status, facts: Facts, view: View, quarantine_max_bytes: int, offset_note: str
+) -> Iterator[Component]:
+    yield component_of(
+        status,
+        "sink",
+        view.sink.sentence,
+        {
+            "unacknowledged_events": view.unacknowledged_events,
+            "unacknowledged_age_s": round(view.unacknowledged_age_s, 3),
+        },
+    )
+    yield _raw(status, facts, view)
+    yield component_of(status, "offsets", offset_note or "progress is saved as it is made")
+    yield component_of(
+        status,
+        "quarantine",
+        "nothing is kept",
+        _quarantine_details(facts.quarantine, quarantine_max_bytes),
+    )
+    if view.backlog is not None:
+        yield _transfer(status, view.backlog)
+
+
+def _raw(status: Status, facts: Facts, view: View) -> Component:
+    details: dict[str, object] = {
+        "bytes": view.raw_bytes,
+        "limit_bytes": facts.quota.limit_bytes,
+        "lag_bytes": view.lag_bytes,
+        "lag_s": round(view.lag_s, 3),
+        "segments": {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase},
+    }
+    if view.refused_files:
+        details["no_segments"] = view.refused_files[:5]
+    if view.watch_trouble:
+        details["watch"] = view.watch_trouble
+    return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is followed", details)
+
+
+def _quarantine_details(usage: Usage, max_bytes: int) -> dict[str, object]:
+    return {
+        "bytes": usage.size_bytes,
+        "segments": usage.segments,
+        "ranges": usage.ranges,
+        "refused_events": usage.refused_events,
+        "oldest": [*usage.kept_names, *usage.gone_names],
+        "max_bytes": max_bytes,
+    }
+
+
+def _transfer(status: Status, backlog: Backlog) -> Component:
+    sentence = f"finished segments are in {backlog.where}"
+    if backlog.segments:
+        sentence = (
+            f"{backlog.segments} finished segments ({backlog.size_bytes} of {backlog.max_bytes} "
+            f"bytes) wait for {backlog.where}"
+        )
+    details = {
+        "segments": backlog.segments,
+        "bytes": backlog.size_bytes,
+        "max_bytes": backlog.max_bytes,
+    }
+    return component_of(status, "transfer", sentence, details)

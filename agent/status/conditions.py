@@ -1,0 +1,241 @@
+"""From facts to conditions. Pure; each cause gives one condition, which is gone with its cause."""
+
+from collections.abc import Iterator
+
+from agent.pipeline.view import HoldView
+from agent.snapshot.status import snapshot_conditions
+from agent.status.facts import Facts
+from agent.status.lost import quarantine_conditions
+from agent.status.published import publication_conditions
+from sidecar.schema_registry.health import registry_conditions
+from sidecar.status import Condition, State, Status, status_of
+from sidecar.status.findings import SameCause, finding_conditions
+
+_NEARLY_FULL = 0.9
+"""Of what the node lets `cdc_raw` grow to."""
+
+_BLOCKED_REMEDIES = {
+    "schema": "Let the agent read the node's schema, or correct schema.file. After "
+    "segment.hold.max.ms the segment is quarantined.",
+    "registry": "Start the schema registry, or correct the schema that it rejects. After "
+    "segment.hold.max.ms the record is quarantined.",
+    "file": "Let the agent's user read the file, or give it the key. After segment.hold.max.ms "
+    "the rest of the segment is quarantined.",
+}
+
+_NODE = frozenset(("schema_unavailable", "schema_not_refreshed", "segment_blocked"))
+_SAME_CAUSE: SameCause = {
+    "broker": frozenset(("sink_unavailable",)),
+    "topics": frozenset(("sink_unavailable", "topic_unavailable")),
+    "node": _NODE,
+    "schema": _NODE,
+    "directories": frozenset(
+        (
+            "cdc_raw_unreadable",
+            "offsets_not_saved",
+            "quarantine_not_writable",
+            "segment_not_removed",
+        )
+    ),
+    "transfer": frozenset(("transfer_unavailable",)),
+    "keystore": frozenset(("segment_blocked",)),
+    "tables": frozenset(("no_table_captured", "no_table_published", "list_entry_unmatched")),
+    "schema_registry": frozenset(("schema_registry_unavailable", "segment_blocked")),
+}
+_COMPONENTS = {
+    "node": "schema",
+    "tables": "schema",
+    "broker": "sink",
+    "topics": "sink",
+    "keystore": "cdc_raw",
+}
+
+
+def status_from(facts: Facts) -> Status:
+    """The status of an agent with these facts."""
+    return status_of(conditions_of(facts))
+
+
+def conditions_of(facts: Facts) -> tuple[Condition, ...]:
+    """All conditions, in the order of the events' way through the agent."""
+    own = tuple(_own(facts))
+    return (*own, *finding_conditions(facts.findings, own, _SAME_CAUSE, _COMPONENTS))
+
+
+def _own(facts: Facts) -> Iterator[Condition]:
+    yield from _schema(facts)
+    if not facts.is_started:
+        return
+    if facts.stalled_s:
+        yield Condition(
+            "pipeline_stalled",
+            State.FAILING,
+            "pipeline",
+            f"The pipeline has not moved for {facts.stalled_s:.0f} s.",
+            "Look for a disk or a broker client that hangs, then restart the agent.",
+        )
+    yield from _source(facts)
+    yield from _sink(facts)
+    yield from _progress(facts)
+    yield from quarantine_conditions(facts.quarantine)
+    yield from publication_conditions(facts.publication)
+    yield from _beside(facts)
+
+
+def _schema(facts: Facts) -> Iterator[Condition]:
+    schema = facts.schema
+    if not schema.error:
+        if not facts.is_started:
+            message = "The agent starts and does not deliver events yet."
+            yield Condition("starting", State.FAILING, "schema", message, "Wait.")
+        return
+    if not schema.tables:
+        yield Condition(
+            "schema_unavailable",
+            State.FAILING,
+            "schema",
+            f"The agent waits for the first schema: {schema.error}",
+            "Start the node, or correct cassandra.hosts, cassandra.port and the login.",
+        )
+    elif facts.hold is None or facts.hold.cause != "schema":
+        # A segment that waits for the schema reports the same cause.
+        yield Condition(
+            "schema_not_refreshed",
+            State.DEGRADED,
+            "schema",
+            f"The agent uses the last known schema with {schema.tables} tables: {schema.error}",
+            "Start the node, or correct its address and the login.",
+        )
+
+
+def _source(facts: Facts) -> Iterator[Condition]:
+    if facts.read_error:
+        yield Condition(
+            "cdc_raw_unreadable",
+            State.FAILING,
+            "cdc_raw",
+            facts.read_error,
+            "Correct cdc.raw.directory, or let the agent's user read and write the directory.",
+        )
+    elif facts.watch_error:
+        yield Condition(
+            "cdc_raw_not_watched",
+            State.DEGRADED,
+            "cdc_raw",
+            f"{facts.watch_error} Events come later by cdc.dir.poll.interval.ms.",
+            "Raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl.",
+        )
+    if facts.hold is not None:
+        yield _blocked(facts.hold, facts.schema.error)
+    yield from _room(facts)
+
+
+def _blocked(hold: HoldView, schema_error: str) -> Condition:
+    reason = hold.sentence
+    if hold.cause == "schema" and schema_error:
+        reason = f"{reason} {schema_error}"
+    return Condition(
+        "segment_blocked",
+        State.FAILING,
+        "cdc_raw",
+        f"{hold.segment} is held for {hold.for_s:.0f} s: {reason}",
+        _BLOCKED_REMEDIES[hold.cause],
+    )
+
+
+def _room(facts: Facts) -> Iterator[Condition]:
+    quota = facts.quota
+    if quota.is_missing and not facts.schema.error:
+        # A node that does not answer is reported once, by its schema.
+        yield Condition(
+            "cdc_raw_quota_unknown",
+            State.DEGRADED,
+            "cdc_raw",
+            f"The node's limit for {facts.cdc_raw_directory} is not known, so no alarm can fire "
+            f"before it is full: {quota.error}",
+            quota.remedy,
+        )
+    elif quota.limit_bytes and facts.raw_bytes >= _NEARLY_FULL * quota.limit_bytes:
+        yield Condition(
+            "cdc_raw_nearly_full",
+            State.DEGRADED,
+            "cdc_raw",
+            f"{facts.cdc_raw_directory} has {facts.raw_bytes} of {quota.limit_bytes} bytes; when "
+            "it is full, the node rejects writes or drops segments unread.",
+            "See that events are delivered, or raise cdc_total_space.",
+        )
+
+
+def _sink(facts: Facts) -> Iterator[Condition]:
+    sink = facts.sink
+    if not sink.healthy and not (facts.is_stopping and not facts.unacknowledged_events):
+        yield Condition(
+            "sink_unavailable",
+            State.FAILING,
+            "sink",
+            f"Events are not delivered: {sink.sentence}",
+            "Start the broker or correct what it rejects; `agent check` asks it.",
+        )
+    elif sink.healthy and sink.topics:
+        yield Condition(
+            "topic_unavailable",
+            State.DEGRADED,
+            "sink",
+            f"Events of some tables are not delivered: {sink.sentence}",
+            f"Create the topics or let the agent write to them: {', '.join(sink.topics[:5])}.",
+        )
+
+
+def _progress(facts: Facts) -> Iterator[Condition]:
+    if facts.save_error:
+        yield Condition(
+            "offsets_not_saved",
+            State.DEGRADED,
+            "offsets",
+            f"{facts.save_error} Segments stay in cdc_raw, and a restart delivers events again.",
+            "Make room in offset.backing.store.dir, or let the agent's user write there.",
+        )
+    if facts.record_error:
+        yield Condition(
+            "quarantine_not_writable",
+            State.FAILING,
+            "quarantine",
+            facts.record_error,
+            "Make room in commit.log.relocation.dir, or let the agent's user write there; discard "
+            "what is settled with `agent segments discard NAME`.",
+        )
+    if facts.removal_error:
+        yield Condition(
+            "segment_not_removed",
+            State.DEGRADED,
+            "quarantine",
+            facts.removal_error,
+            "Make room in commit.log.relocation.dir, or let the agent's user write there and in "
+            "cdc_raw.",
+        )
+    if facts.retry_error:
+        yield Condition(
+            "segment_retry_pending",
+            State.DEGRADED,
+            "quarantine",
+            facts.retry_error,
+            "Make room in cdc_raw; the agent tries it again.",
+        )
+
+
+def _beside(facts: Facts) -> Iterator[Condition]:
+    """Parts that work beside the delivery."""
+    backlog = facts.backlog
+    if backlog is not None and backlog.trouble:
+        yield Condition(
+            "transfer_unavailable",
+            State.DEGRADED,
+            "transfer",
+            f"{backlog.trouble} {backlog.segments} finished segments ({backlog.size_bytes} of "
+            f"{backlog.max_bytes} bytes) wait for {backlog.where}; those that have no room stay in "
+            "cdc_raw.",
+            "Correct the store's address, key or rights; `agent check` asks it.",
+        )
+    if facts.registry_error and (facts.hold is None or facts.hold.cause != "registry"):
+        yield from registry_conditions(facts.registry_error)
+    yield from snapshot_conditions(facts.snapshot)

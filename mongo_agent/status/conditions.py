@@ -1,0 +1,156 @@
+"""From facts to conditions. Pure; each cause gives one condition, which is gone with its cause."""
+
+from collections.abc import Iterator
+
+from mongo_agent.status.facts import Facts, StreamFacts
+from sidecar.schema_registry.health import registry_conditions
+from sidecar.status import Condition, State, Status, status_of
+from sidecar.status.findings import finding_conditions
+
+
+def status_from(facts: Facts) -> Status:
+    """The status of an agent with these facts."""
+    return status_of(conditions_of(facts))
+
+
+def conditions_of(facts: Facts) -> tuple[Condition, ...]:
+    """All conditions, in the order of the events' way through the agent."""
+    own = tuple(_own(facts))
+    return (*own, *finding_conditions(facts.findings, own, {}))
+
+
+def stream_component(name: str) -> str:
+    """The component of a stream; `name` is empty where there is only one."""
+    return f"stream {name}" if name else "stream"
+
+
+def copy_component(name: str) -> str:
+    """The component of the snapshot beside a stream."""
+    return f"copy {name}" if name else "copy"
+
+
+def _own(facts: Facts) -> Iterator[Condition]:
+    if not facts.is_started:
+        yield _start(facts.start_error)
+        return
+    if facts.stalled_s:
+        yield Condition(
+            "pipeline_stalled",
+            State.FAILING,
+            "pipeline",
+            f"The pipeline has not moved for {facts.stalled_s:.0f} s.",
+            "Look for a disk or a broker client that hangs, then restart the agent.",
+        )
+    for stream in facts.streams:
+        yield from _stream(stream)
+    yield from _sink(facts)
+    yield from _progress(facts)
+    yield from _lost(facts)
+    if facts.registry_error:
+        yield from registry_conditions(facts.registry_error)
+    for stream in facts.streams:
+        yield from _snapshot(stream)
+
+
+def _start(error: str) -> Condition:
+    if not error:
+        message = "The agent starts and does not deliver events yet."
+        return Condition("starting", State.FAILING, "pipeline", message, "Wait.")
+    return Condition(
+        "start_blocked",
+        State.FAILING,
+        "pipeline",
+        f"The agent waits and delivers nothing: {error}",
+        "Start the server or correct its address and login; `mongo-agent check` asks it.",
+    )
+
+
+def _stream(stream: StreamFacts) -> Iterator[Condition]:
+    component = stream_component(stream.name)
+    if not stream.is_open:
+        yield Condition(
+            "stream_not_open",
+            State.FAILING,
+            component,
+            f"The {component} is not open, so its changes are not delivered: {stream.sentence}",
+            "Start the servers or correct the agent's rights; `mongo-agent check` asks them.",
+        )
+    if stream.concern is not None:
+        concern = stream.concern
+        yield Condition(
+            concern.code, State.DEGRADED, component, f"{concern.message}.", f"{concern.remedy}."
+        )
+
+
+def _sink(facts: Facts) -> Iterator[Condition]:
+    sink = facts.sink
+    if not sink.healthy and not (facts.is_stopping and not facts.unacknowledged_events):
+        yield Condition(
+            "sink_unavailable",
+            State.FAILING,
+            "sink",
+            f"Events are not delivered: {sink.sentence}",
+            "Start the broker or correct what it rejects; `mongo-agent check` asks it.",
+        )
+    elif sink.healthy and sink.topics:
+        yield Condition(
+            "topic_unavailable",
+            State.DEGRADED,
+            "sink",
+            f"Events of some collections are not delivered: {sink.sentence}",
+            f"Create the topics or let the agent write to them: {', '.join(sink.topics[:5])}.",
+        )
+
+
+def _progress(facts: Facts) -> Iterator[Condition]:
+    if facts.save_error:
+        yield Condition(
+            "offsets_not_saved",
+            State.DEGRADED,
+            "offsets",
+            f"{facts.save_error} A restart delivers events again, or loses what left the oplog.",
+            "Make room in offset.backing.store.dir and let the agent's user write there.",
+        )
+    if facts.record_error:
+        yield Condition(
+            "quarantine_not_writable",
+            State.FAILING,
+            "quarantine",
+            facts.record_error,
+            f"Make room in {facts.quarantine_directory}, or raise quarantine.max.bytes.",
+        )
+
+
+def _lost(facts: Facts) -> Iterator[Condition]:
+    usage, directory = facts.quarantine, facts.quarantine_directory
+    if usage.gaps:
+        changes = "1 range of time" if usage.gaps == 1 else f"{usage.gaps} ranges of time"
+        yield Condition(
+            "changes_lost",
+            State.DEGRADED,
+            "quarantine",
+            f"Changes of {changes} were not delivered, because the oplog no longer had them: see "
+            f"{directory}/gaps.ndjson.",
+            "Copy the collections with `mongo-agent snapshot start`, then move that file away.",
+        )
+    if usage.refused_events:
+        count = usage.refused_events
+        events = "1 event was" if count == 1 else f"{count} events were"
+        yield Condition(
+            "event_rejected",
+            State.DEGRADED,
+            "quarantine",
+            f"{events} not delivered and kept in {directory}/refused.ndjson, each with its reason.",
+            "Send them by other means, then move that file away.",
+        )
+
+
+def _snapshot(stream: StreamFacts) -> Iterator[Condition]:
+    if stream.snapshot_error:
+        yield Condition(
+            "snapshot_blocked",
+            State.DEGRADED,
+            copy_component(stream.name),
+            f"Existing documents cannot be read: {stream.snapshot_error}",
+            "Start the servers or grant `find` on the collections; the snapshot resumes.",
+        )

@@ -1,0 +1,238 @@
+"""What the agent reports over HTTP: its facts are gathered here, and one `Health` follows from
+them."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from commitlog import Unregistered
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.oplog_watch import OplogWatch
+from mongo_agent.pipeline import LaneView, Pipeline, View
+from mongo_agent.status.conditions import copy_component, status_from, stream_component
+from mongo_agent.status.facts import Facts, StreamFacts
+from sidecar.check.finding import Finding
+from sidecar.http import Build, Verdict
+from sidecar.page.summary import duration_text
+from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.health import registry_component
+from sidecar.status import (
+    Component,
+    Health,
+    Status,
+    StatusMetrics,
+    component_of,
+    health_of,
+)
+
+SERVICE_NAME = "cdc-sidecar-mongo"
+
+_STALLED_S = 120.0
+"""A turn is never this long unless the disk or the sink's client hangs."""
+
+
+class MongoStatus:
+    """Looks at the pipeline from the server's threads; never waits."""
+
+    def __init__(
+        self,
+        version: str,
+        metrics: MongoMetrics,
+        quarantine_max_bytes: int,
+        quarantine_directory: str = "quarantine",
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` gives seconds and is the pipeline's."""
+        self._version = version
+        self._metrics = metrics
+        self._status_metrics = StatusMetrics(metrics.delivery.registry)
+        self._rendering = threading.Lock()
+        self._quarantine_max_bytes = quarantine_max_bytes
+        self._quarantine_directory = quarantine_directory
+        self._clock = clock
+        self._pipeline: Pipeline | None = None
+        self._oplog: OplogWatch | None = None
+        self._start_error = ""
+        self.findings: Callable[[], Sequence[Finding]] = tuple
+        """The last findings of the checks that are repeated."""
+        self._offset_note = ""
+        self._registrar: Registrar[Unregistered] | None = None
+
+    def attach_registrar(self, registrar: Registrar[Unregistered]) -> None:
+        """Who gets ids for schemas, where keys or values are Avro."""
+        self._registrar = registrar
+
+    def attach(self, pipeline: Pipeline, oplog: OplogWatch) -> None:
+        """From now on there is something to tell."""
+        self._oplog = oplog
+        self._pipeline = pipeline
+
+    def wait_for(self, sentence: str) -> None:
+        """What keeps the agent from its start; empty when nothing does any more."""
+        self._start_error = sentence
+
+    def note_offsets(self, sentence: str) -> None:
+        """What a person should know about the progress that was found at the start."""
+        self._offset_note = sentence
+
+    @property
+    def _waiting(self) -> str:
+        return self._start_error or "starting"
+
+    @property
+    def view(self) -> View | None:
+        """The pipeline's, once there is one."""
+        return None if self._pipeline is None else self._pipeline.view
+
+    def build(self) -> Build:
+        return Build(SERVICE_NAME, self._version)
+
+    def live(self) -> Verdict:
+        if self._pipeline is None:
+            return Verdict(True, self._waiting)
+        idle_s = self._stalled_s()
+        if idle_s:
+            return Verdict(False, f"the pipeline has not moved for {idle_s:.0f} s")
+        return Verdict(True, "the pipeline moves")
+
+    def ready(self) -> Verdict:
+        if self._pipeline is None:
+            return Verdict(False, self._waiting)
+        view = self._pipeline.view
+        if view.is_stopping:
+            return Verdict(False, "the agent is stopping")
+        if not view.sink.healthy:
+            return Verdict(False, view.sink.sentence)
+        for lane in view.lanes:
+            if not lane.stream.is_open:
+                return Verdict(False, lane.stream.sentence)
+        return Verdict(bool(view.lanes), "the agent delivers" if view.lanes else self._waiting)
+
+    def facts(self) -> Facts:
+        """Everything that the status follows from, as it is now."""
+        view = self.view
+        if view is None:
+            return Facts(is_started=False, start_error=self._start_error, streams=())
+        return Facts(
+            is_stopping=view.is_stopping,
+            stalled_s=self._stalled_s(),
+            sink=view.sink,
+            unacknowledged_events=view.unacknowledged_events,
+            streams=tuple(map(self._stream_facts, view.lanes)),
+            save_error=view.save_trouble,
+            record_error=view.quarantine_trouble,
+            quarantine=view.quarantine,
+            quarantine_directory=self._quarantine_directory,
+            registry_error="" if self._registrar is None else self._registrar.trouble,
+            findings=tuple(self.findings()),
+        )
+
+    def status(self) -> Status:
+        """What follows from the facts, for the log."""
+        return status_from(self.facts())
+
+    def health(self) -> Health:
+        status, view = self.status(), self.view
+        parts = [component_of(status, "pipeline", "the pipeline moves")]
+        if self._registrar is not None and self._registrar.is_used:
+            parts.append(registry_component(status, self._registrar))
+        if view is not None:
+            parts += self._of_view(status, view)
+        return health_of(status, "" if view is None else delivered_sentence(view), parts)
+
+    def components(self) -> Sequence[Component]:
+        """Those of the present health."""
+        return self.health().components
+
+    def offsets(self) -> Mapping[str, object]:
+        if self._pipeline is None:
+            return {"stored": {}, "reached": {}}
+        view = self._pipeline.view
+        return {"stored": view.stored.values(), "reached": view.reached.values()}
+
+    def metrics(self) -> bytes:
+        with self._rendering:
+            if self._oplog is not None:
+                self._oplog.set_gauges(self._metrics)
+            self._status_metrics.set(self.status())
+            return self._metrics.delivery.render()
+
+    def _stalled_s(self) -> float:
+        """How long ago the last turn was, when that is too long; else 0."""
+        if self._pipeline is None:
+            return 0.0
+        idle_s = self._clock() - self._pipeline.moved_at_s
+        return idle_s if idle_s > _STALLED_S else 0.0
+
+    def _stream_facts(self, lane: LaneView) -> StreamFacts:
+        facts = StreamFacts(lane.name, lane.stream.is_open, lane.stream.sentence)
+        if self._oplog is None:
+            return facts
+        return replace(facts, concern=self._oplog.concern(lane.name))
+
+    def _of_view(self, status: Status, view: View) -> Iterator[Component]:
+        yield component_of(
+            status,
+            "sink",
+            view.sink.sentence,
+            {
+                "unacknowledged_events": view.unacknowledged_events,
+                "unacknowledged_age_s": round(view.unacknowledged_age_s, 3),
+                "lag_s": round(view.lag_s, 3),
+            },
+        )
+        for lane in view.lanes:
+            yield self._stream(status, lane)
+        for lane in view.lanes:
+            yield _copies(status, lane)
+        yield component_of(
+            status, "offsets", self._offset_note or "progress is saved as it is made"
+        )
+        yield component_of(
+            status,
+            "quarantine",
+            "nothing is kept",
+            {
+                "bytes": view.quarantine.size_bytes,
+                "refused_events": view.quarantine.refused_events,
+                "gaps": view.quarantine.gaps,
+                "max_bytes": self._quarantine_max_bytes,
+            },
+        )
+
+    def _stream(self, status: Status, lane: LaneView) -> Component:
+        details: dict[str, object] = {
+            "cluster_time": str(lane.read_time),
+            "age_s": round(max(0.0, time.time() - lane.read_time.second), 3),
+            "reopenings": lane.stream.reopenings,
+        }
+        if self._oplog is not None:
+            details |= self._oplog.details(lane.name)
+        return component_of(status, stream_component(lane.name), lane.stream.sentence, details)
+
+
+def delivered_sentence(view: View) -> str:
+    """How far delivery is, for an agent without conditions."""
+    copying = sum(lane.copies.remaining_collections for lane in view.lanes)
+    also = f" {copying} collections are being copied." if copying else ""
+    if not view.unacknowledged_events:
+        return "All changes that the server has told are delivered." + also
+    return (
+        f"Events go through; {view.unacknowledged_events} wait for the sink, and the last change "
+        f"that is delivered is {duration_text(view.lag_s)} old.{also}"
+    )
+
+
+def _copies(status: Status, lane: LaneView) -> Component:
+    copies = lane.copies
+    sentence = "nothing is to be copied"
+    if copies.is_running:
+        sentence = f"{copies.remaining_collections} collections are being copied"
+        if copies.remaining_s is not None:
+            sentence += f", for about {copies.remaining_s:.0f} s more"
+    if copies.is_paused:
+        sentence = "copies are paused; `resume-snapshot` lets them go on"
+    details = {"is_running": copies.is_running, "is_paused": copies.is_paused}
+    return component_of(status, copy_component(lane.name), sentence, details)

@@ -1,0 +1,34 @@
+"""How many lines a growing file has."""
+
+from pathlib import Path
+
+_CHUNK_BYTES = 1 << 20
+
+
+class LineCount:
+    """Reads only what was appended since the last call. For one thread."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._size_bytes = 0
+        self._lines = 0
+
+    def count(self) -> int:
+        """Lines that end; 0 when there is no file. Raises OSError."""
+        try:
+            size_bytes = self._path.stat().st_size
+        except FileNotFoundError:
+            size_bytes = 0
+        if size_bytes < self._size_bytes:
+            # Another file took its place.
+            self._size_bytes = self._lines = 0
+        if size_bytes > self._size_bytes:
+            self._read()
+        return self._lines
+
+    def _read(self) -> None:
+        with self._path.open("rb") as file:
+            file.seek(self._size_bytes)
+            while chunk := file.read(_CHUNK_BYTES):
+                self._lines += chunk.count(b"\n")
+                self._size_bytes += len(chunk)

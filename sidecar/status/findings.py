@@ -1,0 +1,42 @@
+"""Conditions of the checks that are repeated while an agent runs. Pure."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from sidecar.check.finding import Finding, Level
+from sidecar.status.condition import Condition, State
+
+SameCause = Mapping[str, frozenset[str]]
+"""By a finding's subject: codes of conditions that report the same cause."""
+
+
+def finding_conditions(
+    findings: Sequence[Finding],
+    own: Collection[Condition],
+    same_cause: SameCause,
+    components: Mapping[str, str] | None = None,
+) -> Iterator[Condition]:
+    """One condition for each code among the faults; none for a cause that `own` reports.
+
+    `components` names the component of a subject that is none itself.
+    """
+    known = {each.code for each in own}
+    by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.level is not Level.FAULT or known & same_cause.get(finding.subject, set()):
+            continue
+        if code_of(finding) not in known:
+            by_code.setdefault(code_of(finding), []).append(finding)
+    for code, found in by_code.items():
+        subject = found[0].subject
+        yield Condition(
+            code,
+            State.DEGRADED,
+            (components or {}).get(subject, subject),
+            " ".join(dict.fromkeys(each.sentence for each in found)),
+            " ".join(dict.fromkeys(each.remedy for each in found if each.remedy)),
+        )
+
+
+def code_of(finding: Finding) -> str:
+    """The finding's own code, or one that is made of its subject."""
+    return finding.code or f"check_{finding.subject.replace(' ', '_').replace('.', '_')}"

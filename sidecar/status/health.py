@@ -1,0 +1,98 @@
+"""What `/health`, the page, the metrics and the log report: one value, made from conditions.
+
+Components have no opinion of their own: the state of each is that of its worst condition.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sidecar.status.condition import Condition, State, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """The health of one part of an agent, such as the sink or the schema."""
+
+    name: str
+    state: State
+    sentence: str
+    """What it does, or the message and remedy of each of its conditions."""
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """True without a condition."""
+        return self.state is State.OK
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """An agent at one moment."""
+
+    status: Status
+    message: str
+    """One line: that all is well, or the worst condition and how many more there are."""
+    components: Sequence[Component] = ()
+
+    @property
+    def state(self) -> State:
+        """That of the worst condition."""
+        return self.status.state
+
+    def to_document(self) -> dict[str, object]:
+        """The body of `/health`, for JSON."""
+        return {
+            "status": self.state.value,
+            "message": self.message,
+            "conditions": [condition_document(each) for each in self.status.conditions],
+            "components": {
+                part.name: {
+                    "status": part.state.value,
+                    "sentence": part.sentence,
+                    **part.details,
+                }
+                for part in self.components
+            },
+        }
+
+
+def condition_document(condition: Condition) -> dict[str, str]:
+    """One condition for JSON."""
+    return {
+        "code": condition.code,
+        "status": condition.state.value,
+        "component": condition.component,
+        "message": condition.message,
+        "remedy": condition.remedy,
+    }
+
+
+def component_of(
+    status: Status, name: str, sentence: str, details: Mapping[str, object] | None = None
+) -> Component:
+    """A component in the state of its worst condition; without a condition it has `sentence`."""
+    conditions = [each for each in status.conditions if each.component == name]
+    told = [f"{each.message} {each.remedy}".strip() for each in conditions]
+    state = conditions[0].state if conditions else State.OK
+    return Component(name, state, " ".join(told) or sentence, details or {})
+
+
+def health_of(status: Status, sentence: str, components: Iterable[Component] = ()) -> Health:
+    """`sentence` is the message of an agent without conditions. A condition whose component is not
+    among `components` adds that component."""
+    parts = list(components)
+    known = {part.name for part in parts}
+    missing = dict.fromkeys(
+        each.component for each in status.conditions if each.component not in known
+    )
+    parts += [component_of(status, name, "") for name in missing]
+    return Health(status, _message(status, sentence), tuple(parts))
+
+
+def _message(status: Status, sentence: str) -> str:
+    if not status.conditions:
+        return sentence
+    worst, more = status.conditions[0], len(status.conditions) - 1
+    if not more:
+        return worst.message
+    return f"{worst.message} {more} more {'condition' if more == 1 else 'conditions'}."

@@ -1,0 +1,99 @@
+"""Conditions in the log: a WARNING when one appears, an INFO when it is resolved."""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sidecar.logs import fields
+from sidecar.status.condition import EXPECTED, Condition, Status
+
+logger = logging.getLogger(__name__)
+
+_REPEAT_S = 60.0
+_COUNTER = re.compile(r"(?<![\w.:/-])\d+(?:[.,]\d+)*(?![\w:/-]|\.\d)")
+
+_Key = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Logged:
+    """A condition whose WARNING was written."""
+
+    condition: Condition
+    since_s: float
+    logged_at_s: float
+
+
+class ConditionLog:
+    """Logs what changed between the statuses that it is shown. For one thread.
+
+    A condition that one status shows and the next one does not is not logged: connecting to a
+    broker takes a moment. Neither is a condition that every run goes through. A message that
+    changes is logged again, at most once a minute and not for a counter in it.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds."""
+        self._clock = clock
+        self._seen: frozenset[_Key] = frozenset()
+        self._logged: dict[_Key, _Logged] = {}
+
+    def show(self, status: Status) -> None:
+        """Compares a status with the one before it."""
+        now_s = self._clock()
+        present = _by_key(status)
+        for key in self._logged.keys() - present.keys():
+            self._resolved(self._logged.pop(key), now_s)
+        for key, condition in present.items():
+            logged = self._logged.get(key)
+            if logged is not None:
+                self._compare(logged, condition, now_s)
+            elif key in self._seen:
+                self._logged[key] = _Logged(condition, now_s, now_s)
+                _warn("a condition has appeared", condition)
+        self._seen = frozenset(present)
+
+    def close(self, status: Status) -> None:
+        """Names what still exists when the agent stops, the worst last."""
+        for condition in reversed(tuple(_by_key(status).values())):
+            _warn("the agent stops and a condition still exists", condition)
+
+    def _compare(self, logged: _Logged, condition: Condition, now_s: float) -> None:
+        if _material(logged.condition) == _material(condition):
+            return
+        if now_s - logged.logged_at_s < _REPEAT_S:
+            return
+        logged.condition, logged.logged_at_s = condition, now_s
+        _warn("a condition has changed", condition)
+
+    def _resolved(self, logged: _Logged, now_s: float) -> None:
+        condition = logged.condition
+        logger.info(
+            f"condition resolved: {condition.code}",
+            extra=fields(component=condition.component, after_s=round(now_s - logged.since_s, 1)),
+        )
+
+
+def _by_key(status: Status) -> dict[_Key, Condition]:
+    return {
+        (each.code, each.component): each for each in status.conditions if each.code not in EXPECTED
+    }
+
+
+def _warn(event: str, condition: Condition) -> None:
+    logger.warning(
+        f"{condition.message}",
+        extra=fields(
+            event=event,
+            code=condition.code,
+            status=condition.state.value,
+            remedy=condition.remedy,
+        ),
+    )
+
+
+def _material(condition: Condition) -> tuple[str, str]:
+    """What of a condition is worth a line when it changes: all but its counters."""
+    return condition.state.value, _COUNTER.sub("#", condition.message)

@@ -1,0 +1,38 @@
+"""The status as metrics."""
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from sidecar.status.condition import State, Status
+
+STATUS = "cdc_status"
+CONDITION = "cdc_condition"
+
+
+class StatusMetrics:
+    """Two gauges in a registry. `set` is called before each rendering, by one thread at a time."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._status = Gauge(
+            STATUS,
+            "1 for the present status of the agent (label status: ok, degraded or failing), 0 for "
+            "the others.",
+            ("status",),
+            registry=registry,
+        )
+        self._conditions = Gauge(
+            CONDITION,
+            "1 while a condition exists, by its code and the status that it causes; /health has "
+            "its message and remedy.",
+            ("code", "status"),
+            registry=registry,
+        )
+        for state in State:
+            self._status.labels(state.value)
+
+    def set(self, status: Status) -> None:
+        """Sets both gauges; a condition that is gone has no sample any more."""
+        for state in State:
+            self._status.labels(state.value).set(state is status.state)
+        self._conditions.clear()
+        for condition in status.conditions:
+            self._conditions.labels(condition.code, condition.state.value).set(1)

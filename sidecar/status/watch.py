@@ -1,0 +1,56 @@
+"""The thread that shows the log an agent's status."""
+
+import logging
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from sidecar.status.condition import Status
+from sidecar.status.log import ConditionLog
+
+logger = logging.getLogger(__name__)
+
+_INTERVAL_S = 1.0
+_JOIN_S = 5.0
+
+
+class StatusWatch:
+    """Asks for the status every second from `with` to its end, and logs what changed."""
+
+    def __init__(
+        self,
+        ask: Callable[[], Status],
+        log: ConditionLog | None = None,
+        *,
+        interval_s: float = _INTERVAL_S,
+    ) -> None:
+        """`ask` is called on the watch's thread and must not wait."""
+        self._ask = ask
+        self._log = log or ConditionLog()
+        self._interval_s = interval_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="status", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join(_JOIN_S)
+        if not self._thread.is_alive():
+            self._log.close(self._ask())
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._interval_s):
+            try:
+                self._log.show(self._ask())
+            except Exception:
+                # The log of conditions must not end with one status that could not be made.
+                logger.exception("the status cannot be evaluated; it is tried again")

@@ -408,6 +408,7 @@ class SegmentReader:
         *,
         limit: int | None = None,
         complete: bool = False,
+        expected_end: int = 0,
         max_events: int = 5000,
         max_bytes: int = 1 << 20,
         unknown_tables: Literal["block", "skip"] = "block",
@@ -415,7 +416,8 @@ class SegmentReader:
         counters: CounterHistory | None = None,
     ) -> EventBatch:
         """Next events, from sections whose logical end is at most `limit`. `complete`: the file
-        is final, so what cannot be read is damage and not 'not yet'. `given_up`: (table id, column)
+        is final, so what cannot be read is damage and not 'not yet'. `expected_end`: the largest
+        logical position that an index named; an earlier end of the log is a gap. `given_up`: (table id, column)
         of what blocked and is not waited for any more; with `skip` no table is. Without `counters`
         no shard says by how much it grew. Releases the GIL."""
     def skip(self) -> Gap:
@@ -447,10 +449,15 @@ class SegmentReader:
         """Next lines of the structure (docs/dump-format.md); b"" behind the end. The schema of the
         first call holds. Releases the GIL."""
     def verify(
-        self, *, limit: int | None = None, complete: bool = True, max_bytes: int = 64 << 20
+        self,
+        *,
+        limit: int | None = None,
+        complete: bool = True,
+        expected_end: int = 0,
+        max_bytes: int = 64 << 20,
     ) -> Verification:
         """Checks every checksum and every block from here on, about `max_bytes` at a time: to be
-        called until it is `done`. Releases the GIL."""
+        called until it is `done`. `expected_end` as for `read`. Releases the GIL."""
     @property
     def gaps(self) -> list[Gap]:
         """Gaps met so far."""

@@ -1,7 +1,9 @@
 """What a `_cdc.idx` file says (format notes §7.3).
 
 The node rewrites it by truncation and one write, so a reader can meet an empty file: no news. The
-number beside COMPLETED may be physical and smaller than the logical end, so it is not kept.
+number beside COMPLETED is the logical end of the segment where the node closed it
+(`CommitLogSegment#sync`), and the length of the file where the node replayed it after a crash
+(`CommitLogReplayer#handleCDCReplayCompletion`).
 """
 
 import os
@@ -10,10 +12,13 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-# An offset has at most 19 digits, and "COMPLETED" follows on the second line.
+# An offset has at most ten digits, and "COMPLETED" follows on the second line.
 _MAX_IDX_BYTES = 64
 
-_CONTENT = re.compile(rb"([0-9]{1,19})(\n(?:COMPLETED\n?)?)?")
+# Java's int: no segment is larger.
+_MAX_OFFSET = (1 << 31) - 1
+
+_CONTENT = re.compile(rb"([0-9]{1,10})(\n(?:COMPLETED\n?)?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,8 @@ class Idx:
     offset: int | None = None
     """Logical; sections that end at or before it are durable. None: no news, or COMPLETED."""
     completed: bool = False
+    completed_at: int | None = None
+    """The number beside COMPLETED."""
     unreadable: str | None = None
     """What stands there instead, for the operator; None where all is well."""
 
@@ -30,6 +37,18 @@ class Idx:
     def has_news(self) -> bool:
         """True where the node has said that the segment holds CDC data."""
         return self.completed or self.offset is not None
+
+    def synced_end(self, file_bytes: int | None) -> int:
+        """The logical position up to which the node has synced the segment, as far as the index
+        proves it; 0 for no proof. `file_bytes` is the length of the segment's file, None when it is
+        not known.
+
+        A number beside COMPLETED that is the file's length proves nothing: a replay wrote it, and
+        the log of a preallocated file ends earlier.
+        """
+        if self.completed_at is not None and file_bytes not in (None, self.completed_at):
+            return self.completed_at
+        return self.offset or 0
 
 
 NO_NEWS = Idx()
@@ -41,11 +60,12 @@ def parse_idx(content: bytes) -> Idx:
     if not content:
         return NO_NEWS
     found = _CONTENT.fullmatch(content)
-    if found is None:
+    if found is None or int(found[1]) > _MAX_OFFSET:
         return Idx(unreadable=repr(content[:_MAX_IDX_BYTES])[1:])
+    offset = int(found[1])
     if found[2] and b"COMPLETED" in found[2]:
-        return Idx(completed=True)
-    return Idx(offset=int(found[1]))
+        return Idx(completed=True, completed_at=offset)
+    return Idx(offset=offset)
 
 
 def read_idx(path: Path) -> Idx:
@@ -62,6 +82,7 @@ def read_idx(path: Path) -> Idx:
 def newest(earlier: Idx, later: Idx) -> Idx:
     """Both together: an offset never moves back, and COMPLETED stays."""
     if earlier.completed or later.completed:
-        return Idx(completed=True, unreadable=later.unreadable)
+        completed_at = earlier.completed_at if later.completed_at is None else later.completed_at
+        return Idx(completed=True, completed_at=completed_at, unreadable=later.unreadable)
     offsets = [idx.offset for idx in (earlier, later) if idx.offset is not None]
     return Idx(offset=max(offsets, default=None), unreadable=later.unreadable)

@@ -135,7 +135,13 @@ def check(
             reader = open_segment(path, segment.name.log, keystore)
             position = 0
             with advised(keystore):
-                while not (seen := reader.verify(complete=not is_live, max_bytes=_STEP_BYTES)).done:
+                while not (
+                    seen := reader.verify(
+                        complete=not is_live,
+                        expected_end=idx.synced_end(file_bytes),
+                        max_bytes=_STEP_BYTES,
+                    )
+                ).done:
                     advance(min(seen.position, file_bytes) - position)
                     position = min(seen.position, file_bytes)
         except CommitLogError as error:
@@ -147,7 +153,7 @@ def check(
             )
         advance(file_bytes - position)
     gaps = [Lost(gap.start, gap.end, gap.cause) for gap in seen.gaps]
-    if idx.offset is not None and seen.position < idx.offset:
+    if is_live and idx.offset is not None and seen.position < idx.offset:
         cause = f"the index says that everything up to {idx.offset} is there, and it is not"
         gaps.append(Lost(seen.position, idx.offset, cause))
     status = "damaged" if gaps else "clean"

@@ -71,6 +71,7 @@ class Reading:
                     schema,
                     limit=order.limit,
                     complete=order.complete,
+                    expected_end=order.expected_end,
                     max_events=max_events,
                     max_bytes=max_bytes,
                     given_up=given_up,

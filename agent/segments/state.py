@@ -56,6 +56,8 @@ class Read:
     position: int
     limit: int | None
     complete: bool
+    expected_end: int = 0
+    """The log led to here once: where it ends earlier, something is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Segment:
     idx: Idx = NO_NEWS
     log: SeenLog | None = None
     """As last seen; None when the file is not there."""
+    synced_end: int = 0
+    """The largest position that an index has named as synced, whatever it names now."""
     is_final: bool = False
     is_finished: bool = False
     """The ledger says COMPLETED: read and acknowledged, in this run or an earlier one."""
@@ -121,11 +125,17 @@ class Segment:
         if self.log is None and not self.is_opened:
             return None
         if self.is_final:
-            return Read(self.name, self.read_position, limit=None, complete=True)
+            return Read(
+                self.name,
+                self.read_position,
+                limit=None,
+                complete=True,
+                expected_end=self.synced_end,
+            )
         limit = self.idx.offset
         if limit is None or (self.ended_at is not None and limit <= self.ended_at):
             return None
-        return Read(self.name, self.read_position, limit=limit, complete=False)
+        return Read(self.name, self.read_position, limit=limit, complete=False, expected_end=limit)
 
     @property
     def readable_bytes(self) -> int:
@@ -141,7 +151,14 @@ class Segment:
 
 def seen(segment: Segment, log: SeenLog | None, idx: Idx, around: Surroundings) -> Segment:
     """The segment after a look that showed at least one of its files."""
-    told = replace(segment, log=log, idx=newest(segment.idx, idx), is_discarded=False)
+    synced_end = idx.synced_end(None if log is None else log.size_bytes)
+    told = replace(
+        segment,
+        log=log,
+        idx=newest(segment.idx, idx),
+        synced_end=max(segment.synced_end, synced_end),
+        is_discarded=False,
+    )
     if log is None:
         return _without_log(told, around)
     return replace(

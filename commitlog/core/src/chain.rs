@@ -9,6 +9,9 @@ use crate::framing::Framing;
 use crate::marker::{MARKER_LENGTH, Marker};
 use crate::segment::{Gap, Section, SegmentReader, Source, io_error, read_fully};
 
+/// The place of the next marker once nothing is left to read.
+const NOWHERE: u64 = u64::MAX - MARKER_LENGTH;
+
 /// What stands at the next marker.
 pub(crate) enum Opened {
     Section,
@@ -28,14 +31,14 @@ impl<S: Source> SegmentReader<S> {
         let length = self.file_length()?;
         let at = self.marker_physical;
         if at + MARKER_LENGTH > length {
-            return Ok(Opened::End);
+            return self.end_of_chain(length, complete);
         }
         let marker = self.read_marker(at)?;
         if marker.is_zero() {
             return if complete && self.is_plain() && self.position > at {
                 self.open_at_position(length)
             } else {
-                Ok(Opened::End)
+                self.end_of_chain(length, complete)
             };
         }
         let is_good = self.checksum.matches(at, &marker);
@@ -76,6 +79,30 @@ impl<S: Source> SegmentReader<S> {
             // Where logical and physical positions differ, those behind are not known.
             (false, false) => Ok(self.give_up("a sync marker is damaged")),
         }
+    }
+
+    /// Where no marker stands: the end of the log, or a hole before a position that an index named.
+    fn end_of_chain(&mut self, length: u64, complete: bool) -> Result<Opened, SegmentError> {
+        let reached = self.marker_logical.max(self.position);
+        if !complete || self.has_ended() || reached >= self.expected_end {
+            return Ok(Opened::End);
+        }
+        if self.is_plain() && self.marker_physical + MARKER_LENGTH < length.min(self.expected_end) {
+            return self.open_unmarked(length);
+        }
+        if !self.is_plain() {
+            // Where logical and physical positions differ, those behind are not known.
+            return Ok(
+                self.give_up("the chain ends before a position that an index of the node names")
+            );
+        }
+        let cause = "the file ends before a position that an index of the node names";
+        self.end_chain();
+        Ok(Opened::Gap(Gap::new(
+            reached,
+            Some(self.expected_end),
+            cause,
+        )))
     }
 
     /// A good marker that leads to no other: its end is wrong, or the next marker is damaged.
@@ -241,7 +268,11 @@ impl<S: Source> SegmentReader<S> {
     /// Leaves nothing to read.
     pub(crate) fn end_chain(&mut self) {
         self.section = None;
-        self.marker_physical = u64::MAX - MARKER_LENGTH;
+        self.marker_physical = NOWHERE;
+    }
+
+    fn has_ended(&self) -> bool {
+        self.marker_physical == NOWHERE
     }
 
     /// Ends the segment at the current marker.

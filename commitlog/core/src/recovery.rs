@@ -20,12 +20,14 @@ impl<S: Source> SegmentReader<S> {
     /// Whether records may be looked for behind the damage at the current position.
     ///
     /// Eight zeros can be the end of the chain with records behind it that were never synced. They
-    /// are passed over only where a marker proves that the section ends later.
+    /// are passed over only where a marker, or an index of the node, proves that the section ends
+    /// later.
     pub(crate) fn may_go_on(&self, section: Section) -> Result<bool, SegmentError> {
         let mut header = [0; record::HEADER];
         let read = self.read_section(self.position, &mut header)?;
         let is_zero = read == header.len() && header == [0; record::HEADER];
-        Ok(!self.is_plain() || !is_zero || self.is_marker(section.end)?)
+        let is_synced = section.end <= self.expected_end;
+        Ok(!self.is_plain() || !is_zero || is_synced || self.is_marker(section.end)?)
     }
 
     /// The first place behind `from` from which records lead to `end`, that of the section.
@@ -108,16 +110,34 @@ impl<S: Source> SegmentReader<S> {
             let before = self.section_marker;
             (Gap::new(before, Some(before + MARKER_LENGTH), cause), at)
         } else {
-            let Some(next) = next else {
+            let is_synced = (at + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
+            if next.is_none() && !is_synced {
                 // Records may stand here that the node never synced.
                 return Ok(self.give_up("a sync marker is damaged"));
-            };
+            }
             let cause = "a sync marker is damaged; its records are read";
-            let content = (at + MARKER_LENGTH).min(next);
+            let content = (at + MARKER_LENGTH).min(next.unwrap_or(length));
             (Gap::new(at, Some(content), cause), content)
         };
         self.open_plain(at, content, next, length);
+        if next.is_none() {
+            self.end_where_expected();
+        }
         Ok(Opened::Gap(gap))
+    }
+
+    /// Ends a section without a next marker where an index of the node says that it was synced.
+    fn end_where_expected(&mut self) {
+        let end = self.expected_end;
+        if let Some(section) = &mut self.section
+            && end > section.marker + MARKER_LENGTH
+        {
+            section.end = end;
+            section.end_physical = end;
+            section.is_open_ended = false;
+            self.marker_physical = end;
+            self.marker_logical = end;
+        }
     }
 
     /// Opens a plain section at the position that the reader was opened at, where the chain breaks

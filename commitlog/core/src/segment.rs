@@ -182,6 +182,8 @@ pub struct SegmentReader<S> {
     pub(crate) block_gaps: VecDeque<Gap>,
     /// Whether all records of the current block section are known to be good.
     pub(crate) block_is_sound: bool,
+    /// As given to [`Self::expect_end`].
+    pub(crate) expected_end: u64,
 }
 
 impl<S: Source> SegmentReader<S> {
@@ -214,6 +216,7 @@ impl<S: Source> SegmentReader<S> {
             block: StoredBlock::default(),
             block_gaps: VecDeque::new(),
             block_is_sound: false,
+            expected_end: 0,
             source,
             descriptor,
             framing,
@@ -232,6 +235,12 @@ impl<S: Source> SegmentReader<S> {
     /// Logical position up to which everything is consumed.
     pub fn position(&self) -> u64 {
         self.position
+    }
+
+    /// A logical position that an index of the node named: the chain once led there, so it is
+    /// damaged where it ends earlier. The largest one counts.
+    pub fn expect_end(&mut self, end: u64) {
+        self.expected_end = self.expected_end.max(end);
     }
 
     /// The section that is being read. A damaged marker's section begins with a gap and no
@@ -352,8 +361,14 @@ impl<S: Source> SegmentReader<S> {
             }
             Found::Zero => {
                 if section.claimed_end.is_none() && self.rest_is_zero(section)? {
+                    let start = self.position;
+                    let synced_end = section.end.min(self.expected_end);
                     self.position = section.end;
                     self.section = None;
+                    if synced_end > start {
+                        let cause = "zeros stand where an index of the node names records";
+                        return Ok(Step::Gap(Gap::new(start, Some(synced_end), cause)));
+                    }
                     return Ok(Step::SectionEnd { unwritten: left });
                 }
                 "a record was never written (its size is zero)".to_owned()

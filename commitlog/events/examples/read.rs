@@ -142,6 +142,7 @@ fn events(
         given_up: Vec::new(),
         limit: None,
         complete: true,
+        expected_end: 0,
         max_events: 5000,
         max_bytes: 1 << 20,
         unknown_tables: UnknownTables::Block,

@@ -38,6 +38,8 @@ pub struct ReadRequest {
     pub limit: Option<u64>,
     /// Whether the file is final.
     pub complete: bool,
+    /// As for [`SegmentReader::expect_end`]; 0 without an index.
+    pub expected_end: u64,
     pub max_events: usize,
     pub max_bytes: usize,
     pub unknown_tables: UnknownTables,
@@ -98,6 +100,7 @@ impl EventReader {
         let context = EventContext::new(&self.format, version, segment.segment(), request.now_ms);
         let scan = (request.max_bytes as u64).saturating_mul(SCAN_FACTOR);
         let max_position = segment.position().saturating_add(scan);
+        segment.expect_end(request.expected_end);
         batch.stop = loop {
             match segment.fill(request.limit, request.complete)? {
                 Fill::End => break Stop::End,

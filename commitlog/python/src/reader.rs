@@ -308,7 +308,7 @@ impl SegmentReader {
     }
 
     #[pyo3(signature = (schema, event_format, *, limit = None, complete = false,
-        max_events = 5000, max_bytes = 1 << 20, unknown_tables = "block",
+        expected_end = 0, max_events = 5000, max_bytes = 1 << 20, unknown_tables = "block",
         given_up = Vec::new(), counters = None))]
     #[allow(clippy::too_many_arguments)]
     fn read(
@@ -318,6 +318,7 @@ impl SegmentReader {
         event_format: &EventFormat,
         limit: Option<u64>,
         complete: bool,
+        expected_end: u64,
         max_events: usize,
         max_bytes: usize,
         unknown_tables: &str,
@@ -327,6 +328,7 @@ impl SegmentReader {
         let request = ReadRequest {
             limit,
             complete,
+            expected_end,
             max_events,
             max_bytes,
             unknown_tables: match unknown_tables {
@@ -444,16 +446,19 @@ impl SegmentReader {
         Ok(PyBytes::new(py, &lines))
     }
 
-    #[pyo3(signature = (*, limit = None, complete = true, max_bytes = 64 << 20))]
+    #[pyo3(signature = (*, limit = None, complete = true, expected_end = 0,
+        max_bytes = 64 << 20))]
     fn verify(
         &self,
         py: Python<'_>,
         limit: Option<u64>,
         complete: bool,
+        expected_end: u64,
         max_bytes: u64,
     ) -> PyResult<Verification> {
         py.detach(|| {
             self.with_state(|state| {
+                state.segment.expect_end(expected_end);
                 let verification = &mut state.verification;
                 verification.advance(&mut state.segment, limit, complete, max_bytes)?;
                 Ok(Verification::of(&state.segment, verification))

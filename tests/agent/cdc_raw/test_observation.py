@@ -26,7 +26,7 @@ def test_sees_every_segment_oldest_first(tmp_path: Path) -> None:
     assert [s.name.id for s in seen.segments] == [998, 999, 1000, 1001]
     assert [s.idx for s in seen.segments] == [
         Idx(offset=7),
-        Idx(completed=True),
+        Idx(completed=True, completed_at=1048576),
         Idx(offset=5),
         Idx(),
     ]
@@ -77,8 +77,8 @@ def test_older_indexes_are_read_after_a_newer_one_with_news(
     monkeypatch.setattr(module, "_read_idx", read_late)
     seen = observe(tmp_path)
     assert [s.idx for s in seen.segments] == [
-        Idx(completed=True),
-        Idx(completed=True),
+        Idx(completed=True, completed_at=7),
+        Idx(completed=True, completed_at=8),
         Idx(offset=9),
     ]
 

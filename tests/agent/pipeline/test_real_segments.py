@@ -90,7 +90,9 @@ def test_a_segment_that_grows_is_read_up_to_its_index(make_rig: MakeRig) -> None
         assert len(arrived(rig)) == 3
         assert rig.store.values[NAME.log] == str(ends[count])
         rig.kill()
-    rig.raw.directory.joinpath(NAME.idx).write_text("1048576\nCOMPLETED")
+    # As a replay does it: with the length of the file.
+    length = rig.raw.directory.joinpath(NAME.log).stat().st_size
+    rig.raw.directory.joinpath(NAME.idx).write_text(f"{length}\nCOMPLETED")
     rig.settle()
     assert arrived(rig) == [], "what stands behind the chain is never read"
     assert rig.raw.names() == set()

@@ -47,12 +47,12 @@ def test_a_segment_without_news_waits() -> None:
 def test_a_live_segment_is_read_up_to_its_index() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
     assert phases(segments) == ["reading", "waiting"]
-    assert segments.next_read == Read(name(1), 0, limit=500, complete=False)
+    assert segments.next_read == Read(name(1), 0, limit=500, complete=False, expected_end=500)
     segments = read_all(segments, 500)
     assert phases(segments) == ["idle", "waiting"]
     assert segments.next_read is None
     segments = look(at(1, LINKED, Idx(offset=700)), at(2, LINKED), before=segments)
-    assert segments.next_read == Read(name(1), 500, limit=700, complete=False)
+    assert segments.next_read == Read(name(1), 500, limit=700, complete=False, expected_end=700)
 
 
 def test_an_offset_that_moves_back_is_ignored() -> None:
@@ -67,8 +67,34 @@ def test_completed_is_read_to_the_end_whatever_its_number() -> None:
     segments = read_all(look(at(1, LINKED, Idx(offset=119936))), 119936)
     segments = look(at(1, SeenLog(22090, 1), COMPLETED), before=segments)
     assert phases(segments) == ["final"]
-    assert segments.next_read == Read(name(1), 119936, limit=None, complete=True)
+    assert segments.next_read == Read(
+        name(1), 119936, limit=None, complete=True, expected_end=119936
+    )
     assert phases(read_all(segments, 119936)) == ["drained"]
+
+
+@pytest.mark.parametrize(
+    ("number", "size_bytes", "expected_end"),
+    [
+        pytest.param(952495, 1048576, 952495, id="the node closed it"),
+        pytest.param(1048576, 1048576, 400, id="a replay wrote the length of the file"),
+        pytest.param(1048576, 500000, 1048576, id="the file was cut after a replay"),
+        pytest.param(300, 1048576, 400, id="the index went back"),
+    ],
+)
+def test_every_position_that_an_index_named_is_expected(
+    number: int, size_bytes: int, expected_end: int
+) -> None:
+    segments = look(at(1, SeenLog(size_bytes, 2), Idx(offset=400)))
+    segments = look(
+        at(1, SeenLog(size_bytes, 1), Idx(completed=True, completed_at=number)), before=segments
+    )
+    assert segments.next_read is not None
+    assert segments.next_read.expected_end == expected_end
+    # A completed index is not read again.
+    segments = look(at(1, SeenLog(size_bytes, 1), COMPLETED), before=segments)
+    assert segments.next_read is not None
+    assert segments.next_read.expected_end == expected_end
 
 
 def test_read_and_not_acknowledged_is_not_drained() -> None:
@@ -88,7 +114,7 @@ def test_never_completed_is_final_when_only_cdc_raw_links_it_and_a_newer_one_exi
     alone = look(at(1, RELEASED, Idx(offset=500)))
     assert phases(alone) == ["reading"]
     followed = look(at(1, RELEASED, Idx(offset=500)), at(2, LINKED), before=alone)
-    assert followed.next_read == Read(name(1), 0, limit=None, complete=True)
+    assert followed.next_read == Read(name(1), 0, limit=None, complete=True, expected_end=500)
 
 
 def test_an_orphan_without_index_is_read_and_leaves() -> None:
@@ -110,7 +136,7 @@ def test_version_6_is_final_at_sight() -> None:
 
 def test_an_older_segment_without_news_does_not_hold_up_a_newer_one() -> None:
     segments = look(at(1, LINKED), at(2, LINKED, Idx(offset=500)))
-    assert segments.next_read == Read(name(2), 0, limit=500, complete=False)
+    assert segments.next_read == Read(name(2), 0, limit=500, complete=False, expected_end=500)
     segments = read_all(segments, 500)
     assert segments.drained == ()
     late = look(at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=900)), before=segments)
@@ -161,7 +187,7 @@ def test_what_is_lost_can_come_back_by_a_replay() -> None:
     segments = look(before=segments)
     assert phases(segments) == ["vanished"]
     back = look(at(1, RELEASED, COMPLETED), before=segments)
-    assert back.next_read == Read(name(1), 500, limit=None, complete=True)
+    assert back.next_read == Read(name(1), 500, limit=None, complete=True, expected_end=500)
     assert back.lost == ()
 
 
@@ -179,20 +205,20 @@ def test_an_open_segment_that_goes_is_read_on() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
     segments = segments.changed(name(1), lambda s: replace(s, is_opened=True))
     gone = look(at(2, LINKED), before=segments)
-    assert gone.next_read == Read(name(1), 0, limit=500, complete=False)
+    assert gone.next_read == Read(name(1), 0, limit=500, complete=False, expected_end=500)
     gone = read_all(gone, 500)
     assert gone.next_read is None
     assert gone.lost == ()
     # News of a newer one: the node has closed this one, so its chain is whole.
     closed = look(at(2, LINKED, Idx(offset=90)), before=gone)
-    assert closed.next_read == Read(name(1), 500, limit=None, complete=True)
+    assert closed.next_read == Read(name(1), 500, limit=None, complete=True, expected_end=500)
     assert read_all(closed, 800).drained == (name(1),)
 
 
 def test_what_cannot_be_read_at_all_is_passed_over_and_leaves_when_final() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED, Idx(offset=90)))
     segments = segments.changed(name(1), lambda s: replace(s, is_unreadable=True))
-    assert segments.next_read == Read(name(2), 0, limit=90, complete=False)
+    assert segments.next_read == Read(name(2), 0, limit=90, complete=False, expected_end=90)
     assert segments.drained == ()
     done = look(at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=90)), before=segments)
     assert done.drained == (name(1),)
@@ -206,7 +232,7 @@ def test_a_read_that_ends_short_of_the_index_is_made_again_on_request_only() -> 
     observation = Observation((at(1, LINKED, Idx(offset=500)),))
     assert looked(segments, observation, NODE).next_read is None
     assert looked(segments, observation, NODE, retry=True).next_read == Read(
-        name(1), 300, limit=500, complete=False
+        name(1), 300, limit=500, complete=False, expected_end=500
     )
 
 

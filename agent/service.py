@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.cdc_quota import QuotaWatch, configured_quota, node_quota
 from agent.check.publication import create_publication
+from agent.check.repeated import repeated_checks
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.keystore import KeySource
@@ -28,6 +29,7 @@ from agent.status import SERVICE_NAME, AgentStatus
 from agent.summary import AgentSummary
 from agent.transfer import Transfer, TransferSettings, create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
+from sidecar.check.watch import CheckWatch
 from sidecar.http import HttpServer
 from sidecar.jmx_pages import jmx_pages
 from sidecar.lifecycle import Stop
@@ -83,6 +85,8 @@ class AgentService:
         properties = config.properties
         hide = hiding(config.loaded)
         self._trouble = RecentTrouble(hide=hide)
+        self._checks = CheckWatch(partial(repeated_checks, config))
+        self._status.findings = lambda: self._checks.findings
         summary = AgentSummary(self._status, self._metrics, properties.quarantine_max_bytes)
         pages = [
             snapshot_pages(lambda: self._status.snapshot),
@@ -113,6 +117,7 @@ class AgentService:
             self._server,
             StatusWatch(self._status.status),
             self._quota_watch(),
+            self._checks,
         ):
             self._holder.when_changed(self._status.wake)
             self._holder.start()

@@ -30,11 +30,12 @@ def check_directories(config: AgentConfig, settings: NodeSettings | None) -> Ite
         f"{config.cdc_raw_directory}, {properties.relocation_directory} and "
         f"{properties.offset_directory} can be read and written.",
     )
-    yield from _file_systems(config, settings)
+    yield from check_file_systems(config, settings)
     yield from _content(config, settings)
 
 
-def _file_systems(config: AgentConfig, settings: NodeSettings | None) -> Iterator[Finding]:
+def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> Iterator[Finding]:
+    """Whether segments can be linked and moved. Raises OSError for a directory that is gone."""
     raw, relocation = config.cdc_raw_directory, config.properties.relocation_directory
     if _device(raw) == _device(relocation):
         yield ok("relocation", "Segments are moved by a rename.")
@@ -50,6 +51,7 @@ def _file_systems(config: AgentConfig, settings: NodeSettings | None) -> Iterato
             "cdc_raw",
             f"{raw} is on another file system than {commitlog}; the node cannot link segments.",
             "Change cdc_raw_directory or commitlog_directory in cassandra.yaml.",
+            code="cdc_raw_on_other_file_system",
         )
 
 

@@ -53,6 +53,7 @@ def check_settings(settings: NodeSettings) -> Iterator[Finding]:
             "cdc_enabled",
             "Change data capture is off on this node.",
             "Set `cdc_enabled: true` in cassandra.yaml and restart the node.",
+            code="cdc_disabled",
         )
     yield from _latency(settings)
     if settings.cdc_on_repair_enabled:
@@ -88,6 +89,7 @@ def check_agreement(config: AgentConfig, running: NodeSettings) -> Iterator[Find
             "cdc_raw",
             f"The node uses {told} and the agent reads {config.cdc_raw_directory}.",
             "Correct cassandra.config or cdc.raw.directory; both must be the same directory.",
+            code="cdc_raw_directory_differs",
         )
 
 

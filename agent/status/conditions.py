@@ -48,6 +48,8 @@ _COMPONENTS = {
     "broker": "sink",
     "topics": "sink",
     "keystore": "cdc_raw",
+    "directories": "cdc_raw",
+    "cdc_enabled": "cdc_raw",
 }
 
 

@@ -32,8 +32,8 @@ def warning(subject: str, sentence: str, remedy: str) -> Finding:
     return Finding(Level.WARNING, subject, sentence, remedy)
 
 
-def fault(subject: str, sentence: str, remedy: str) -> Finding:
-    return Finding(Level.FAULT, subject, sentence, remedy)
+def fault(subject: str, sentence: str, remedy: str, *, code: str = "") -> Finding:
+    return Finding(Level.FAULT, subject, sentence, remedy, code)
 
 
 def size_text(size_bytes: int) -> str:

@@ -7,6 +7,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Info, generate_
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from sidecar.status import StatusMetrics
+
 PREFIX = "cdc_"
 
 BUILD = "cdc_build"
@@ -67,6 +69,7 @@ class DeliveryMetrics:
         self.sink_restarts = Counter(
             SINK_RESTARTS, "Times that delivery began again at the watermark.", registry=registry
         )
+        self.status = StatusMetrics(registry)
         self.offset_saves = Counter(
             OFFSET_SAVES, "Times that progress was made durable.", registry=registry
         )

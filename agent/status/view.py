@@ -23,7 +23,7 @@ from sidecar.check.finding import Finding
 from sidecar.http import Build, Verdict
 from sidecar.page.summary import duration_text, size_text
 from sidecar.schema_registry import Registrar
-from sidecar.status import Component, Health, Status, StatusMetrics, health_of
+from sidecar.status import Component, Health, Status, health_of
 
 SERVICE_NAME = "cdc-sidecar-cassandra"
 
@@ -51,7 +51,6 @@ class AgentStatus:
         self._version = version
         self._holder = holder
         self._metrics = metrics
-        self._status_metrics = StatusMetrics(metrics.delivery.registry)
         self._rendering = threading.Lock()
         self._quarantine_max_bytes = quarantine_max_bytes
         self._directory = cdc_raw_directory
@@ -213,7 +212,7 @@ class AgentStatus:
             self._metrics.raw_full_seconds.set(self.raw_full_in_s)
             if self.snapshot is not None:
                 set_gauges(self.snapshot, self._metrics)
-            self._status_metrics.set(status_from(facts))
+            self._metrics.delivery.status.set(status_from(facts))
             return self._metrics.delivery.render()
 
     def _start_sentence(self) -> str:

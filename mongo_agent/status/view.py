@@ -21,7 +21,6 @@ from sidecar.status import (
     Component,
     Health,
     Status,
-    StatusMetrics,
     component_of,
     health_of,
 )
@@ -47,7 +46,6 @@ class MongoStatus:
         """`clock` gives seconds and is the pipeline's."""
         self._version = version
         self._metrics = metrics
-        self._status_metrics = StatusMetrics(metrics.delivery.registry)
         self._rendering = threading.Lock()
         self._quarantine_max_bytes = quarantine_max_bytes
         self._quarantine_directory = quarantine_directory
@@ -156,7 +154,7 @@ class MongoStatus:
         with self._rendering:
             if self._oplog is not None:
                 self._oplog.set_gauges(self._metrics)
-            self._status_metrics.set(self.status())
+            self._metrics.delivery.status.set(self.status())
             return self._metrics.delivery.render()
 
     def _stalled_s(self) -> float:

@@ -97,6 +97,26 @@ def test_a_held_segment_asks_for_attention(site: Site) -> None:
     assert [bar.state for bar in shown.bars] == ["held"]
 
 
+def test_the_headline_names_a_quarantined_segment_and_its_command(site: Site) -> None:
+    """The page reported that all changes are delivered."""
+    site.begin()
+    log = site.rig.raw.completed(1, 2)
+    log.add(1, is_damaged=True)
+    site.rig.settle()
+    site.rig.sink.acknowledge()
+    site.rig.pass_time(6)
+    assert summary(site).state == "degraded"
+    assert message(site) == (
+        f"1 segment has changes that were not delivered (1 range): {log.name.log}."
+    )
+    (condition,) = site.status.health().status.conditions
+    assert f"`agent segments retry {log.name.log}`" in condition.remedy
+    (site.rig.quarantine.directory / f"{log.name.log}.reason.json").unlink()
+    site.rig.pass_time(6)
+    assert summary(site).state == "ok"
+    assert message(site) == "All changes that the node has synced are delivered."
+
+
 def test_it_says_when_cdc_raw_will_be_full(site: Site) -> None:
     site.begin()
     site.rig.sink.go_away("no broker answers")

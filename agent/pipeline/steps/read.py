@@ -4,6 +4,7 @@ Never two reads at a time: where the next one begins, with which schema, and wha
 follows from what the one before it met.
 """
 
+import logging
 from functools import partial
 
 from agent.cdc_raw import SegmentName
@@ -15,6 +16,9 @@ from agent.pipeline.steps.hold import HoldStep
 from agent.segments import Read
 from agent.segments.state import read
 from commitlog import Schema
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
 
 _SCHEMA_UNREADABLE = "schema_unreadable"
 
@@ -94,6 +98,11 @@ class ReadStep:
             parts.schema.absorb(batch.schema_changes)
         if batch.skipped.get(_SCHEMA_UNREADABLE):
             reason = "a change of schema in the log cannot be read"
+            logger.warning(
+                "a change of schema in the commit log cannot be read; the node is asked for its "
+                "schema",
+                extra=fields(segment=name, up_to=batch.end_position),
+            )
             parts.reading.refresh(partial(parts.schema.refresh, reason))
         if batch.blocked is not None:
             self._hold.begin_blocked(name, batch.blocked, schema)

@@ -1,0 +1,164 @@
+"""What the MongoDB agent reports follows from its facts: every fact alone and every pair."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mongo_agent.oplog_watch import Concern, Findings, Warnings, concern
+from mongo_agent.quarantine import Gap, Quarantine, Unreadable, Usage
+from mongo_agent.status import Facts, StreamFacts, conditions_of, status_from
+from sidecar.quarantine import RefusedEvent
+from sidecar.sinks.base import SinkState
+from sidecar.status import State
+
+WARNINGS = Warnings(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
+# What is set, and the condition that it gives: code, state, component, a piece of its text.
+CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
+    "stalled": ({"stalled_s": 121.0}, "pipeline_stalled", State.FAILING, "pipeline", "121 s"),
+    "sink": (
+        {"sink": SinkState(False, "no broker answers")},
+        "sink_unavailable",
+        State.FAILING,
+        "sink",
+        "no broker answers",
+    ),
+    "topic": (
+        {"sink": SinkState(True, "1 topic is missing.", ("p.a",))},
+        "topic_unavailable",
+        State.DEGRADED,
+        "sink",
+        "p.a",
+    ),
+    "stream": (
+        {"streams": (StreamFacts("rs0", False, "not authorized on shop"), StreamFacts("rs1"))},
+        "stream_not_open",
+        State.FAILING,
+        "stream rs0",
+        "not authorized on shop",
+    ),
+    "oplog": (
+        {"streams": (StreamFacts(concern=Concern("oplog_overtaken", "it is short", "see it")),)},
+        "oplog_overtaken",
+        State.DEGRADED,
+        "stream",
+        "it is short. see it.",
+    ),
+    "snapshot": (
+        {"streams": (StreamFacts(snapshot_error="not authorized."),)},
+        "snapshot_blocked",
+        State.DEGRADED,
+        "copy",
+        "not authorized",
+    ),
+    "offsets": (
+        {"save_error": "The disk is full."},
+        "offsets_not_saved",
+        State.DEGRADED,
+        "offsets",
+        "The disk is full.",
+    ),
+    "record": (
+        {"record_error": "The quarantine is full."},
+        "quarantine_not_writable",
+        State.FAILING,
+        "quarantine",
+        "quarantine.max.bytes",
+    ),
+    "gaps": (
+        {"quarantine": Usage(9, gaps=2)},
+        "changes_lost",
+        State.DEGRADED,
+        "quarantine",
+        "2 ranges of time",
+    ),
+    "rejected": (
+        {"quarantine": Usage(9, refused_events=1), "quarantine_directory": "/q"},
+        "event_rejected",
+        State.DEGRADED,
+        "quarantine",
+        "1 event was not delivered and kept in /q/refused.ndjson",
+    ),
+    "registry": (
+        {"registry_error": "It does not answer."},
+        "schema_registry_unavailable",
+        State.DEGRADED,
+        "schema_registry",
+        "It does not answer.",
+    ),
+}
+PAIRS = [
+    (one, other)
+    for one, other in combinations(CASES, 2)
+    if not CASES[one][0].keys() & CASES[other][0].keys()
+]
+
+
+def codes(facts: Facts) -> list[str]:
+    return [each.code for each in conditions_of(facts)]
+
+
+def test_an_agent_without_faults_has_no_condition() -> None:
+    assert codes(Facts()) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_fact_gives_one_condition(case: str) -> None:
+    changed, code, state, component, piece = CASES[case]
+    (condition,) = conditions_of(Facts(**changed))
+    assert (condition.code, condition.state, condition.component) == (code, state, component)
+    assert piece in f"{condition.message} {condition.remedy}"
+    assert condition.remedy
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_two_facts_give_two_conditions_the_worse_first(one: str, other: str) -> None:
+    first, second = CASES[one], CASES[other]
+    conditions = status_from(Facts(**first[0], **second[0])).conditions
+    assert sorted(each.code for each in conditions) == sorted((first[1], second[1]))
+    severities = [each.state.severity for each in conditions]
+    assert severities == sorted(severities, reverse=True)
+
+
+def test_before_it_delivers() -> None:
+    assert codes(Facts(is_started=False)) == ["starting"]
+    assert codes(Facts(is_started=False, start_error="No primary.")) == ["start_blocked"]
+
+
+def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
+    assert codes(Facts(sink=SinkState(False, "closed"), is_stopping=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"),
+    [
+        (Findings(-5, 0.0, 0.0), "oplog_overtaken"),
+        (Findings(9_999, 61.0, 0.0), "stream_stalled"),
+        (Findings(10, 0.0, 50.0), "oplog_headroom_short"),
+        (Findings(9_999, 0.0, 61.0), "stream_behind"),
+        (Findings(9_999, 0.0, 0.0), None),
+        (Findings(None, 0.0, 0.0), None),
+    ],
+)
+def test_an_oplog_that_is_short_and_a_stream_that_stands_still(
+    findings: Findings, code: str | None
+) -> None:
+    found = concern(findings, WARNINGS)
+    assert (None if found is None else found.code) == code
+
+
+def test_the_quarantine_counts_what_it_holds(tmp_path: Path) -> None:
+    quarantine = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
+    assert quarantine.usage() == Usage()
+    quarantine.keep(RefusedEvent("p.a", b"1", b"2", (), "message too large"))
+    quarantine.keep_unreadable(Unreadable(b"\0", "shop.a", "too short"))
+    quarantine.note_gap(Gap({"rs": "token"}, "the oplog is short"))
+    usage = quarantine.usage()
+    assert (usage.refused_events, usage.gaps) == (2, 1)
+    # A new agent counts the same, and what is settled goes.
+    again = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
+    assert again.usage() == usage
+    (tmp_path / "quarantine" / "refused.ndjson").unlink()
+    assert again.usage().refused_events == 0

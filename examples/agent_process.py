@@ -61,15 +61,19 @@ class AgentProcess:
 
     def health(self) -> Health | None:
         """None while it does not answer yet."""
-        body = self._get("/health")
-        if body is None:
+        document = self.document("/health")
+        if document is None:
             return None
-        document = json.loads(body)
         components: dict[str, Any] = document["components"]
         return Health(
             document["status"] == "ok",
             {name: str(component["sentence"]) for name, component in components.items()},
         )
+
+    def document(self, path: str) -> Any:
+        """JSON of a page, also of one that answers 503; None while it does not answer."""
+        body = self._get(path)
+        return None if body is None else json.loads(body)
 
     def wait_until(
         self,

@@ -1,5 +1,6 @@
 """The connection, the schema and `agent check` against a node that asks for a password."""
 
+import re
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -29,9 +30,8 @@ Answer = TypeVar("Answer")
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
-    settings = NodeSettings(
-        commitlog_sync_period_ms=100, yaml={"authenticator": "PasswordAuthenticator"}
-    )
+    logins = {"authenticator": "PasswordAuthenticator", "authorizer": "CassandraAuthorizer"}
+    settings = NodeSettings(commitlog_sync_period_ms=100, yaml=logins)
     with CassandraNode(tmp_path_factory.mktemp("real-node") / "node", settings=settings) as node:
         yield node
 
@@ -205,6 +205,44 @@ def test_without_cassandra_config_the_node_tells_how_full_cdc_raw_may_be(
         (limit,) = (line.split()[1] for line in lines if line.startswith("cdc_raw_limit_bytes "))
         assert float(limit) == node.settings.cdc_total_mib << 20
         assert process.stop() == 0
+
+
+def test_the_grant_that_health_prints_resolves_the_condition(
+    node: CassandraNode, site: Site
+) -> None:
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    link.rows("CREATE ROLE IF NOT EXISTS cdc WITH PASSWORD = 'secret' AND LOGIN = true")
+    path = site.configuration(
+        {
+            "schema.file": None,
+            "node.id": None,
+            "cluster.name": None,
+            "cdc.raw.directory": str(node.cdc_raw),
+            "cassandra.hosts": node.address.host,
+            "cassandra.port": str(node.address.cql_port),
+            "cassandra.username": "cdc",
+            "cassandra.password": "secret",
+        }
+    )
+    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+
+        def quota_condition() -> list[str]:
+            """Its remedy, while it exists."""
+            document = process.document("/health") or {"conditions": []}
+            conditions = document["conditions"]
+            return [c["remedy"] for c in conditions if c["code"] == "cdc_raw_quota_unknown"]
+
+        process.wait_until("the condition", lambda: bool(quota_condition()), DEADLINE_S)
+        (remedy,) = quota_condition()
+        (grant,) = re.findall(r"GRANT [^;]*;", remedy)
+        assert grant == 'GRANT SELECT ON system_views.settings TO "cdc";'
+        link.rows(grant)
+        process.wait_until("its end", lambda: not quota_condition(), DEADLINE_S)
+        assert process.stop() == 0
+    link.close()
+    text = (site.folder / "agent.log").read_text()
+    assert "condition resolved: cdc_raw_quota_unknown" in text
 
 
 def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site) -> None:

@@ -38,6 +38,7 @@ def run(folder: Path) -> None:
         try:
             agent.wait_until(lambda: b"pong" in agent.get("/ping"), "its answer", _DEADLINE_S)
             see_it_work(browser, agent)
+            see_a_quarantined_segment(browser, agent, output)
             see_a_held_segment(browser, output / "cdc_raw")
             require_no_errors(browser)
             see_a_stopped_agent(browser, agent)
@@ -49,6 +50,8 @@ def properties(output: Path) -> dict[str, object]:
     relocation, offsets = output / "relocation", output / "offsets"
     for directory in (relocation, offsets):
         directory.mkdir(exist_ok=True)
+    yaml = output / "cassandra.yaml"
+    yaml.write_text("cdc_enabled: true\ncdc_total_space: 64MiB\n")
     schema = output / "schema.cql"
     schema.write_text(RECORDING.with_name("schema.cql").read_text() + SCHEMA)
     return {
@@ -58,6 +61,7 @@ def properties(output: Path) -> dict[str, object]:
         "schema.file": schema,
         "node.id": "node-1",
         "cluster.name": "lab",
+        "cassandra.config": yaml,
         "cdc.raw.directory": output / "cdc_raw",
         "commit.log.relocation.dir": relocation,
         "offset.backing.store.dir": offsets,
@@ -68,11 +72,36 @@ def see_it_work(browser: Browser, agent: AgentProcess) -> None:
     browser.open(agent.url + "/")
     for scheme in ("light", "dark"):
         browser.look(1100, 760, scheme)
-        browser.wait_until("document.getElementById('sentence').className === 'well'")
+        browser.wait_until("document.getElementById('sentence').className === 'ok'")
         browser.wait_until("document.querySelectorAll('#counts tbody tr').length > 1")
         browser.wait_until("document.getElementById('components').innerText.includes('sink')")
     before = browser.value("document.getElementById('seen').textContent")
     browser.wait_until(f"document.getElementById('seen').textContent !== {before!r}")
+
+
+def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Path) -> None:
+    """Damaged in its middle: the page is amber and shows the command; settled, it is well again."""
+    scratch = output / "scratch"
+    scratch.mkdir()
+    path = write_segment(scratch, _LAST_ID, [[payload(number)] for number in range(9)])
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 8] = b"overwrit"
+    path.write_bytes(data)
+    for file in (path.with_name(f"{path.stem}_cdc.idx"), path):
+        file.rename(output / "cdc_raw" / file.name)
+    browser.wait_until("document.getElementById('sentence').className === 'degraded'")
+    browser.wait_until("document.getElementById('sentence').innerText.includes('not delivered')")
+    browser.wait_until(
+        f"document.querySelector('#conditions code + code').innerText.includes('{path.name}')"
+    )
+    for scheme in ("light", "dark"):
+        browser.look(1100, 760, scheme)
+        browser.picture(output / f"degraded-{scheme}.png")
+    kept = output / "relocation" / "error"
+    agent.wait_until(lambda: (kept / path.name).exists(), "its way there", _DEADLINE_S)
+    for file in kept.glob(f"{path.stem}*"):
+        file.unlink()
+    browser.wait_until("document.getElementById('sentence').className === 'ok'")
 
 
 def see_a_held_segment(browser: Browser, cdc_raw: Path) -> None:
@@ -80,7 +109,7 @@ def see_a_held_segment(browser: Browser, cdc_raw: Path) -> None:
     sections = [[payload(number) for number in range(400)] for _ in range(5)]
     held = [*sections[:3], [payload(1, table_id=OTHER_ID)], *sections[3:]]
     write_segment(cdc_raw, _LAST_ID + 1, held)
-    browser.wait_until("document.getElementById('sentence').className === 'attention'")
+    browser.wait_until("document.getElementById('sentence').className === 'failing'")
     for later in (2, 3):
         write_segment(cdc_raw, _LAST_ID + later, sections)
     write_segment(cdc_raw, _LAST_ID + 4, sections, idx="9000")

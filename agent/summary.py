@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from agent.metrics import AgentMetrics
 from agent.pipeline import View
+from agent.quarantine import Usage
 from agent.segments import Segment
 from agent.snapshot.progress import Copy, State
 from agent.status import AgentStatus
@@ -32,7 +33,6 @@ class AgentSummary:
         snapshot = self._status.snapshot
         known = () if snapshot is None else snapshot.progress.copies.values()
         copies = [copy for copy in known if copy.state is State.COPYING][:_MOST_BARS]
-        kept = next(part.sentence for part in health.components if part.name == "quarantine")
         return Summary(
             state,
             figures=tuple(self._figures(view)),
@@ -42,7 +42,7 @@ class AgentSummary:
             counts_title="Events by table, since the start",
             counts=counts_of(self._metrics.events, "table", "op"),
             kept=Kept(
-                kept,
+                _kept(view.quarantine),
                 view.quarantine.size_bytes,
                 self._quarantine_max_bytes,
                 {labels["reason"]: n for labels, n in samples_of(self._metrics.quarantined) if n},
@@ -65,6 +65,16 @@ class AgentSummary:
 
     def _full_in_s(self) -> float:
         return self._status.raw_full_in_s
+
+
+def _kept(usage: Usage) -> str:
+    """How much the quarantine holds, without an opinion."""
+    if not usage.segments:
+        return "nothing is kept"
+    return (
+        f"segments: {usage.segments}, ranges: {usage.ranges}, rejected events: "
+        f"{usage.refused_events}"
+    )
 
 
 def _full_note(full_in_s: float) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from mongo_agent.copy.view import CollectionView
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline import LaneView, View
+from mongo_agent.quarantine import Usage
 from mongo_agent.status import MongoStatus
 from sidecar.page import Bar, Figure, Kept, Summary, state_of
 from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of
@@ -40,7 +41,6 @@ class MongoSummary:
         state = state_of(health, is_late=view is not None and view.lag_s > LATE_S)
         if view is None:
             return Summary(state)
-        kept = next(part.sentence for part in health.components if part.name == "quarantine")
         return Summary(
             state,
             figures=tuple(_figures(view)),
@@ -52,7 +52,7 @@ class MongoSummary:
                 for each in counts_of(self._metrics.events, "collection", "kind")
             ),
             kept=Kept(
-                kept,
+                _kept(view.quarantine),
                 view.quarantine.size_bytes,
                 self._quarantine_max_bytes,
                 {labels["reason"]: n for labels, n in samples_of(self._metrics.quarantined) if n},
@@ -81,6 +81,13 @@ def _figures(view: View) -> Iterator[Figure]:
     yield Figure("Window", view.window_bytes, "bytes", view.window_limit_bytes or None)
     remaining = sum(lane.copies.remaining_collections for lane in view.lanes)
     yield Figure("Collections to copy", remaining, "count")
+
+
+def _kept(usage: Usage) -> str:
+    """How much the quarantine holds, without an opinion."""
+    if not usage.refused_events and not usage.gaps:
+        return "nothing is kept"
+    return f"rejected events: {usage.refused_events}, ranges of time: {usage.gaps}"
 
 
 def _stream_bar(lane: LaneView, now_s: float) -> Bar:

@@ -139,7 +139,7 @@ def _blocked(hold: HoldView, schema_error: str) -> Condition:
     return Condition(
         "segment_blocked",
         State.FAILING,
-        "cdc_raw",
+        "schema_registry" if hold.cause == "registry" else "cdc_raw",
         f"{hold.segment} is held for {hold.for_s:.0f} s: {reason}",
         _BLOCKED_REMEDIES[hold.cause],
     )

@@ -288,6 +288,7 @@ def test_a_segment_that_waits_for_the_registry_reports_the_registry() -> None:
     hold = HoldView(NAME, "the schema registry does not answer.", 1.0, "registry")
     facts = Facts(hold=hold, registry_error="the schema registry does not answer.")
     assert codes(facts) == ["segment_blocked"]
+    assert conditions_of(facts)[0].component == "schema_registry"
     assert codes(replace(facts, hold=None)) == ["schema_registry_unavailable"]
 
 

@@ -77,9 +77,12 @@ def _stream(stream: StreamFacts) -> Iterator[Condition]:
         )
     if stream.concern is not None:
         concern = stream.concern
-        yield Condition(
-            concern.code, State.DEGRADED, component, f"{concern.message}.", f"{concern.remedy}."
-        )
+        message, remedy = _sentence(concern.message), _sentence(concern.remedy)
+        yield Condition(concern.code, State.DEGRADED, component, message, remedy)
+
+
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}."
 
 
 def _sink(facts: Facts) -> Iterator[Condition]:

@@ -239,10 +239,11 @@ def test_the_grant_that_health_prints_resolves_the_condition(
         assert grant == 'GRANT SELECT ON system_views.settings TO "cdc";'
         link.rows(grant)
         process.wait_until("its end", lambda: not quota_condition(), DEADLINE_S)
+        log = site.folder / "agent.log"
+        resolved = "condition resolved: cdc_raw_quota_unknown"
+        process.wait_until("the line", lambda: resolved in log.read_text(), DEADLINE_S)
         assert process.stop() == 0
     link.close()
-    text = (site.folder / "agent.log").read_text()
-    assert "condition resolved: cdc_raw_quota_unknown" in text
 
 
 def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site) -> None:

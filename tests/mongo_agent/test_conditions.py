@@ -44,7 +44,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "oplog_overtaken",
         State.DEGRADED,
         "stream",
-        "it is short. see it.",
+        "It is short. See it.",
     ),
     "snapshot": (
         {"streams": (StreamFacts(snapshot_error="not authorized."),)},

@@ -73,7 +73,7 @@ def test_a_majority_that_is_gone_is_seen_within_the_limit(
         agent.wait_until_streaming()
         with lively.stalled_majority():
             agent.wait_until(lambda: "has not moved" in part(agent).sentence, "the stall")
-            assert "majority of the members: see `rs.status()`" in part(agent).sentence
+            assert "majority of the members. See `rs.status()`" in part(agent).sentence
             assert not part(agent).ok
             assert float(str(part(agent).details["stalled_s"])) > 1
             # Streams are open, and deliver what comes: taking the agent away would help nobody.

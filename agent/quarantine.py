@@ -7,6 +7,7 @@ a segment stays in `cdc_raw`, and so does the segment of an event that has no ro
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +15,9 @@ from typing import Protocol
 
 import orjson
 
-from agent.cdc_raw import SegmentName
+from agent.cdc_raw import SegmentName, parse_log_name
 from agent.quarantine_files import EVENTS, REASON, REMOTE, RETRY, with_suffix
+from agent.requeue import end_request, requeue
 from agent.transfer.move import move
 from sidecar.durable import append_lines, sync_directory, write_synced
 from sidecar.quarantine import RefusedEvent, event_line
@@ -111,7 +113,10 @@ class Quarantine:
             with os.scandir(self.directory) as entries:
                 for entry in entries:
                     size_bytes += _size_bytes(Path(entry.path))
-                    if entry.name.endswith((REASON, EVENTS)) and not entry.name.startswith("."):
+                    is_of_segment = entry.name.endswith((REASON, EVENTS)) or parse_log_name(
+                        entry.name
+                    )
+                    if is_of_segment and not entry.name.startswith("."):
                         segments.add(entry.name.removesuffix(REASON).removesuffix(EVENTS))
         except FileNotFoundError:
             return Usage()
@@ -140,14 +145,22 @@ class Quarantine:
         after = (before or blank).with_ranges(ranges)
         if after == before:
             return False
-        text = orjson.dumps(asdict(after), option=orjson.OPT_INDENT_2) + b"\n"
         self.directory.mkdir(parents=True, exist_ok=True)
-        target = self._reason_path(name)
-        temporary = target.with_name(f".{target.name}.tmp")
-        write_synced(temporary, text)
-        temporary.replace(target)
-        sync_directory(self.directory)
+        self._write_reason(name, after)
         return True
+
+    def withdraw(self, name: SegmentName, cause: str) -> None:
+        """Removes ranges of one cause, durably: what they name was delivered after all. Raises
+        OSError."""
+        before = self.reason(name)
+        if before is None or all(lost.cause != cause for lost in before.ranges):
+            return
+        after = replace(before, ranges=tuple(r for r in before.ranges if r.cause != cause))
+        if after.ranges or after.ranges_left_out:
+            self._write_reason(name, after)
+        else:
+            self._reason_path(name).unlink()
+            sync_directory(self.directory)
 
     def keep(self, source: Named, events: Sequence[RefusedEvent]) -> bool:
         """Keeps events of a segment or a copy, durably; False without room. Raises OSError."""
@@ -169,10 +182,13 @@ class Quarantine:
             move(source, self.directory / source.name)
         return True
 
-    def asked_for(self) -> list[SegmentName]:
-        """Segments to be read again, oldest first, as far as they are here. Raises OSError."""
+    def requests(self) -> dict[SegmentName, bool]:
+        """Segments that somebody asks to have read again, oldest first, and whether each is here;
+        without those that a store has. Raises OSError."""
         names = self._names()
-        return sorted(with_suffix(names, RETRY) - with_suffix(names, REMOTE))
+        asked_for = with_suffix(names, RETRY) - with_suffix(names, REMOTE)
+        here = with_suffix(names, "")
+        return {name: name in here for name in sorted(asked_for)}
 
     def ask_for_all(self) -> None:
         """Asks for all of them, durably. Raises OSError."""
@@ -182,18 +198,27 @@ class Quarantine:
         if names:
             sync_directory(self.directory)
 
-    def put_back(self, name: SegmentName, cdc_raw: Path) -> bool:
+    def requeue(self, name: SegmentName, cdc_raw: Path) -> bool:
         """Moves a segment that was asked for into `cdc_raw`, and forgets why it was here; False
         when it is not here. Raises OSError, and can be done again then."""
-        # Sent to a store since it was asked for: it comes back from there first.
-        if (self.directory / f"{name.log}{REMOTE}").exists():
-            return False
-        self._reason_path(name).unlink(missing_ok=True)
-        # The index first: a segment that is seen without one could be taken for a live one.
-        move(self.directory / name.idx, cdc_raw / name.idx)
-        is_here = move(self.directory / name.log, cdc_raw / name.log)
-        (self.directory / f"{name.log}{RETRY}").unlink(missing_ok=True)
-        return is_here
+        return requeue(self.directory, name, cdc_raw)
+
+    def end_request(self, name: SegmentName, cdc_raw: Path) -> None:
+        """Forgets a request whose segment is not here. Raises OSError."""
+        end_request(self.directory, name, cdc_raw)
+
+    def _write_reason(self, name: SegmentName, reason: Reason) -> None:
+        target = self._reason_path(name)
+        temporary = target.with_name(f".{target.name}.tmp")
+        try:
+            text = orjson.dumps(asdict(reason), option=orjson.OPT_INDENT_2) + b"\n"
+            write_synced(temporary, text)
+            temporary.replace(target)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        sync_directory(self.directory)
 
     def _names(self) -> list[str]:
         try:

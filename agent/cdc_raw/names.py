@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 _LOG = re.compile(r"CommitLog-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)\.log")
 _IDX = re.compile(r"CommitLog-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)_cdc\.idx")
@@ -39,6 +40,20 @@ def parse_log_name(file_name: str) -> SegmentName | None:
 def parse_idx_name(file_name: str) -> SegmentName | None:
     """The segment whose `_cdc.idx` this is, or None."""
     return _parsed(_IDX, file_name)
+
+
+def temporary_of(path: Path) -> Path:
+    """Where a file is made before it is renamed to `path`. Neither the node nor the agent reads
+    it."""
+    return path.with_name(f".{path.name}.tmp")
+
+
+def is_temporary(file_name: str) -> bool:
+    """True for the name that `temporary_of` gives a segment or an index."""
+    inner = file_name.removeprefix(".").removesuffix(".tmp")
+    if file_name != f".{inner}.tmp":
+        return False
+    return (parse_log_name(inner) or parse_idx_name(inner)) is not None
 
 
 def _parsed(pattern: re.Pattern[str], file_name: str) -> SegmentName | None:

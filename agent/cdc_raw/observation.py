@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.cdc_raw.idx import NO_NEWS, Idx, newest, read_idx
-from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
+from agent.cdc_raw.names import SegmentName, is_temporary, parse_idx_name, parse_log_name
 
 _COMPLETED = Idx(completed=True)
 
@@ -46,6 +46,12 @@ class Observation:
     size_bytes: int = 0
     """Of all segments, as the node counts them against `cdc_total_space`."""
 
+    def without(self, names: Collection[SegmentName]) -> "Observation":
+        """The same without some segments."""
+        if not names:
+            return self
+        return replace(self, segments=tuple(s for s in self.segments if s.name not in names))
+
     @property
     def newest_log(self) -> SegmentName | None:
         """The newest segment whose `.log` is there."""
@@ -70,7 +76,7 @@ def observe(directory: Path, completed: Collection[SegmentName] = ()) -> Observa
             name = parse_log_name(entry.name) or parse_idx_name(entry.name)
             if name is not None and _is_file(entry):
                 names.add(name)
-            else:
+            elif not is_temporary(entry.name):
                 refused.append(entry.name)
     looked = [_look(directory, name, completed) for name in sorted(names)]
     segments = tuple(seen for seen in _looked_again(directory, looked) if seen is not None)

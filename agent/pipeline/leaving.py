@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import is_temporary
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
 from agent.quarantine import LostRange, Quarantine, Usage
 from agent.quarantine_survey import QuarantineSurvey
@@ -21,8 +22,7 @@ from sidecar.quarantine import RefusedEvent
 
 logger = logging.getLogger(__name__)
 
-
-_PUT_BACK = "put back"
+VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
 EventSource = SegmentName | CopySource
 """Where events come from."""
@@ -49,17 +49,19 @@ class Leaving:
         self._usage = Usage()
         self._repeated = Repeated(logger)
         self._troubles: dict[str, str] = {}
+        self._requeue_errors: dict[SegmentName, str] = {}
         self._stuck: dict[SegmentName, str] = {}
 
     @property
     def trouble(self) -> str:
         """What does not work at the moment, in sentences; empty where all works."""
-        return " ".join((*self._troubles.values(), *self._stuck_sentences()))
+        parts = (*self._troubles.values(), self.retry_trouble, *self._stuck_sentences())
+        return " ".join(part for part in parts if part)
 
     @property
     def record_trouble(self) -> str:
         """Why nothing can be put on record, so that reading waits; empty where it can."""
-        return " ".join(s for key, s in self._troubles.items() if key != _PUT_BACK)
+        return " ".join(self._troubles.values())
 
     @property
     def removal_trouble(self) -> str:
@@ -68,8 +70,8 @@ class Leaving:
 
     @property
     def retry_trouble(self) -> str:
-        """Why a quarantined segment cannot be put back; empty where none waits."""
-        return self._troubles.get(_PUT_BACK, "")
+        """Why the oldest requested segment cannot be requeued; empty where none waits."""
+        return self._requeue_errors[min(self._requeue_errors)] if self._requeue_errors else ""
 
     @property
     def backlog(self) -> Backlog | None:
@@ -142,33 +144,62 @@ class Leaving:
         self._metrics.quarantined.labels(REFUSED_EVENT).inc()
         return True
 
-    def asked_for(self) -> list[SegmentName]:
-        """Quarantined segments that are to be read again."""
+    def requests(self) -> dict[SegmentName, bool] | None:
+        """Quarantined segments that are to be read again, and whether each is in the quarantine;
+        None when it cannot be read."""
         try:
-            return self._quarantine.asked_for()
-        except OSError:
-            return []
+            requests = self._quarantine.requests()
+        except OSError as error:
+            self._fail(
+                "requests",
+                f"{self._quarantine.directory} cannot be read, so requests for retry wait: "
+                f"{_cause(error)}. Make the directory readable for the agent.",
+            )
+            return None
+        self._mend("requests")
+        # Somebody settled a segment in another way: nothing of it is tried again.
+        for name in self._requeue_errors.keys() - requests.keys():
+            del self._requeue_errors[name]
+        return requests
 
-    def put_back(self, name: SegmentName) -> bool:
+    def requeue(self, name: SegmentName) -> bool:
         """Moves a quarantined segment back into `cdc_raw`; False when it is not there, or that is
         not possible for now."""
         try:
-            is_back = self._quarantine.put_back(name, self._directory)
+            is_back = self._quarantine.requeue(name, self._directory)
         except OSError as error:
-            self._fail(
-                _PUT_BACK,
-                f"{name} cannot be put back into cdc_raw to be read again: {_cause(error)}.",
+            message = (
+                f"{name} cannot be moved from the quarantine to {self._directory} and is tried "
+                f"again: {_cause(error)}. See that the directory has room and can be written."
             )
+            self._requeue_errors[name] = message
+            self._repeated.say("requeue", message, segments=len(self._requeue_errors))
             return False
-        self._mend(_PUT_BACK)
+        if self._requeue_errors.pop(name, None) is not None and not self._requeue_errors:
+            self._repeated.over("requeue", "Quarantined segments can be requeued again.")
         if is_back:
-            logger.info("a quarantined segment is read again", extra=fields(segment=name))
+            logger.info("a quarantined segment is requeued", extra=fields(segment=name))
         return is_back
+
+    def end_request(self, name: SegmentName) -> None:
+        """Forgets the request for a segment that the quarantine does not have."""
+        with suppress(OSError):
+            self._quarantine.end_request(name, self._directory)
+
+    def remove_temporaries(self) -> None:
+        """Removes copies in `cdc_raw` that a kill left unfinished: they would keep a full disk
+        full."""
+        with suppress(OSError):
+            for file in self._directory.iterdir():
+                if is_temporary(file.name):
+                    file.unlink(missing_ok=True)
 
     def leave(self, name: SegmentName) -> bool:
         """Takes a finished segment out; False when it stays for now."""
         log, idx = self._directory / name.log, self._directory / name.idx
         try:
+            # A segment that came back was read to its end.
+            self._quarantine.withdraw(name, VANISHED_CAUSE)
             reason = self._quarantine.reason(name)
             if reason is None or not reason.ranges:
                 self._transfer.transfer(log, idx)

@@ -41,6 +41,9 @@ class Parts:
     segments: Segments
     snapshot: Snapshot | None = None
     is_stopping: bool = False
+    requeueing: frozenset[SegmentName] | None = None
+    """Segments on their way from the quarantine back into `cdc_raw`, of which a look ignores all
+    files; None until the quarantine was read once."""
     record_at_s: float = field(init=False)
     """When the quarantine, which could not be written, is tried again."""
 
@@ -61,6 +64,11 @@ class Parts:
         """For all that a read may give."""
         settings = self.settings
         return self.delivery.has_room(settings.read_max_events, settings.read_max_bytes)
+
+    def is_there(self, name: SegmentName) -> bool:
+        """True when `cdc_raw` has a segment, or a reader holds it open."""
+        segment = self.segments.get(name)
+        return segment is not None and (segment.log is not None or segment.is_opened)
 
     def change(self, name: SegmentName, **facts: bool) -> None:
         """Notes facts of a segment, by the names of `Segment`."""

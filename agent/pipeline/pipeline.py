@@ -25,8 +25,8 @@ from agent.pipeline.steps.deliver import DeliverStep
 from agent.pipeline.steps.hold import HoldStep
 from agent.pipeline.steps.leave import LeaveStep
 from agent.pipeline.steps.look import LookStep
-from agent.pipeline.steps.put_back import PutBackStep
 from agent.pipeline.steps.read import ReadStep
+from agent.pipeline.steps.requeue import RequeueStep
 from agent.pipeline.view import View
 from agent.quarantine import Quarantine
 from agent.segments import Ledger, begin
@@ -104,7 +104,7 @@ class Pipeline:
             segments=begin(ledger),
             snapshot=snapshot,
         )
-        self._put_back = PutBackStep(parts)
+        self._requeue = RequeueStep(parts)
         self._look = LookStep(parts)
         self._hold = HoldStep(parts)
         self._read = ReadStep(parts, self._hold)
@@ -150,7 +150,7 @@ class Pipeline:
             raise fatal
         worked = False
         try:
-            worked |= self._put_back.turn()
+            worked |= self._requeue.tick()
             worked |= self._look.turn()
             worked |= self._read.take()
             worked |= self._hold.turn()

@@ -5,6 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
+from agent.cdc_raw.names import temporary_of
 from sidecar.durable import sync_directory
 
 _COPY_BLOCK_BYTES = 1 << 20
@@ -20,7 +21,23 @@ def move(source: Path, target: Path) -> bool:
     Where it can the file is linked and unlinked rather than renamed: watchdog holds every event
     behind a file that moved out of a watched directory back for half a second.
     """
-    temporary = target.with_name(f".{target.name}.tmp")
+    temporary = temporary_of(target)
+    try:
+        if not stage(source, temporary):
+            return False
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(source), None, str(target)) from error
+    temporary.replace(target)
+    # Renaming one link of a file onto another one leaves both.
+    temporary.unlink(missing_ok=True)
+    sync_directory(target.parent)
+    source.unlink(missing_ok=True)
+    return True
+
+
+def stage(source: Path, temporary: Path) -> bool:
+    """Links or copies `source` to a name that nobody reads, durably but for that name. False when
+    there was no source. Raises OSError, with nothing of `temporary` left."""
     temporary.unlink(missing_ok=True)
     try:
         if not _linked(source, temporary):
@@ -29,15 +46,10 @@ def move(source: Path, target: Path) -> bool:
         if source.exists():
             raise
         return False
-    except OSError as error:
+    except OSError:
         # What there is of it would keep a full disk full.
         temporary.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(source), None, str(target)) from error
-    temporary.replace(target)
-    # Renaming one link of a file onto another one leaves both.
-    temporary.unlink(missing_ok=True)
-    sync_directory(target.parent)
-    source.unlink(missing_ok=True)
+        raise
     return True
 
 

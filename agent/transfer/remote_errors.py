@@ -14,7 +14,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
+from agent.cdc_raw import SegmentName, parse_log_name
+from agent.cdc_raw.names import is_temporary
 from agent.metrics import AgentMetrics
 from agent.quarantine_files import REMOTE, RETRY, with_suffix
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
@@ -53,13 +54,6 @@ def due(file_names: Collection[str]) -> Due:
     return Due(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
 
 
-def is_half_fetched(file_name: str) -> bool:
-    """Whether a kill left it in the middle of a download or of a move."""
-    inner = file_name.removeprefix(".").removesuffix(".tmp")
-    is_temporary = file_name == f".{inner}.tmp"
-    return is_temporary and (parse_log_name(inner) or parse_idx_name(inner)) is not None
-
-
 class RemoteErrors:
     """The thread between the quarantine and the store. `open` and `close` it."""
 
@@ -86,7 +80,7 @@ class RemoteErrors:
 
     def open(self) -> None:
         for file_name in self._file_names():
-            if is_half_fetched(file_name):
+            if is_temporary(file_name):
                 (self._settings.directory / file_name).unlink(missing_ok=True)
         self._thread.start()
 

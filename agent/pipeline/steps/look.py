@@ -1,6 +1,7 @@
 """Looks at `cdc_raw` when that is due, and puts segments on record that are gone unread."""
 
 from agent.metrics import VANISHED
+from agent.pipeline.leaving import VANISHED_CAUSE
 from agent.pipeline.parts import Parts
 from agent.quarantine import LostRange
 from agent.segments import looked
@@ -12,13 +13,15 @@ class LookStep:
 
     def turn(self) -> bool:
         parts = self._parts
-        if parts.looking.due_in_s > 0:
+        # Without the requests, half of a segment that a kill left here could pass for one.
+        if parts.looking.due_in_s > 0 or parts.requeueing is None:
             return False
         is_periodic = not parts.looking.is_wanted
         completed = frozenset(s.name for s in parts.segments if s.idx.completed)
         observation = parts.looking.look(completed)
         if observation is None:
             return False
+        observation = observation.without(parts.requeueing)
         parts.segments = looked(
             parts.segments, observation, parts.keeping.ledger, retry=is_periodic
         )
@@ -29,7 +32,6 @@ class LookStep:
     def _put_losses_on_record(self) -> None:
         parts = self._parts
         for lost in parts.segments.lost:
-            cause = "the segment is gone from cdc_raw before it was read to its end"
-            ranges = (LostRange(lost.read_position, None, cause),)
+            ranges = (LostRange(lost.read_position, None, VANISHED_CAUSE),)
             if parts.leaving.record(lost.name, ranges, VANISHED):
                 parts.change(lost.name, is_reported=True)

@@ -84,9 +84,9 @@ class DoomedQuarantine(Quarantine):
         self._doom.step()
         return is_taken
 
-    def put_back(self, name: SegmentName, cdc_raw: Path) -> bool:
+    def requeue(self, name: SegmentName, cdc_raw: Path) -> bool:
         self._doom.step()
-        is_back = super().put_back(name, cdc_raw)
+        is_back = super().requeue(name, cdc_raw)
         self._doom.step()
         return is_back
 

@@ -95,7 +95,7 @@ class Site:
         )
 
     def wait_until_back(self, name: SegmentName) -> None:
-        wait_until(lambda: name in self.quarantine.asked_for(), "the segment to be back")
+        wait_until(lambda: name in self.quarantine.requests(), "the segment to be back")
 
     def trouble(self) -> str:
         assert self.errors is not None
@@ -136,7 +136,7 @@ def test_what_is_asked_for_comes_back_and_is_gone_there(site: Site) -> None:
     ask_for_retry(site.directory, [name])
     site.wait_until_back(name)
     assert site.stored() == set()
-    assert site.quarantine.put_back(name, site.raw)
+    assert site.quarantine.requeue(name, site.raw)
     assert (site.raw / name.log).read_bytes() == b"segment 1"
     assert (site.raw / name.idx).read_bytes() == b"9\nCOMPLETED"
     assert site.files() == set()
@@ -150,8 +150,8 @@ def test_one_comes_back_at_a_time(site: Site) -> None:
         site.wait_until_sent(name)
     ask_for_retry(site.directory, names)
     site.wait_until_back(names[0])
-    site.quarantine.put_back(names[0], site.raw)
-    assert site.quarantine.asked_for() == []
+    site.quarantine.requeue(names[0], site.raw)
+    assert site.quarantine.requests() == {}
     assert f"{names[1].log}.remote" in site.files()
     (site.raw / names[0].log).unlink()
     site.wait_until_back(names[1])
@@ -166,7 +166,7 @@ def test_everything_that_another_disk_sent_is_asked_for(site: Site) -> None:
     site.start(fetches_all=True)
     site.wait_until_back(segment(1))
     assert (site.directory / segment(1).log).read_bytes() == b"segment 1"
-    assert site.quarantine.asked_for() == [segment(1)]
+    assert site.quarantine.requests() == {segment(1): True}
     assert site.stored() == {segment(2).log, "notes.txt"}
 
 
@@ -214,7 +214,7 @@ def test_without_the_right_to_delete_it_is_read_and_stays_there_too(site: Site) 
     site.wait_until_back(name)
     assert name.log in site.stored()
     # Quarantined again it is what the store has already.
-    site.quarantine.put_back(name, site.raw)
+    site.quarantine.requeue(name, site.raw)
     site.quarantine_one(1)
     site.wait_until_sent(name)
 
@@ -283,7 +283,7 @@ def test_a_kill_anywhere_leaves_it_to_be_done_again(
     if is_back:
         site.wait_until_back(name)
         assert site.stored() == set()
-        assert site.quarantine.put_back(name, site.raw)
+        assert site.quarantine.requeue(name, site.raw)
         assert (site.raw / name.log).read_bytes() == b"segment 1"
     else:
         site.wait_until_sent(name)
@@ -338,7 +338,7 @@ def test_a_segment_in_another_store_is_looked_for_there_alone(site: Site) -> Non
     ask_for_retry(site.directory, [name, other])
     site.start()
     site.wait_until_back(other)
-    assert site.quarantine.put_back(other, site.raw)
+    assert site.quarantine.requeue(other, site.raw)
     (site.raw / other.log).unlink()
     site.wait_for_trouble(f"{name} is in gs://before/cdc/error and cannot be read again from")
     assert site.files() == {f"{name.log}.remote", f"{name.log}.retry"}
@@ -378,7 +378,7 @@ def test_a_request_outlives_that_the_segment_goes_to_the_store(site: Site) -> No
     site.wait_until_sent(name)
     site.end()
     ask_for_retry(site.directory, [name])
-    assert not site.quarantine.put_back(name, site.raw)
+    assert not site.quarantine.requeue(name, site.raw)
     assert site.files() == {f"{name.log}{each}" for each in (".reason.json", ".remote", ".retry")}
 
 

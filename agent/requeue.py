@@ -1,0 +1,85 @@
+"""Moves a quarantined segment back into `cdc_raw`, all of it or nothing.
+
+    1. `.CommitLog-7-1.log.tmp`, `.CommitLog-7-1_cdc.idx.tmp`   linked or copied into `cdc_raw`
+    2. `CommitLog-7-1.log`, then `CommitLog-7-1_cdc.idx`        renamed and durable
+    3. the reason leaves the quarantine, durably
+    4. the segment leaves the quarantine, then its index, then the request
+
+Neither the node nor the agent reads the names of step 1. A full disk fails there, and then nothing
+of the segment is in `cdc_raw`. Until step 4 the request and the segment are both in the quarantine:
+the agent repeats the steps, and ignores what `cdc_raw` has of the segment (`LookStep`). A reason
+that is found after step 4 is a newer one and stays.
+"""
+
+from pathlib import Path
+
+from agent.cdc_raw import SegmentName
+from agent.cdc_raw.names import temporary_of
+from agent.quarantine_files import REASON, REMOTE, RETRY
+from agent.transfer.move import stage
+from sidecar.durable import sync_directory
+
+
+def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
+    """True when `cdc_raw` has the segment, and the quarantine has it no more; False when the
+    quarantine did not have it. Raises OSError, and can be repeated then."""
+    log = quarantine / name.log
+    # Sent to a store since it was requested: it comes back from there first.
+    if not log.exists() or (quarantine / f"{name.log}{REMOTE}").exists():
+        return False
+    if not _is_whole(log, cdc_raw / name.log):
+        if not _place(quarantine, name, cdc_raw):
+            return False
+    elif not (cdc_raw / name.idx).exists():
+        _place_index(quarantine, name, cdc_raw)
+    sync_directory(cdc_raw)
+    (quarantine / f"{name.log}{REASON}").unlink(missing_ok=True)
+    sync_directory(quarantine)
+    log.unlink()
+    end_request(quarantine, name, cdc_raw)
+    return True
+
+
+def end_request(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
+    """Removes a request whose segment is not in the quarantine. Raises OSError."""
+    # The mark is made before a segment that goes to a store leaves the quarantine.
+    if (quarantine / name.log).exists() or (quarantine / f"{name.log}{REMOTE}").exists():
+        return
+    # A move into the quarantine begins with the index: it may be the only one.
+    if (cdc_raw / name.idx).exists():
+        (quarantine / name.idx).unlink(missing_ok=True)
+    (quarantine / f"{name.log}{RETRY}").unlink(missing_ok=True)
+    sync_directory(quarantine)
+
+
+def _is_whole(log: Path, placed: Path) -> bool:
+    """True when an earlier attempt, or the node, has put all of the segment into `cdc_raw`."""
+    try:
+        return placed.stat().st_size >= log.stat().st_size
+    except FileNotFoundError:
+        return False
+
+
+def _place(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
+    staged_log, staged_idx = temporary_of(cdc_raw / name.log), temporary_of(cdc_raw / name.idx)
+    try:
+        if not stage(quarantine / name.log, staged_log):
+            return False
+        has_idx = stage(quarantine / name.idx, staged_idx)
+        staged_log.replace(cdc_raw / name.log)
+        if has_idx:
+            staged_idx.replace(cdc_raw / name.idx)
+    finally:
+        # Also where all went well: renaming one link of a file onto another one leaves both.
+        for staged in (staged_log, staged_idx):
+            staged.unlink(missing_ok=True)
+    return True
+
+
+def _place_index(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
+    staged = temporary_of(cdc_raw / name.idx)
+    try:
+        if stage(quarantine / name.idx, staged):
+            staged.replace(cdc_raw / name.idx)
+    finally:
+        staged.unlink(missing_ok=True)

@@ -1,9 +1,9 @@
 """Holding a segment whose next record cannot be read for now.
 
 A record of an unknown table or column waits for the schema, one whose events have no schema id yet
-for the registry; a file that cannot be read waits for
-the disk, a permission, or the key that it is encrypted with. All wait for a bounded time, and then
-what cannot be read is given up: the range is put on record and its segment is quarantined.
+for the registry; an encrypted file waits for its key. They wait for a bounded time, and then
+what cannot be read is given up: the range is put on record and its segment is quarantined. A file
+that the environment refuses (a permission, the disk, the mount) is waited for without end.
 """
 
 import math
@@ -50,6 +50,8 @@ class Hold:
     """They were refused and given up before, and the registry is asked once more."""
     is_asked: bool = False
     """It has been asked since the hold began."""
+    is_bounded: bool = True
+    """False: it is never given up."""
 
     def is_of(self, other: "Hold") -> bool:
         """True when both are about the same obstacle, so that its time goes on."""
@@ -123,10 +125,26 @@ class Holding:
         return self._begin(hold, now_s)
 
     def begin_failed(
-        self, name: SegmentName, position: int, sentence: str, schema: Schema, now_s: float
+        self,
+        name: SegmentName,
+        position: int,
+        sentence: str,
+        schema: Schema,
+        now_s: float,
+        *,
+        is_bounded: bool = True,
     ) -> Hold:
-        """Waits for a file that cannot be read."""
-        hold = Hold(name, position, None, sentence, schema, now_s, now_s + _RETRY_S)
+        """Waits for a file that cannot be read; without end where it is not bounded."""
+        hold = Hold(
+            name,
+            position,
+            None,
+            sentence,
+            schema,
+            now_s,
+            now_s + _RETRY_S,
+            is_bounded=is_bounded,
+        )
         return self._begin(hold, now_s)
 
     def step(self, schema: Schema | None, now_s: float, answer: Answer = _NOBODY) -> Step:
@@ -140,7 +158,8 @@ class Holding:
         if hold.unregistered:
             return self._registry_step(hold, answer, now_s)
         is_asked = hold.next_try_s > hold.since_s
-        if is_asked and now_s - hold.since_s >= self._hold_max_s:
+        is_over = hold.is_bounded and now_s - hold.since_s >= self._hold_max_s
+        if is_asked and is_over:
             return Step.GIVE_UP
         if now_s < hold.next_try_s:
             return Step.WAIT
@@ -185,7 +204,7 @@ class Holding:
         if self.hold is None:
             return None
         due_s = self.hold.next_try_s
-        if not self.hold.unregistered:
+        if not self.hold.unregistered and self.hold.is_bounded:
             due_s = min(due_s, self.hold.since_s + self._hold_max_s)
         return max(0.0, due_s - now_s)
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from agent.cdc_raw import Observation, SegmentName, Watcher, observe
+from sidecar.access import refusal
 from sidecar.logs import Repeated, fields
 
 logger = logging.getLogger(__name__)
@@ -63,10 +64,11 @@ class Looking:
         try:
             self.last = observe(self._directory, completed)
         except OSError as error:
+            found = refusal(self._directory) if isinstance(error, PermissionError) else None
             self.trouble = (
                 f"{self._directory} cannot be looked at ({error.strerror or error}); it is tried "
-                "again."
-            )
+                f"again. {found.message if found is not None else ''}"
+            ).rstrip()
             self._repeated.say("look", self.trouble)
             return None
         self._repeated.over("look", f"{self._directory} can be looked at again.")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE
+from agent.pipeline.read_errors import is_environmental
 from agent.pipeline.reading import ReadResult
 from agent.quarantine import LostRange
 from agent.segments import Read
@@ -30,11 +31,11 @@ def losses(result: ReadResult) -> Iterator[Loss]:
 
 
 def may_pass(order: Read, error: BaseException) -> bool:
-    """True when the same read may succeed later: a disk, a permission or a key comes, and a segment
-    that lives on may get its header."""
+    """True when the same read may succeed later: what it needs comes, and a segment that lives on
+    may get its header."""
     if isinstance(error, CorruptSegmentError):
         return not order.complete
-    return isinstance(error, OSError | MemoryError | SegmentKeyError)
+    return is_environmental(error) or isinstance(error, OSError | SegmentKeyError)
 
 
 def _cause(error: BaseException) -> str:

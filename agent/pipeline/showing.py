@@ -127,7 +127,9 @@ def _hold_view(holding: Holding, now_s: float) -> HoldView | None:
     return HoldView(hold.name.log, hold.sentence, now_s - hold.since_s, _cause(hold))
 
 
-def _cause(hold: Hold) -> Literal["schema", "registry", "file"]:
+def _cause(hold: Hold) -> Literal["schema", "registry", "file", "environment"]:
     if hold.unregistered:
         return "registry"
+    if not hold.is_bounded:
+        return "environment"
     return "file" if hold.missing is None else "schema"

@@ -17,8 +17,8 @@ class HoldView:
     segment: str
     sentence: str
     for_s: float
-    cause: Literal["schema", "registry", "file"] = "file"
-    """What the segment waits for."""
+    cause: Literal["schema", "registry", "file", "environment"] = "file"
+    """What the segment waits for; `environment` without end, the others for a bounded time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,9 @@ _BLOCKED_REMEDIES = {
     "segment.hold.max.ms the segment is quarantined.",
     "registry": "Start the schema registry, or correct the schema that it rejects. After "
     "segment.hold.max.ms the record is quarantined.",
-    "file": "Let the agent's user read the file, or give it the key. After segment.hold.max.ms "
+    "file": "Give the agent the key of the segment, or repair the file. After segment.hold.max.ms "
     "the rest of the segment is quarantined.",
+    "environment": "Follow the message. Reading is retried every second, without end.",
 }
 
 _NODE = frozenset(("schema_unavailable", "schema_not_refreshed", "segment_blocked"))

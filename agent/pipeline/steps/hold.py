@@ -27,10 +27,15 @@ class HoldStep:
         parts = self._parts
         self._begin(parts.holding.begin_blocked(name, blocked, schema, parts.clock()))
 
-    def begin_failed(self, name: SegmentName, position: int, sentence: str, schema: Schema) -> None:
-        """The file cannot be read."""
+    def begin_failed(
+        self, name: SegmentName, position: int, message: str, schema: Schema, *, is_bounded: bool
+    ) -> None:
+        """The file cannot be read; without end where the wait is not bounded."""
         parts = self._parts
-        self._begin(parts.holding.begin_failed(name, position, sentence, schema, parts.clock()))
+        hold = parts.holding.begin_failed(
+            name, position, message, schema, parts.clock(), is_bounded=is_bounded
+        )
+        self._begin(hold)
 
     def reading_goes_on(self, name: SegmentName) -> None:
         """A read met nothing that holds its segment."""

@@ -10,6 +10,7 @@ from functools import partial
 from agent.cdc_raw import SegmentName
 from agent.pipeline.losses import losses, may_pass
 from agent.pipeline.parts import Parts
+from agent.pipeline.read_errors import is_environmental, read_error_message
 from agent.pipeline.reader import Batch
 from agent.pipeline.reading import ReadResult
 from agent.pipeline.steps.hold import HoldStep
@@ -117,9 +118,13 @@ class ReadStep:
         if isinstance(error, FileNotFoundError):
             parts.looking.want()
         if may_pass(order, error):
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            sentence = f"{order.name} cannot be read: {reason}."
-            self._hold.begin_failed(order.name, order.position, sentence, schema)
+            self._hold.begin_failed(
+                order.name,
+                order.position,
+                read_error_message(parts.settings.cdc_raw_directory / order.name.log, error),
+                schema,
+                is_bounded=not is_environmental(error),
+            )
             return
         parts.close_reader(order.name)
         parts.change(order.name, is_unreadable=True)

@@ -422,42 +422,6 @@ def test_an_error_of_the_parser_costs_one_segment(rig: Rig) -> None:
     assert "RuntimeError: unexpected" in reason_of(rig, 1)["ranges"][0]["cause"]
 
 
-def test_a_disk_that_fails_is_waited_for_and_then_given_up(make_rig: MakeRig) -> None:
-    rig = make_rig(hold_max_ms=10_000)
-    log, fine = rig.raw.completed(1, 2), rig.raw.completed(2, 2)
-    log.error = OSError(5, "Input/output error")
-    rig.settle()
-    assert rig.phases == ["held", "final"]
-    rig.pass_time(3)
-    assert log.reads > 1
-    for _ in range(8):
-        rig.pass_time(1)
-    assert rig.collect() == fine.ids()
-    assert log.name.log in rig.quarantined()
-    assert "Input/output error" in reason_of(rig, 1)["ranges"][0]["cause"]
-
-
-def test_a_permission_that_comes_back_in_time_loses_nothing(
-    rig: Rig, caplog: pytest.LogCaptureFixture
-) -> None:
-    """And it is said once, not at every attempt."""
-    caplog.set_level("INFO")
-    log = rig.raw.completed(1, 2)
-    rig.raw.open_error = PermissionError(13, "Permission denied", log.name.log)
-    rig.settle()
-    for _ in range(30):
-        rig.pass_time(1)
-    assert rig.phases == ["held"]
-    assert rig.view.hold is not None
-    assert rig.view.hold.sentence == f"{log.name.log} cannot be read: Permission denied."
-    rig.raw.open_error = None
-    rig.pass_time(1)
-    assert rig.collect() == log.ids()
-    assert rig.quarantined() == set()
-    assert caplog.messages.count("a segment is held") == 1
-    assert caplog.messages.count("reading goes on") == 1
-
-
 def test_a_segment_that_goes_between_look_and_read_is_reported(rig: Rig) -> None:
     log, fine = rig.raw.completed(1, 2), rig.raw.completed(2, 2)
     rig.raw.open_error = FileNotFoundError(2, "No such file or directory")

@@ -1,0 +1,42 @@
+"""Which errors of a read come from the environment, and how they are reported.
+
+The parser reports damaged bytes as gaps, never as an error of the operating system. So an error
+with a number (`errno`) is about permissions, the disk, the mount or limits of the process: it ends
+when its cause does, and the segment is read then. Such a read is retried without end, and reported.
+"""
+
+import errno
+import os
+from pathlib import Path
+
+from sidecar.access import refusal
+
+_REMEDIES = {
+    errno.EIO: "The disk fails: look at the kernel's log (`dmesg`).",
+    errno.ENODATA: "The disk fails: look at the kernel's log (`dmesg`).",
+    errno.ESTALE: "The file system was mounted or exported anew: mount it again.",
+    errno.ENOTCONN: "The file system is not connected: mount it again.",
+    errno.EMFILE: "The agent has too many open files: raise `LimitNOFILE=` or `ulimit -n`.",
+    errno.ENFILE: "The machine has too many open files: raise `fs.file-max`.",
+    errno.ENOMEM: "The machine has no memory left: free some, or raise the limit of the agent.",
+    errno.ELOOP: "Remove the symbolic links that lead in a circle.",
+}
+
+
+def is_environmental(error: BaseException) -> bool:
+    """True where the same read succeeds once something outside of the segment has changed."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and bool(error.errno))
+
+
+def read_error_message(path: Path, error: BaseException) -> str:
+    """What cannot be read, why, and what to do; for EACCES and EPERM with owner, mode and uid."""
+    if not isinstance(error, OSError) or not error.errno:
+        reason = "out of memory" if isinstance(error, MemoryError) else str(error)
+        return f"{path.name} cannot be read: {reason}."
+    reason = f"{os.strerror(error.errno)} ({errno.errorcode.get(error.errno, error.errno)})"
+    remedy = _REMEDIES.get(error.errno, "")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        found = refusal(path)
+        remedy = found.message if found is not None else ""
+    message = f"{path.name} cannot be read: {reason}. {remedy}"
+    return f"{message.rstrip()} Reading is retried every second."

@@ -1,0 +1,74 @@
+"""Why this process may not read a file: which part of its path refuses, to whom it belongs, and the
+commands that resolve it."""
+
+import grp
+import os
+import pwd
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file or directory that refuses a process, with the facts that decide it."""
+
+    path: Path
+    is_directory: bool
+    owner: str
+    group: str
+    mode: int
+    """Permission bits."""
+    uid: int
+    """Of this process, effective."""
+    gid: int
+
+    @property
+    def message(self) -> str:
+        """Facts and remedy as sentences."""
+        kind, right = ("directory", "rx") if self.is_directory else ("file", "r")
+        path = self.path
+        return (
+            f"The {kind} {path} has owner {self.owner}, group {self.group} and mode "
+            f"{self.mode:04o}; this process has uid {self.uid} and gid {self.gid}. Run as root: "
+            f"`chgrp {self.gid} {path} && chmod g+{right} {path}`, or run the agent as "
+            f"{self.owner}."
+        )
+
+
+def refusal(path: Path) -> Refusal | None:
+    """What refuses to let this process read `path`: the first directory on the way that it may not
+    search, or the path itself; None where nothing does, or nothing is there."""
+    for part in (*reversed(path.absolute().parents), path.absolute()):
+        try:
+            found = part.stat()
+        except OSError:
+            return None
+        is_directory = stat.S_ISDIR(found.st_mode)
+        is_last = part == path.absolute()
+        wanted = (os.R_OK if is_last else 0) | (os.X_OK if is_directory else 0)
+        if not os.access(part, wanted, effective_ids=True):
+            return Refusal(
+                part,
+                is_directory,
+                _user(found.st_uid),
+                _group(found.st_gid),
+                stat.S_IMODE(found.st_mode),
+                os.geteuid(),
+                os.getegid(),
+            )
+    return None
+
+
+def _user(uid: int) -> str:
+    try:
+        return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
+    except KeyError:
+        return f"uid {uid}"
+
+
+def _group(gid: int) -> str:
+    try:
+        return f"{grp.getgrgid(gid).gr_name} (gid {gid})"
+    except KeyError:
+        return f"gid {gid}"

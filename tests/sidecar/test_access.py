@@ -1,0 +1,79 @@
+"""Who refuses to let a process read a file, as another user sees it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar.access import refusal
+
+UID = 23_456
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes owner and user")
+
+
+def seen_by_another(path: Path) -> str:
+    """The message that a process of another user gets."""
+    code = (
+        "import os, sys; from pathlib import Path; from sidecar.access import refusal; "
+        f"os.setgroups([]); os.setgid({UID}); os.setuid({UID}); "
+        "found = refusal(Path(sys.argv[1])); print(found.message if found else '')"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for part in (tmp_path, *tmp_path.parents[:3]):
+        if part.stat().st_uid == os.geteuid() and part != Path("/tmp"):
+            part.chmod(0o755)
+    return tmp_path
+
+
+def test_what_can_be_read_refuses_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    file.touch()
+    assert refusal(file) is None
+    assert refusal(tmp_path / "missing") is None
+
+
+@needs_root
+def test_a_file_of_another_user_is_named_with_its_facts_and_the_command(folder: Path) -> None:
+    file = folder / "CommitLog-7-1.log"
+    file.touch()
+    file.chmod(0o600)
+
+    message = seen_by_another(file)
+
+    assert message == (
+        f"The file {file} has owner root (uid 0), group root (gid 0) and mode 0600; this process "
+        f"has uid {UID} and gid {UID}. Run as root: `chgrp {UID} {file} && chmod g+r {file}`, or "
+        "run the agent as root (uid 0)."
+    )
+
+
+@needs_root
+def test_the_command_of_the_message_resolves_it(folder: Path) -> None:
+    directory = folder / "cdc_raw"
+    directory.mkdir(mode=0o700)
+    file = directory / "f"
+    file.touch()
+    file.chmod(0o600)
+    for _ in range(2):
+        message = seen_by_another(file)
+        subprocess.run(message.split("`")[1], shell=True, check=True)
+
+    assert seen_by_another(file) == ""
+    assert (directory.stat().st_gid, file.stat().st_gid) == (UID, UID)
+
+
+@needs_root
+def test_the_directory_that_cannot_be_searched_is_named(folder: Path) -> None:
+    directory = folder / "cdc_raw"
+    directory.mkdir(mode=0o700)
+    (directory / "f").touch()
+
+    assert f"The directory {directory} has owner root" in seen_by_another(directory / "f")

@@ -1,0 +1,133 @@
+"""Recorded segments for the matrix, and what Cassandra's own reader says of them (their dumps)."""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from agent.cdc_raw import SegmentName, parse_log_name
+from agent.pipeline import open_with
+from commitlog import EventFormat, Schema
+from tests.events.expected import expected_events
+from tests.record.plan import FIXTURES
+from tests.reference.descriptor import id_words
+from tests.writer import MARKER_LENGTH, header, marker
+
+Json = dict[str, Any]
+WORKLOADS = ("batches", "collections", "timestamps", "deletions")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One segment of 5.0 with its schema, its dump and the id of the table that fills it."""
+
+    name: SegmentName
+    data: bytes
+    idx: str
+    schema: str
+    lines: tuple[Json, ...]
+    """Of tables with `cdc`, as Cassandra's reader prints them."""
+
+    def events(self, segment_id: int | None = None) -> Iterator[str]:
+        """Identities of all events; `segment_id`: of the same content under another id."""
+        for line in self.lines:
+            for event in expected_events(line):
+                yield _identity(segment_id or self.name.id, event.position, event.op, event.cells)
+
+    def relabelled(self, segment_id: int) -> bytes:
+        """The same segment under another id: its header and each marker have it."""
+        words = id_words(segment_id)
+        assert len(words) == 8
+        place = self.data.index(b"{")
+        length = int.from_bytes(self.data[place - 2 : place], "big")
+        data = bytearray(self.data)
+        head = header(self.name.version, segment_id, self.data[place : place + length])
+        data[: len(head)] = head
+        at = len(head)
+        while True:
+            end = int.from_bytes(data[at : at + 4], "big")
+            if end <= at or end > len(data):
+                return bytes(data)
+            data[at : at + MARKER_LENGTH] = marker(segment_id, at, end)
+            at = end
+            if at + MARKER_LENGTH > len(data):
+                return bytes(data)
+
+
+@cache
+def recording(workload: str) -> Recording:
+    """A recording of `tests/fixtures/5.0`."""
+    folder = FIXTURES / "5.0" / workload
+    (packed,) = folder.glob("*.log.gz")
+    name = parse_log_name(packed.stem)
+    assert name is not None
+    data = gzip.decompress(packed.read_bytes())
+    text = (folder / "schema.cql").read_text()
+    published = {table.id for table in Schema.from_cql(text).tables() if table.cdc}
+    with gzip.open(folder / "dump.ndjson.gz", "rt") as lines:
+        found = tuple(line for line in map(json.loads, lines) if line["id"] in published)
+    return Recording(
+        name, data, (folder / name.idx).read_text(), text + _filler(name, packed, text), found
+    )
+
+
+def schema_of(recordings: Iterable[Recording]) -> str:
+    return "\n".join(each.schema for each in recordings)
+
+
+def arrived(file: Path) -> list[str]:
+    """Identities of the events that a file sink has written, in order; a torn line is none."""
+    if not file.exists():
+        return []
+    lines = file.read_bytes().splitlines(keepends=True)
+    return [_arrived(json.loads(line)) for line in lines if line.endswith(b"\n")]
+
+
+def _arrived(line: Json) -> str:
+    segment_id, position, _ = line["headers"]["cdc.source"].rsplit("/", 3)[1:]
+    value = line["value"]
+    cells = {
+        name: content
+        for name, content in value["cells"].items()
+        if name not in ("token", "ck", "lo", "hi")
+    }
+    return _identity(int(segment_id), int(position), value["op"], cells)
+
+
+def _identity(segment_id: int, position: int, op: str, cells: Mapping[str, Any]) -> str:
+    """Where an event is from and all that it says."""
+    ordered = dict(cells)
+    for member in ("cell", "cdel"):
+        if member in ordered:
+            plain = [{k: v for k, v in each.items() if k != "key"} for each in ordered[member]]
+            ordered[member] = sorted(plain, key=lambda c: (c["col"], c.get("path") or ""))
+    return f"{segment_id}/{position}/{op}/{json.dumps(ordered, sort_keys=True)}"
+
+
+def _filler(name: SegmentName, packed: Path, text: str) -> str:
+    """The table that fills segments is left out of recorded schemas: without `cdc` it is known and
+    gives nothing."""
+    event_format = EventFormat(topic_prefix="x", cluster="x", node_id="x")
+    schema = Schema.from_cql(text)
+    with NamedTemporaryFile() as file:
+        # A reader takes files only.
+        file.write(gzip.decompress(packed.read_bytes()))
+        file.flush()
+        reader = open_with(event_format)(Path(file.name), name, 0)
+        while True:
+            batch = reader.read(
+                schema, limit=None, complete=True, max_events=1 << 20, max_bytes=1 << 30
+            )
+            if batch.stop not in ("schema", "full"):
+                break
+    if batch.blocked is None:
+        return ""
+    keyspace = packed.parent.name.replace("-", "_")
+    return (
+        f"\nCREATE TABLE filler_{keyspace}.f (k int PRIMARY KEY, v blob) "
+        f"WITH ID = {batch.blocked.table_id} AND cdc = false;\n"
+    )

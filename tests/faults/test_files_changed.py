@@ -1,0 +1,306 @@
+"""Directories that go and come back, files that are no segments, and rights."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import Report
+from tests.faults.files_place import UID, Place, as_user
+from tests.faults.recorded import recording
+from tests.faults.situation import situation
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@situation(
+    "files",
+    "cdc_raw is moved away, then back",
+    action="retries, reads on where it ended",
+    health="not ok: cdc_raw cannot be looked at (No such file or directory)",
+    arrival="all events, once",
+)
+def test_cdc_raw_moved_and_back(place: Place, report: Report) -> None:
+    away = place.cdc_raw.with_name("away")
+    with place.running() as agent:
+        place.put("batches")
+        agent.until_drained()
+        place.cdc_raw.rename(away)
+        agent.until_not_ok("No such file or directory")
+        away.rename(place.cdc_raw)
+        agent.until_ok()
+        place.put("collections", "timestamps")
+        agent.until_drained()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "cdc_raw is removed and made again",
+    action="retries, watches the new directory",
+    health="not ok: cdc_raw cannot be looked at (No such file or directory)",
+    arrival="all events, once",
+)
+def test_cdc_raw_removed(place: Place, report: Report) -> None:
+    with place.running() as agent:
+        place.put("batches")
+        agent.until_drained()
+        for left in place.cdc_raw.iterdir():
+            left.unlink()
+        place.cdc_raw.rmdir()
+        agent.until_not_ok("No such file or directory")
+        place.cdc_raw.mkdir()
+        agent.until_ok()
+        assert agent.metric("cdc_watching") == 1
+        place.put("collections")
+        agent.until_drained()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "cdc_raw is replaced by a symbolic link to another directory while segments wait in it",
+    action="follows the link and reads on; segments that are there again are no loss",
+    health="not ok: the segment is held; ok once it is read through the link",
+    arrival="all events, once",
+)
+def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
+    target = place.folder / "volume"
+    text = place.schema.read_text()
+    place.schema.write_text(text.split("CREATE TABLE")[0])
+    place.put("batches", "collections")
+    with place.running() as agent:
+        agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+        place.cdc_raw.rename(target)
+        agent.until("the watch to end", lambda: agent.metric("cdc_watching") == 0)
+        place.cdc_raw.symlink_to(target)
+        agent.until("a new watch", lambda: agent.metric("cdc_watching") == 1)
+        place.schema.write_text(text)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "Segments disappear unread and come back",
+    action="puts the loss on record, withdraws it when the segments are read to their end",
+    health="not ok or a quarantined segment while they are missing; ok afterwards",
+    arrival="all events, once",
+)
+def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
+    text = place.schema.read_text()
+    place.schema.write_text(text.split("CREATE TABLE")[0])
+    paths = place.put("batches", "collections")
+    away = place.folder / "away"
+    with place.running() as agent:
+        agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+        place.cdc_raw.rename(away)
+        place.cdc_raw.mkdir()
+        agent.until("the loss to be on record", lambda: len(place.recorded()) >= 1)
+        place.schema.write_text(text)
+        for path in paths:
+            for name in (f"{path.stem}_cdc.idx", path.name):
+                (away / name).rename(place.cdc_raw / name)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@needs_root
+@situation(
+    "files",
+    "Segments belong to another user with mode 0600; the agent is not root",
+    action="waits without end, retries every second, gives nothing up, also over a restart",
+    health="not ok: the segment is held; file, owner, mode, uid of the agent and the command",
+    arrival="all events after the command was run",
+)
+def test_segments_of_another_user(place: Place, report: Report) -> None:
+    paths = place.put("batches", "collections")
+    for path in paths:
+        path.chmod(0o600)
+    place.give(UID)
+    first = min(paths)
+    # Given up after this time in 0.1.0.
+    short = {"segment.hold.max.ms": "1000"}
+    with place.running(short, as_user(UID)) as agent:
+        body = agent.until_not_ok(
+            f"{first} has owner root (uid 0)", "mode 0600", f"uid {UID}", f"chgrp {UID} {first}"
+        )
+        assert "Permission denied (EACCES)" in body
+        agent.until("four seconds of waiting", lambda: agent.metric("cdc_held_seconds") > 4)
+        assert agent.stop() == 0
+    with place.running(short, as_user(UID)) as agent:
+        agent.until_not_ok("mode 0600")
+        agent.until("two seconds of waiting", lambda: agent.metric("cdc_held_seconds") > 2)
+        assert place.recorded() == []
+        assert all(path.exists() for path in paths)
+        for path in paths:
+            os.chown(path, 0, UID)
+            path.chmod(0o640)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@needs_root
+@situation(
+    "files",
+    "cdc_raw loses the rights of the agent's user while it runs, then gets them back",
+    action="retries, reads on; no segment counts as lost",
+    health="not ok: cdc_raw cannot be looked at; owner, mode, uid and the command",
+    arrival="all events, once",
+)
+def test_cdc_raw_not_searchable(place: Place, report: Report) -> None:
+    place.give(UID)
+    with place.running(prefix=as_user(UID)) as agent:
+        agent.until_ok()
+        os.chown(place.cdc_raw, 0, 0)
+        place.cdc_raw.chmod(0o700)
+        place.put("batches", "collections")
+        agent.until_not_ok("Permission denied", "mode 0700", f"uid {UID}", "chgrp")
+        place.cdc_raw.chmod(0o744)
+        agent.until_not_ok("Permission denied", "mode 0744")
+        os.chown(place.cdc_raw, UID, UID)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "Files that are no segments, with names like segments, lie in cdc_raw",
+    action="leaves everything alone that is no regular file of a segment's name; reads the others",
+    health="ok; the names are in its details and in the log",
+    arrival="all events, once",
+)
+def test_garbage_named_like_segments(place: Place, report: Report) -> None:
+    raw = place.cdc_raw
+    huge = 1 << 63
+    (raw / f"CommitLog-7-{huge}.log").write_bytes(b"x" * 100)
+    (raw / "CommitLog-7-0017.log").write_bytes(b"x" * 100)
+    (raw / "CommitLog-99999999999-1.log").write_bytes(b"x" * 100)
+    (raw / "CommitLog-1.log").write_bytes(b"x" * 100)
+    (raw / "CommitLog-7-3.log").mkdir()
+    os.mkfifo(raw / "CommitLog-7-4.log")
+    os.mkfifo(raw / "CommitLog-7-5_cdc.idx")
+    (raw / "CommitLog-7-6.log").symlink_to(raw / "nowhere")
+    (raw / "CommitLog-7-7.log").symlink_to(raw / "CommitLog-7-7.log")
+    listener = socket.socket(socket.AF_UNIX)
+    here = Path.cwd()
+    os.chdir(raw)
+    try:
+        listener.bind("CommitLog-7-8.log")
+    finally:
+        os.chdir(here)
+    (raw / "CommitLog-7-9_cdc.idx").write_bytes(os.urandom(300))
+    (raw / "notes.txt").write_text("of somebody")
+    names = {file.name for file in raw.iterdir()}
+    recorded = place.put("batches", "collections")
+    with listener, place.running() as agent:
+        agent.until("the events", lambda: place.outcome().lost == 0)
+        agent.until("recorded segments to leave", lambda: not any(p.exists() for p in recorded))
+        assert agent.stop() == 0
+    assert {file.name for file in raw.iterdir()} == names
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "Empty, random and huge sparse files have names of segments, and indexes that say COMPLETED",
+    action="quarantines what has no header, or keeps it where the quarantine has no room",
+    health="not ok: the quarantine has no room for the sparse file",
+    arrival="all events of the real segments, once",
+)
+def test_garbage_of_segments(place: Place, report: Report) -> None:
+    garbage = {1: b"", 2: os.urandom(4096), 3: b"\0" * 4096}
+    for number, content in garbage.items():
+        path = place.cdc_raw / f"CommitLog-7-{number}.log"
+        path.write_bytes(content)
+        path.with_name(f"{path.stem}_cdc.idx").write_text("4096\nCOMPLETED\n")
+    sparse = place.cdc_raw / "CommitLog-7-4.log"
+    with sparse.open("wb") as file:
+        file.truncate(1 << 40)
+    sparse.with_name(f"{sparse.stem}_cdc.idx").write_text(f"{1 << 40}\nCOMPLETED\n")
+    place.put("batches", "collections")
+    with place.running() as agent:
+        agent.until("the events", lambda: place.outcome().lost == 0)
+        agent.until_not_ok("CommitLog-7-4.log", "quarantine")
+        agent.until("one file to be left", lambda: len(list(place.cdc_raw.glob("*.log"))) == 1)
+        assert agent.stop() == 0
+    assert sparse.exists()
+    assert [reason["segment"] for reason in place.reasons()] == [
+        f"CommitLog-7-{number}.log" for number in (1, 2, 3, 4)
+    ]
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "An index goes backwards, then holds garbage, then says COMPLETED",
+    action="never reads back, counts garbage as no news and reports it",
+    health="not ok while an index cannot be understood: its name and content",
+    arrival="all events, once",
+)
+def test_an_index_that_lies(place: Place, report: Report) -> None:
+    found = recording("batches")
+    middle = found.lines[len(found.lines) // 2]["pos"]
+    (path,) = place.put("batches", idx=f"{middle}\n")
+    idx = path.with_name(f"{path.stem}_cdc.idx")
+    # Linked elsewhere, as by a node that still writes it.
+    (place.folder / "commitlog").hardlink_to(path)
+    with place.running() as agent:
+        agent.until("half of the events", lambda: len(place.undelivered()) < len(place.expected))
+        delivered = len(place.expected) - len(place.undelivered())
+        idx.write_text("100\n")
+        idx.write_bytes(b"\xff" * 20)
+        agent.until_not_ok(idx.name)
+        assert len(place.expected) - len(place.undelivered()) == delivered
+        idx.write_text(found.idx)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "A second agent is started over the same directories",
+    action="the second ends with exit code 3 and names the directory; the first is undisturbed",
+    health="ok",
+    arrival="all events, once",
+)
+def test_two_agents(place: Place, report: Report) -> None:
+    place.put("batches")
+    with place.running() as first:
+        first.until_drained()
+        second = place.running()
+        second.log_file = place.folder / "second.log"
+        with second:
+            assert second.ended() == 3
+        assert str(place.cdc_raw) in second.log_tail()
+        place.put("collections")
+        first.until_drained()
+        first.until_ok()
+        assert first.stop() == 0
+    report(place.outcome())

@@ -1,0 +1,267 @@
+"""Full and read-only file systems, one directory at a time."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent_cli.command import agent as command
+from tests.faults.conftest import Report
+from tests.faults.files_place import Place, fill, mounted, remount
+from tests.faults.situation import situation
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@situation(
+    "files",
+    "The file system of the offsets is full, then has room",
+    action="delivers on, keeps finished segments in cdc_raw, retries the save",
+    health="not ok: the offset file cannot be written (No space left on device)",
+    arrival="all events, once",
+)
+def test_offsets_full(place: Place, report: Report) -> None:
+    with mounted(place.offsets, "64k"):
+        ballast = fill(place.offsets)
+        place.put("batches", "collections")
+        with place.running() as agent:
+            agent.until_not_ok("No space left on device")
+            assert len(list(place.cdc_raw.glob("*.log"))) == 2, "nothing leaves unsaved"
+            ballast.unlink()
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The file system of the offsets turns read-only, then writable",
+    action="delivers on, keeps finished segments in cdc_raw, retries the save",
+    health="not ok: the offset file cannot be written (Read-only file system)",
+    arrival="all events, once",
+)
+def test_offsets_read_only(place: Place, report: Report) -> None:
+    with mounted(place.offsets, "1m"), place.running() as agent:
+        agent.until_ok()
+        remount(place.offsets, "ro")
+        place.put("batches", "collections")
+        agent.until_not_ok("Read-only file system")
+        assert len(list(place.cdc_raw.glob("*.log"))) == 2
+        remount(place.offsets, "rw")
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+        assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "cdc_raw turns read-only, then writable",
+    action="reads and delivers on; finished segments stay until they can be deleted",
+    health="not ok: the segment cannot leave cdc_raw (Read-only file system)",
+    arrival="all events, once",
+)
+def test_cdc_raw_read_only(place: Place, report: Report) -> None:
+    with mounted(place.cdc_raw, "16m"):
+        # Without the tables the segments wait until the file system is read-only.
+        text = place.schema.read_text()
+        place.schema.write_text(text.split("CREATE TABLE")[0])
+        place.put("batches", "collections")
+        with place.running() as agent:
+            agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+            remount(place.cdc_raw, "ro")
+            place.schema.write_text(text)
+            agent.until_not_ok("cannot leave cdc_raw", "Read-only file system")
+            remount(place.cdc_raw, "rw")
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+        assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "cdc_raw is full while quarantined segments are requeued, then has room",
+    action="leaves the segment in the quarantine as a whole, retries the request",
+    health="not ok: the segment cannot be moved to cdc_raw (No space left on device)",
+    arrival="all events of the segment once there is room",
+)
+def test_cdc_raw_full_at_requeue(place: Place, report: Report) -> None:
+    error = place.relocation / "error"
+    error.mkdir()
+    (log,) = place.put("batches")
+    for file in (log, log.with_name(f"{log.stem}_cdc.idx")):
+        file.rename(error / file.name)
+    (error / f"{log.name}.reason.json").write_text("{}")
+    with mounted(place.cdc_raw, "2m"):
+        ballast = fill(place.cdc_raw)
+        with place.running() as agent:
+            agent.until("an answer", lambda: agent.body() is not None)
+            done = command(
+                "segments", "retry", "--all", "--config", place.folder / "cdc.properties"
+            )
+            assert done.exit_code == 0, done.errors
+            agent.until_not_ok("No space left on device", log.name)
+            assert [file.name for file in place.cdc_raw.iterdir()] == ["ballast"]
+            assert (error / log.name).stat().st_size == 1 << 20
+            ballast.unlink()
+            agent.until("the events", lambda: place.outcome().lost == 0)
+            agent.until("the quarantine to be empty", lambda: not any(error.iterdir()))
+            agent.until_ok()
+            assert agent.stop() == 0
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The archive's file system is full, then has room",
+    action="delivers on; finished segments stay in cdc_raw until they are archived",
+    health="not ok: the segment cannot leave cdc_raw (No space left on device)",
+    arrival="all events, once",
+)
+def test_archive_full(place: Place, report: Report) -> None:
+    with mounted(place.relocation, "3m"):
+        ballast = fill(place.relocation)
+        place.put("batches", "collections")
+        with place.running({"commit.log.transfer.class": "archive"}) as agent:
+            agent.until_not_ok("cannot leave cdc_raw", "No space left on device")
+            assert len(list(place.cdc_raw.glob("*.log"))) == 2
+            ballast.unlink()
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+        archived = list((place.relocation / "archive").glob("*.log"))
+        assert [file.stat().st_size for file in archived] == [1 << 20] * 2
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The archive's file system turns read-only, then writable",
+    action="delivers on; finished segments stay in cdc_raw until they are archived",
+    health="not ok: the segment cannot leave cdc_raw (Read-only file system)",
+    arrival="all events, once",
+)
+def test_archive_read_only(place: Place, report: Report) -> None:
+    with mounted(place.relocation, "4m"):
+        place.put("batches", "collections")
+        with place.running({"commit.log.transfer.class": "archive"}) as agent:
+            agent.until_drained()
+            remount(place.relocation, "ro")
+            place.put("timestamps")
+            agent.until_not_ok("cannot leave cdc_raw", "Read-only file system")
+            remount(place.relocation, "rw")
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+        assert len(list((place.relocation / "archive").glob("*.log"))) == 3
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The quarantine's file system is full when a segment is damaged, then has room",
+    action="reads on only after the lost range is on record",
+    health="not ok: the quarantine cannot be written, so reading waits",
+    arrival="all events but those in the damaged range, which is on record",
+)
+def test_quarantine_full(place: Place, report: Report) -> None:
+    with mounted(place.relocation, "4m"):
+        ballast = fill(place.relocation)
+        (damaged,) = place.put("batches", is_damaged=True)
+        place.put("collections")
+        with place.running() as agent:
+            agent.until_not_ok("No space left on device", "reading waits")
+            assert damaged.exists()
+            ballast.unlink()
+            agent.until_drained()
+            assert agent.stop() == 0
+        assert len(place.recorded()) == 1
+        (reason,) = place.reasons()
+        missing = place.undelivered()
+        in_range = [e for e in missing if is_on_record(e, reason)]
+    report(place.outcome(in_range))
+
+
+@situation(
+    "files",
+    "The quarantine's file system turns read-only when a segment is damaged, then writable",
+    action="reads on only after the lost range is on record",
+    health="not ok: the quarantine cannot be written, so reading waits",
+    arrival="all events but those in the damaged range, which is on record",
+)
+def test_quarantine_read_only(place: Place, report: Report) -> None:
+    with mounted(place.relocation, "4m"), place.running() as agent:
+        agent.until_ok()
+        remount(place.relocation, "ro")
+        place.put("batches", is_damaged=True)
+        agent.until_not_ok("Read-only file system", "reading waits")
+        remount(place.relocation, "rw")
+        agent.until_drained()
+        assert agent.stop() == 0
+        (reason,) = place.reasons()
+        in_range = [e for e in place.undelivered() if is_on_record(e, reason)]
+    report(place.outcome(in_range))
+
+
+@situation(
+    "files",
+    "The file system of the file sink is full, then has room",
+    action="stops reading when its window is full, retries the write, writes whole lines only",
+    health="not ok: the file cannot be written (No space left on device)",
+    arrival="all events, once",
+)
+def test_sink_full(place: Place, report: Report) -> None:
+    with mounted(place.output, "8m"):
+        ballast = fill(place.output)
+        place.put("batches", "collections")
+        with place.running() as agent:
+            agent.until_not_ok("No space left on device")
+            ballast.unlink()
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+        assert place.recorded() == []
+        report(place.outcome())
+
+
+@situation(
+    "files",
+    "The file system of the file sink is read-only at the start, then writable",
+    action="refuses to start with exit code 2 and names file.path",
+    health="no answer: the agent does not run",
+    arrival="all events after the next start",
+)
+def test_sink_read_only(place: Place, report: Report) -> None:
+    with mounted(place.output, "8m"):
+        remount(place.output, "ro")
+        place.put("batches")
+        with place.running() as agent:
+            assert agent.ended() == 2
+        assert "file.path" in agent.log_tail()
+        remount(place.output, "rw")
+        with place.running() as agent:
+            agent.until_drained()
+            assert agent.stop() == 0
+        report(place.outcome())
+
+
+def is_on_record(event: str, reason: dict[str, Any]) -> bool:
+    """True when the event is of the segment, and ends in one of its ranges."""
+    segment_id, position = event.split("/")[:2]
+    if reason["segment"] != f"CommitLog-7-{segment_id}.log":
+        return False
+    return any(
+        each["start"] < int(position) and (each["end"] is None or int(position) <= each["end"])
+        for each in reason["ranges"]
+    )

@@ -10,6 +10,11 @@ from sidecar.logs import Repeated, fields
 
 logger = logging.getLogger(__name__)
 
+_LONG_LOOK_S = 0.005
+_PAUSE_SHARE = 4
+"""A long look is followed by a pause of so many times its own length: with thousands of segments
+every deletion wakes a look at all of them, and the agent would do little else."""
+
 
 class Looking:
     """Says when a look is due, and makes it."""
@@ -30,6 +35,7 @@ class Looking:
         self._watcher = Watcher(directory, self._changed)
         self._is_wanted = False
         self._next_s = clock()
+        self._pause_until_s = clock()
         self._repeated = Repeated(logger)
         self._said: tuple[str, ...] = ()
         self.trouble = ""
@@ -49,7 +55,8 @@ class Looking:
 
     @property
     def due_in_s(self) -> float:
-        return 0.0 if self._is_wanted else max(0.0, self._next_s - self._clock())
+        next_s = self._clock() if self._is_wanted else self._next_s
+        return max(0.0, max(next_s, self._pause_until_s) - self._clock())
 
     def want(self) -> None:
         """Asks for a look."""
@@ -75,6 +82,11 @@ class Looking:
         self.trouble = _of_indexes(self._directory, self.last)
         self._say_what_is_strange(self.last)
         return self.last
+
+    def pause_after(self, took_s: float) -> None:
+        """A look and what follows from it took so long."""
+        if took_s > _LONG_LOOK_S:
+            self._pause_until_s = self._clock() + _PAUSE_SHARE * took_s
 
     def close(self) -> None:
         self._watcher.stop()

@@ -57,7 +57,7 @@ class Segments:
     @property
     def drained(self) -> tuple[SegmentName, ...]:
         """Segments that can leave `cdc_raw`."""
-        return tuple(s.name for s in self if s.phase is Phase.DRAINED)
+        return tuple(s.name for s in self if s.is_drained and not s.is_lost)
 
     @property
     def lost(self) -> tuple[Segment, ...]:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
@@ -99,13 +100,14 @@ def _arrived(line: Json) -> str:
 
 
 def _identity(segment_id: int, position: int, op: str, cells: Mapping[str, Any]) -> str:
-    """Where an event is from and all that it says."""
+    """Where an event is from, and a digest of all that it says."""
     ordered = dict(cells)
     for member in ("cell", "cdel"):
         if member in ordered:
             plain = [{k: v for k, v in each.items() if k != "key"} for each in ordered[member]]
             ordered[member] = sorted(plain, key=lambda c: (c["col"], c.get("path") or ""))
-    return f"{segment_id}/{position}/{op}/{json.dumps(ordered, sort_keys=True)}"
+    content = json.dumps(ordered, sort_keys=True).encode()
+    return f"{segment_id}/{position}/{op}/{blake2b(content, digest_size=12).hexdigest()}"
 
 
 def _filler(name: SegmentName, packed: Path, text: str) -> str:

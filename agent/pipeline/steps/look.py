@@ -16,6 +16,7 @@ class LookStep:
         # Without the requests, half of a segment that a kill left here could pass for one.
         if parts.looking.due_in_s > 0 or parts.requeueing is None:
             return False
+        began_s = parts.clock()
         is_periodic = not parts.looking.is_wanted
         completed = frozenset(s.name for s in parts.segments if s.idx.completed)
         observation = parts.looking.look(completed)
@@ -27,6 +28,7 @@ class LookStep:
         )
         parts.leaving.forget_others(parts.segments.by_name.keys())
         self._put_losses_on_record()
+        parts.looking.pause_after(parts.clock() - began_s)
         return True
 
     def _put_losses_on_record(self) -> None:

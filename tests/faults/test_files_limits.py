@@ -1,0 +1,155 @@
+"""Limits of inotify, and a clock that is set back."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import Report
+from tests.faults.files_place import UID, Place, as_user
+from tests.faults.situation import situation
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+
+_INSTANCES = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+while libc.inotify_init1(0) >= 0:
+    pass
+print("taken", flush=True)
+input()
+"""
+
+_CLOCK = """
+import os, time
+_time, _file = time.time, os.environ["CLOCK_OFFSET_FILE"]
+def shifted():
+    with open(_file) as file:
+        return _time() + float(file.read())
+time.time = shifted
+time.time_ns = lambda: int(shifted() * 1e9)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@contextmanager
+def no_instances(uid: int) -> Iterator[None]:
+    """All inotify instances of a user are taken."""
+    command = [*as_user(uid), sys.executable, "-c", _INSTANCES]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as taker:
+        assert taker.stdout is not None
+        assert taker.stdout.readline() == b"taken\n"
+        try:
+            yield
+        finally:
+            taker.kill()
+
+
+@needs_root
+@situation(
+    "files",
+    "The user of the agent has no inotify instance left (max_user_instances), then has",
+    action="reads by periodic looks, watches again when an instance is free",
+    health="the details of cdc_raw name inotify and its error; nothing is late but by the interval",
+    arrival="all events, once",
+)
+def test_no_inotify_instance(place: Place, report: Report) -> None:
+    place.give(UID)
+    with ExitStack() as stack:
+        with no_instances(UID):
+            agent = stack.enter_context(place.running(prefix=as_user(UID)))
+            agent.until("an answer", lambda: agent.body() is not None)
+            place.put("batches")
+            agent.until_drained()
+            assert agent.metric("cdc_watching") == 0
+            assert "inotify" in str(agent.body())
+        place.put("collections")
+        agent.until("a watch", lambda: agent.metric("cdc_watching") == 1)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The agent's namespace allows no inotify watch (max_user_watches)",
+    action="reads by periodic looks, logs one warning",
+    health="the details of cdc_raw name inotify and its error",
+    arrival="all events, once",
+)
+def test_no_inotify_watch(place: Place, report: Report) -> None:
+    limit = 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$0" "$@"'
+    with place.running(prefix=["unshare", "--user", "--map-root-user", "sh", "-c", limit]) as agent:
+        agent.until("an answer", lambda: agent.body() is not None)
+        place.put("batches", "collections")
+        agent.until_drained()
+        assert agent.metric("cdc_watching") == 0
+        assert "inotify" in str(agent.body())
+        assert agent.stop() == 0
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The kernel drops inotify events (max_queued_events) while the agent is frozen",
+    action="looks at the whole directory after it goes on",
+    health="no answer while it is frozen, ok afterwards",
+    arrival="all events, once",
+)
+def test_inotify_queue_overflows(place: Place, report: Report) -> None:
+    queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    # Only an event, or a look after the overflow, can wake this agent in time.
+    with place.running({"cdc.dir.poll.interval.ms": "5000"}) as agent:
+        agent.until_ok()
+        os.kill(agent.pid, signal.SIGSTOP)
+        noise = place.cdc_raw / "noise"
+        for _ in range(queued // 3 + 100):
+            noise.touch()
+            noise.unlink()
+        place.put("batches", "collections")
+        os.kill(agent.pid, signal.SIGCONT)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The machine's clock is set back by an hour while the agent runs",
+    action="goes on: waiting, retries and saves follow the monotonic clock",
+    health="ok; the lag is not negative",
+    arrival="all events, once, also after a restart",
+)
+def test_clock_set_back(place: Place, report: Report) -> None:
+    offset = place.folder / "offset"
+    offset.write_text("0")
+    (place.folder / "sitecustomize.py").write_text(_CLOCK)
+    path = f"{place.folder}:{os.environ.get('PYTHONPATH', '')}"
+    prefix = ["env", f"PYTHONPATH={path}", f"CLOCK_OFFSET_FILE={offset}"]
+    with place.running(prefix=prefix) as agent:
+        place.put("batches")
+        agent.until_drained()
+        offset.write_text("-3600")
+        place.put("collections")
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.metric("cdc_lag_seconds") >= 0
+        assert agent.stop() == 0
+    with place.running(prefix=prefix) as agent:
+        place.put("timestamps")
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())

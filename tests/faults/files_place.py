@@ -94,10 +94,15 @@ class Place(Site):
         self.output = folder / "output"
         self.output.mkdir()
         self.events = self.output / "events.ndjson"
+        self.node = folder / "cassandra.yaml"
+        self.node.write_text(
+            f"cdc_enabled: true\ncdc_raw_directory: {self.cdc_raw}\ncdc_total_space: 20GiB\n"
+        )
 
     def settings(self) -> dict[str, str]:
         return {
             **super().settings(),
+            "cassandra.config": str(self.node),
             "cdc.dir.poll.interval.ms": "200",
             "offset.flush.interval.ms": "0",
         }

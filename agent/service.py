@@ -205,7 +205,9 @@ class AgentService:
                     "rows that were there before are not copied: with schema.file no node is asked"
                 )
             return None
-        stored = PropertiesStore(properties.offset_directory, SNAPSHOT_FILE).load()
+        store = PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, properties.topic_prefix)
+        stored = store.load()
+        store.adopt(stored)
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
         return Snapshot(
@@ -256,8 +258,10 @@ class AgentService:
         snapshot: Snapshot | None,
     ) -> Pipeline:
         config, properties = self._config, self._config.properties
-        store = PropertiesStore(properties.offset_directory, OFFSET_FILE)
+        prefix = properties.topic_prefix
+        store = PropertiesStore(properties.offset_directory, OFFSET_FILE, prefix)
         stored = store.load()
+        store.adopt(stored)
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
             self._status.note_offsets(stored.recovered_from_previous)
@@ -289,7 +293,7 @@ class AgentService:
             quarantine=quarantine,
             metrics=self._metrics,
             snapshot=snapshot,
-            snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE),
+            snapshot_store=PropertiesStore(properties.offset_directory, SNAPSHOT_FILE, prefix),
             registrar=self._registrar,
             clock=time.monotonic,
         )

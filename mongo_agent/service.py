@@ -216,6 +216,8 @@ class MongoService:
         if stored.recovered_from_previous is not None:
             logger.warning(stored.recovered_from_previous)
             self.status.note_offsets(stored.recovered_from_previous)
+        if isinstance(store, PropertiesStore):
+            store.adopt(stored)
         quarantine = Quarantine(
             properties.offset_directory / QUARANTINE, properties.quarantine_max_bytes, __version__
         )
@@ -301,7 +303,10 @@ class MongoService:
     def _sink_and_store(self, deployment: Deployment) -> tuple[Sink, PositionStore]:
         properties = self._config.properties
         if self._sink is not None:
-            return self._sink, PropertiesStore(properties.offset_directory, OFFSET_FILE)
+            store = PropertiesStore(
+                properties.offset_directory, OFFSET_FILE, properties.topic_prefix
+            )
+            return self._sink, store
         records = position_records(self._config, deployment)
         interval_ms = properties.position_commit_interval_ms
         return create_sink_and_store(

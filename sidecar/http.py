@@ -15,7 +15,6 @@ reaches the address may look at everything, and do what such pages offer: it is 
 
 import json
 import logging
-import socket
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from waitress.server import create_server
 from werkzeug.exceptions import HTTPException
 
 from sidecar import metrics
-from sidecar.errors import ConfigError
+from sidecar.http_address import listening_socket
 from sidecar.http_token import read_token, require_token
 from sidecar.status import Health, State
 
@@ -173,7 +172,7 @@ class HttpServer:
         self._server = create_server(
             self._app,
             map=self._sockets,
-            sockets=[_listening_socket(self._host, self._wanted_port)],
+            sockets=[listening_socket(self._host, self._wanted_port)],
             threads=_SERVER_THREADS,
             connection_limit=_CONNECTION_LIMIT,
             max_request_body_size=_MAX_REQUEST_BYTES,
@@ -218,26 +217,6 @@ class HttpServer:
     def _close_sockets(self) -> None:
         for dispatcher in list(self._sockets.values()):
             dispatcher.close()
-
-
-def _listening_socket(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise ConfigError(f"http.host={host} is no address of this machine: {error}.") from error
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-    except OSError as error:
-        listener.close()
-        raise ConfigError(
-            f"HTTP cannot be served on {host}:{port}: {error.strerror}. "
-            "Set http.port to a free port."
-        ) from error
-    return listener
 
 
 def _word(ok: bool) -> str:

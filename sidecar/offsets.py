@@ -1,15 +1,21 @@
 """Progress that survives a crash: a Java properties file with a checksum and a previous copy.
 
-    #sha256=6f1c…                        over every byte behind this line
+    #sha256=6f1c…                        over every byte after this line
     #Progress of the sidecar. …
+    #format.version=1
+    #topic.prefix=shop                   the topics that the offsets belong to
     CommitLog-7-1699.log=40961
     CommitLog-7-1700.log=COMPLETED
+
+The version and the prefix are comments, so that release 0.1.0 reads the file too. Files of 0.1.0
+have neither: they are of version 1, and the prefix is recorded by the next save.
 
 A save never leaves less than one good file: the new text goes to a temporary file and is synced,
 the good file is linked as `<name>.previous`, and only then does a rename put the new one in place.
 """
 
 import hashlib
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,31 +24,74 @@ from pathlib import Path
 import javaproperties
 
 from sidecar.durable import sync_directory, write_synced
-from sidecar.errors import OffsetSaveError, OffsetStoreError
+from sidecar.errors import ConfigError, OffsetSaveError, OffsetStoreError
 
 _CHECKSUM = b"#sha256="
 _REMARK = b"#Progress of the sidecar. A file that is changed by hand is not used.\n"
+FORMAT_VERSION = 1
+"""The version of the file's form that this release writes, and the newest that it reads."""
+_VERSION_LINE = re.compile(rb"^#format\.version=(.*)$", re.MULTILINE)
+_PREFIX_LINE = re.compile(rb"^#topic\.prefix=(.*)$", re.MULTILINE)
+_HEADER_LINES = 4
+"""A comment after these is none of ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredOffsets:
-    """What was stored; `recovered_from_previous` says why the previous copy had to be used."""
+    """What was stored; `recovered_from_previous` says why the previous copy had to be used.
+
+    `topic_prefix` is that of the topics which the offsets belong to; None: a file of 0.1.0.
+    """
 
     values: Mapping[str, str]
     recovered_from_previous: str | None = None
+    topic_prefix: str | None = None
+
+
+class NewerFormatError(OffsetStoreError):
+    """The offset file was written by a later release."""
 
 
 class PropertiesStore:
     """One file of names and values. The directory is locked by whoever uses it."""
 
-    def __init__(self, directory: Path, file_name: str) -> None:
+    def __init__(self, directory: Path, file_name: str, topic_prefix: str | None = None) -> None:
+        """With a `topic_prefix` it is recorded by `save`, and `load` refuses another one."""
+        self._topic_prefix = topic_prefix
         self.path = directory / file_name
         self.previous_path = directory / f"{file_name}.previous"
         self._temporary_path = directory / f".{file_name}.tmp"
         self._is_good: bool | None = None
 
     def load(self) -> StoredOffsets:
-        """Nothing stored yet gives no values. Raises OffsetStoreError when both files are bad."""
+        """Nothing stored yet gives no values. Raises OffsetStoreError when both files are bad or
+        of a later release, ConfigError when they belong to topics of another prefix."""
+        stored = self._load()
+        if None not in (self._topic_prefix, stored.topic_prefix) and (
+            stored.topic_prefix != self._topic_prefix
+        ):
+            raise ConfigError(
+                f"`topic.prefix` is `{self._topic_prefix}`, and the offsets in {self.path} belong "
+                f"to `{stored.topic_prefix}`: the new topics would begin empty. Set it back to "
+                f"`{stored.topic_prefix}`, or accept the new topics by `offsets accept-prefix`, "
+                "which delivers later changes only; copy existing rows by `snapshot start`."
+            )
+        return stored
+
+    def accept_prefix(self) -> str | None:
+        """Record this store's prefix whatever the file says; gives the one before. Raises
+        OffsetStoreError and OffsetSaveError."""
+        stored = self._load()
+        if stored.values:
+            self.save(stored.values)
+        return stored.topic_prefix
+
+    def adopt(self, stored: StoredOffsets) -> None:
+        """Record the prefix in a file that has none, as those of 0.1.0. Raises OffsetSaveError."""
+        if stored.values and stored.topic_prefix is None and self._topic_prefix is not None:
+            self.save(stored.values)
+
+    def _load(self) -> StoredOffsets:
         try:
             current, previous = _read(self.path), _read(self.previous_path)
         except OSError as error:
@@ -51,12 +100,13 @@ class PropertiesStore:
             ) from error
         self._is_good = current.values is not None
         if current.values is not None:
-            return StoredOffsets(current.values)
+            return StoredOffsets(current.values, None, current.topic_prefix)
         if previous.values is not None:
             return StoredOffsets(
                 previous.values,
                 f"The offset file {self.path} is not used: {current.damage or 'it is gone'}. "
                 f"The previous copy {self.previous_path.name} is, so some events may be repeated.",
+                previous.topic_prefix,
             )
         damage = [
             f"{path}: {reading.damage}"
@@ -74,7 +124,7 @@ class PropertiesStore:
     def save(self, values: Mapping[str, str]) -> None:
         """Durable on return. Raises OffsetSaveError; what was stored before is still there then."""
         try:
-            write_synced(self._temporary_path, encode(values))
+            write_synced(self._temporary_path, encode(values, self._topic_prefix))
             if self._current_is_good():
                 self._keep_previous()
             self._temporary_path.rename(self.path)
@@ -113,12 +163,16 @@ class _Reading:
 
     values: Mapping[str, str] | None = None
     damage: str | None = None
+    topic_prefix: str | None = None
 
 
-def encode(values: Mapping[str, str]) -> bytes:
-    """The file for these values, sorted by name."""
+def encode(values: Mapping[str, str], topic_prefix: str | None = None) -> bytes:
+    """The file for these values, sorted by name. A prefix has the characters of topics."""
     lines = javaproperties.dumps(values, timestamp=None, sort_keys=True)
-    body = _REMARK + lines.encode("ascii")
+    header = _REMARK + f"#format.version={FORMAT_VERSION}\n".encode("ascii")
+    if topic_prefix is not None:
+        header += f"#topic.prefix={topic_prefix}\n".encode("ascii")
+    body = header + lines.encode("ascii")
     return _CHECKSUM + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
 
 
@@ -136,8 +190,27 @@ def decode(text: bytes) -> dict[str, str]:
 
 def _read(path: Path) -> _Reading:
     try:
-        return _Reading(values=decode(path.read_bytes()))
+        text = path.read_bytes()
+        values = decode(text)
     except FileNotFoundError:
         return _Reading()
     except ValueError as error:
         return _Reading(damage=str(error))
+    version, prefix = _header(text)
+    if version != str(FORMAT_VERSION):
+        raise NewerFormatError(
+            f"The offset file {path} has format version {version}; this release reads "
+            f"{FORMAT_VERSION}. Start the release that wrote it, or put the copy back that was "
+            "made before the upgrade."
+        )
+    return _Reading(values, None, prefix)
+
+
+def _header(text: bytes) -> tuple[str, str | None]:
+    """The version of a file's form, which is 1 without a line that says so, and the prefix."""
+    lines = b"\n".join(text.split(b"\n", _HEADER_LINES)[:_HEADER_LINES])
+    version, prefix = _VERSION_LINE.search(lines), _PREFIX_LINE.search(lines)
+    return (
+        "1" if version is None else version[1].decode("ascii", "replace").strip(),
+        None if prefix is None else prefix[1].decode("ascii", "replace").strip(),
+    )

@@ -12,14 +12,17 @@ from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties import (
     ByteSize,
     CommaList,
+    LogLevelName,
     LowerCase,
     Milliseconds,
     PassThrough,
     Properties,
+    bare_host,
     pass_through,
     prop,
 )
 from sidecar.sinks.kafka.client_properties import client_properties
+from sidecar.sinks.kafka.topic_settings import topic_setting_problems, topic_setting_warnings
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -96,7 +99,7 @@ class SidecarProperties(Properties):
         default=1000,
         doc="Shortest time between two saves of the progress; it is saved at a stop too.",
     )
-    http_host: str = prop(
+    http_host: Annotated[str, AfterValidator(bare_host)] = prop(
         "http.host",
         default="127.0.0.1",
         min_length=1,
@@ -121,7 +124,7 @@ class SidecarProperties(Properties):
     log_format: Annotated[LogFormat, LowerCase] = prop(
         "log.format", default="text", doc="Log lines as text or as JSON objects."
     )
-    log_level: Annotated[LogLevel, LowerCase] = prop(
+    log_level: Annotated[LogLevel, LogLevelName] = prop(
         "log.level", default="info", doc="Least level that is logged."
     )
     shutdown_timeout_ms: Milliseconds = prop(
@@ -145,8 +148,19 @@ class SidecarProperties(Properties):
             raise ValueError("\n".join(error.problems)) from error
         return value
 
+    @field_validator("topic_creation_default")
+    @classmethod
+    def _known_to_kafka(cls, value: PassThrough) -> PassThrough:
+        problems = list(topic_setting_problems(value))
+        if problems:
+            raise ValueError("\n".join(problems))
+        return value
+
     def warnings(self) -> tuple[str, ...]:
         sentences = client_properties(self.kafka_producer).warnings
+        sentences += tuple(
+            topic_setting_warnings(self.topic_creation_enable, self.topic_creation_default)
+        )
         if self.http_host not in _LOOPBACK and self.http_token_file is None:
             sentences += (
                 f"`http.host={self.http_host}` without `http.token.file`: whoever reaches the port "

@@ -146,11 +146,17 @@ def dump(
 def read_schema(path: Path) -> Schema:
     """Raises `ConfigError` with the line."""
     try:
-        return Schema.from_cql(path.read_text(encoding="utf-8"))
+        schema = Schema.from_cql(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"Cannot read the schema {path}: {error.strerror}.") from error
     except (SchemaError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
+    if not len(schema):
+        raise ConfigError(
+            f"{path} has no CREATE TABLE. Write the schema into it: cqlsh -e "
+            f"'DESCRIBE SCHEMA WITH INTERNALS' > {path}"
+        )
+    return schema
 
 
 def dump_segment(

@@ -11,8 +11,9 @@ from agent.cli.offsets import offsets
 from agent.cli.quarantine import segments
 from agent.cli.run import run
 from agent.cli.snapshot import snapshot
+from agent.cli.start_problems import start_problems
 from agent.cli.verify import verify
-from agent.config import directory_problems, load_config
+from agent.config import load_config
 from agent.config.document import configuration_document
 from commitlog import CommitLogError, __version__
 from sidecar.cli.config import config_group
@@ -43,5 +44,5 @@ for command in (run, config, check, offsets, segments, snapshot, dump, verify):
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a command line and ends the process with its exit code."""
-    invocation = Invocation("agent", load_config, directory_problems)
+    invocation = Invocation("agent", load_config, start_problems)
     run_command_line(agent, invocation, arguments, expected=(CommitLogError,))

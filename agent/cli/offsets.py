@@ -8,6 +8,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from agent.cli.accept_prefix import accept_prefix
 from agent.cli.offsets_import import import_
 from agent.cli.offsets_reset import reset
 from agent.config import OFFSET_FILE, AgentConfig
@@ -23,6 +24,7 @@ def offsets() -> None:
     """The progress that a restart begins with."""
 
 
+offsets.add_command(accept_prefix)
 offsets.add_command(import_)
 offsets.add_command(reset)
 

@@ -41,7 +41,7 @@ def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) ->
     offsets = table_offsets(entries)
     directory = config.properties.offset_directory
     with DirectoryLock(config.cdc_raw_directory, directory):
-        store = PropertiesStore(directory, OFFSET_FILE)
+        store = PropertiesStore(directory, OFFSET_FILE, config.properties.topic_prefix)
         if store.load().values and not replace:
             raise ConfigError(
                 f"{store.path} has progress already. Give --replace to put the connector's in its "

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from agent.config import OFFSET_FILE, AgentConfig
+from agent.config import OFFSET_FILE, AgentConfig, directory_problems
 from agent.snapshot.progress import FILE as COPIES_FILE
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
@@ -23,8 +23,11 @@ def reset(invocation: Invocation[AgentConfig], copies: bool) -> None:
     Stop the agent first. What was delivered of them comes again, with the same ids. There is one
     progress for all tables. Nothing is deleted: the files are moved into a folder beside.
     """
-    properties = invocation.usable_config().properties
-    directory = properties.offset_directory
+    config = invocation.config()
+    problems = directory_problems(config)
+    if problems:
+        raise ConfigError(*problems)
+    directory = config.properties.offset_directory
     files = (OFFSET_FILE, COPIES_FILE) if copies else (OFFSET_FILE,)
     with DirectoryLock(directory):
         stores = [PropertiesStore(directory, file) for file in files]

@@ -54,8 +54,17 @@ def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
     """
     found: list[SegmentFile] = []
     for path in paths:
+        try:
+            path.stat()
+        except FileNotFoundError as error:
+            raise ConfigError(f"{path}: no such file or folder. Check the path.") from error
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
         if path.is_dir():
-            files = [file for file in path.iterdir() if file.is_file()]
+            try:
+                files = [file for file in path.iterdir() if file.is_file()]
+            except OSError as error:
+                raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
             inside = [segment for file in files if (segment := _segment(file)) is not None]
             if not inside:
                 raise ConfigError(f"{path} holds no segment (CommitLog-<version>-<id>.log).")
@@ -67,7 +76,7 @@ def find_segments(paths: Sequence[Path]) -> list[SegmentFile]:
                 f"{path} is not named like a segment (CommitLog-<version>-<id>.log or .log.gz)."
             )
         if not path.is_file():
-            raise ConfigError(f"{path} does not exist.")
+            raise ConfigError(f"{path} is no regular file.")
         found.append(segment)
     return found
 

@@ -10,6 +10,7 @@ from agent.config.driver_file import PROPERTY, driver_settings
 from agent.config.keystore import keystore_settings
 from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
+from agent.config.separation import separation_problems
 from agent.keystore import KeystoreSettings
 from agent.transfer import TransferName
 from sidecar import connect, directories
@@ -122,7 +123,7 @@ def _driver_settings(
 
 
 def directory_problems(config: AgentConfig) -> list[str]:
-    """A sentence for each directory that is missing or cannot be used."""
+    """A sentence for each directory that is missing, cannot be used, or is part of another one."""
     properties = config.properties
     wanted = [
         ("cdc.raw.directory", config.cdc_raw_directory),
@@ -131,13 +132,17 @@ def directory_problems(config: AgentConfig) -> list[str]:
     ]
     if properties.sink == "file" and properties.file_path is not None:
         wanted.append(("file.path", properties.file_path.absolute().parent))
-    return directories.directory_problems(wanted)
+    return [
+        *directories.directory_problems(wanted),
+        *separation_problems(config.cdc_raw_directory, properties, config.node_settings),
+    ]
 
 
 def _contradictions(properties: AgentProperties) -> Iterator[str]:
     """What is wrong with properties that are right one by one."""
     if properties.cdc_raw_directory is None and properties.cassandra_config is None:
         yield "`cassandra.config` or `cdc.raw.directory` must be set: one says where `cdc_raw` is."
+    yield from _unused_tls(properties)
     if (properties.cassandra_username is None) != (properties.cassandra_password is None):
         yield "`cassandra.username` and `cassandra.password` must be set together."
     if properties.keystore_path is not None and not properties.keystore_path.is_absolute():
@@ -148,6 +153,33 @@ def _contradictions(properties: AgentProperties) -> Iterator[str]:
             "`commit.log.transfer.class=GCS`."
         )
     yield from properties.converter_problems()
+
+
+_TLS_FILES = {
+    "cassandra_ssl_config_path": "cassandra.ssl.config.path",
+    "cassandra_ssl_ca_path": "cassandra.ssl.ca.path",
+    "cassandra_ssl_certificate_path": "cassandra.ssl.certificate.path",
+    "cassandra_ssl_key_path": "cassandra.ssl.key.path",
+    "cassandra_ssl_key_password": "cassandra.ssl.key.password",
+}
+
+
+def _tls_properties(properties: AgentProperties) -> list[str]:
+    """The TLS properties that are set while TLS is off."""
+    if properties.cassandra_ssl_enabled:
+        return []
+    return [name for field, name in _TLS_FILES.items() if getattr(properties, field) is not None]
+
+
+def _unused_tls(properties: AgentProperties) -> Iterator[str]:
+    """TLS that is set up and not on: the password would be sent as plain text."""
+    if "cassandra_ssl_enabled" in properties.model_fields_set:
+        return
+    for name in _tls_properties(properties):
+        yield (
+            f"`{name}` is set and `cassandra.ssl.enabled` is not: the connection would be "
+            "plaintext. Set `cassandra.ssl.enabled=true`, or `false` for plaintext."
+        )
 
 
 def _warnings(properties: AgentProperties) -> Iterator[str]:
@@ -167,6 +199,8 @@ def _warnings(properties: AgentProperties) -> Iterator[str]:
             f"`snapshot.mode={properties.snapshot_mode}` copies nothing with `schema.file`, where "
             "the node is not asked; `snapshot.mode=never` says so."
         )
+    for name in _tls_properties(properties):
+        yield f"`{name}` has no effect with `cassandra.ssl.enabled=false`: CQL is plaintext."
     if properties.cassandra_ssl_enabled and not properties.cassandra_ssl_check_hostname:
         yield (
             "`cassandra.ssl.check.hostname=false`: any node with a trusted certificate is believed."

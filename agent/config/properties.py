@@ -17,7 +17,9 @@ from sidecar.properties import (
     LowerCase,
     Milliseconds,
     Properties,
+    TopicPrefix,
     UpperCase,
+    bare_host,
     prop,
 )
 
@@ -37,17 +39,25 @@ def _remote_directory(value: Any) -> Any:
     return parse_remote_directory(value) if isinstance(value, str) else value
 
 
+def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        return tuple(bare_host(value) for value in values)
+    except ValueError as error:
+        raise ValueError(f"{error}; `cassandra.port` is the port") from error
+
+
 TableList = Annotated[CommaList, AfterValidator(compiled_alone)]
 
 
 class EventProperties(Properties):
     """What is published."""
 
-    topic_prefix: str = prop(
+    topic_prefix: TopicPrefix = prop(
         "topic.prefix",
         aliases=["kafka.topic.prefix"],
         doc="First part of every topic name: `<topic.prefix>.<keyspace>.<table>`, with `_` for "
-        "what Kafka does not take in one.",
+        "characters of keyspaces and tables that Kafka does not allow. Letters, digits, `.`, `_` "
+        "and `-`. Recorded with the offsets: a start with another prefix is refused.",
         min_length=1,
     )
     kafka_partition_by: Annotated[Literal["partition_key", "key"], LowerCase] = prop(
@@ -123,7 +133,7 @@ class NodeProperties(Properties):
         default=None,
         doc="The node's `cdc_raw`, when there is no `cassandra.config` or it does not say.",
     )
-    cassandra_hosts: CommaList = prop(
+    cassandra_hosts: Annotated[CommaList, AfterValidator(_hosts)] = prop(
         "cassandra.hosts",
         default=(),
         doc="The node's CQL address. Empty: what `cassandra.config` says, else `localhost`. With "

@@ -50,5 +50,10 @@ class SchemaFile:
             schema = Schema.from_cql(text, seen_at_us=status.st_mtime_ns // 1000)
         except SchemaError as error:
             raise ValueError(f"schema.file: {self._path}: {error}") from error
+        if not len(schema):
+            raise ValueError(
+                f"schema.file: {self._path} has no CREATE TABLE. Write the schema into it: cqlsh "
+                f"-e 'DESCRIBE SCHEMA WITH INTERNALS' > {self._path}"
+            )
         self._signature, self._schema = signature, schema
         return schema

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 
 _SCHEMES = ("gs://", "gcs://")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
+_BUCKET = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?")
+_SHORTEST, _LONGEST_PART, _LONGEST = 3, 63, 222
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,29 @@ def parse_remote_directory(text: str) -> RemoteDirectory:
     """`gs://bucket/prefix`, or `gcs://` as Debezium's manual has it. Raises ValueError."""
     scheme = next((scheme for scheme in _SCHEMES if text.startswith(scheme)), None)
     bucket, _, prefix = text.removeprefix(scheme or "").partition("/")
-    if scheme is None or not _BUCKET.fullmatch(bucket):
+    if scheme is None:
         raise ValueError("must be gs://bucket/prefix (or gcs://…), the prefix being optional")
+    problem = _bucket_problem(bucket)
+    if problem is not None:
+        raise ValueError(f"must be gs://bucket/prefix, and {problem}")
     return RemoteDirectory(bucket, prefix.strip("/"))
+
+
+def _bucket_problem(bucket: str) -> str | None:
+    """What Google Cloud Storage has against the name of a bucket. Source: its manual, "About
+    Cloud Storage buckets", naming."""
+    if not bucket:
+        return "the name of the bucket is missing"
+    longest = _LONGEST if "." in bucket else _LONGEST_PART
+    is_long = len(bucket) > longest or any(len(p) > _LONGEST_PART for p in bucket.split("."))
+    if len(bucket) < _SHORTEST or is_long:
+        return (
+            f"the bucket `{bucket}` has {len(bucket)} characters: names have {_SHORTEST} to "
+            f"{_LONGEST_PART}, with dots up to {_LONGEST} of which {_LONGEST_PART} in a row"
+        )
+    if not _BUCKET.fullmatch(bucket):
+        return (
+            f"the bucket `{bucket}` must have only lower-case letters, digits, `-`, `_` and `.`, "
+            "with a letter or digit at both ends"
+        )
+    return None

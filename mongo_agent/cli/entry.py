@@ -12,7 +12,8 @@ from mongo_agent.cli.offsets import offsets
 from mongo_agent.cli.plan import plan
 from mongo_agent.cli.run import run
 from mongo_agent.cli.snapshot import snapshot
-from mongo_agent.config import directory_problems, load_config
+from mongo_agent.cli.start_problems import start_problems
+from mongo_agent.config import load_config
 from mongo_agent.config.document import configuration_document
 from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
@@ -42,5 +43,5 @@ for command in (run, config, check, plan, offsets, snapshot, compare):
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a command line and ends the process with its exit code."""
-    invocation = Invocation("mongo-agent", load_config, directory_problems)
+    invocation = Invocation("mongo-agent", load_config, start_problems)
     run_command_line(mongo_agent, invocation, arguments)

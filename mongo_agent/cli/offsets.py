@@ -9,6 +9,7 @@ import click
 import orjson
 from pymongo import MongoClient
 
+from mongo_agent.cli.accept_prefix import accept_prefix
 from mongo_agent.cli.offsets_import import import_
 from mongo_agent.config import MongoConfig
 from mongo_agent.deployment import look
@@ -28,6 +29,7 @@ def offsets() -> None:
     """The position that a restart begins with."""
 
 
+offsets.add_command(accept_prefix)
 offsets.add_command(import_)
 
 

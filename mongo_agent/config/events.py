@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from mongo_agent.config.fields import FieldList, RenamingList
-from sidecar.properties import LowerCase, Milliseconds, Properties, prop
+from sidecar.properties import LONGEST_TOPIC, LowerCase, Milliseconds, Properties, TopicPrefix, prop
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]*")
-_LONGEST_TOPIC = 249
 _NAME_REFERENCE = "${database.server.name}"
 _PACKAGE = "io.debezium.schema."
 _REPLACING = "DefaultRegexTopicNamingStrategy"
@@ -18,7 +17,12 @@ _STRATEGIES = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy"
 
 def _topic_part(value: str) -> str:
     """Kafka's letters."""
-    if not _TOPIC.fullmatch(value.replace(_NAME_REFERENCE, "")) or len(value) > _LONGEST_TOPIC:
+    if len(value) > LONGEST_TOPIC:
+        raise ValueError(
+            f"must be at most {LONGEST_TOPIC} characters and has {len(value)}: Kafka allows no "
+            "longer topic"
+        )
+    if not _TOPIC.fullmatch(value.replace(_NAME_REFERENCE, "")):
         raise ValueError("must have only letters, digits, `.`, `_` and `-`, as topics of Kafka do")
     return value
 
@@ -42,10 +46,11 @@ TopicPart = Annotated[str, AfterValidator(_topic_part)]
 class EventProperties(Properties):
     """What is published."""
 
-    topic_prefix: TopicPart = prop(
+    topic_prefix: TopicPrefix = prop(
         "topic.prefix",
         aliases=["mongodb.name"],
-        doc="First part of every topic name: `<topic.prefix>.<database>.<collection>`.",
+        doc="First part of every topic name: `<topic.prefix>.<database>.<collection>`. Recorded "
+        "with the position: a start with another prefix is refused.",
         min_length=1,
     )
     topic_delimiter: TopicPart = prop(
@@ -65,6 +70,7 @@ class EventProperties(Properties):
     )
     topic_regex: str | None = prop(
         "topic.regex",
+        has_placeholders=True,
         default=None,
         min_length=1,
         doc="For the last of them: a regular expression, matched with the whole of the name; "
@@ -72,6 +78,7 @@ class EventProperties(Properties):
     )
     topic_replacement: str | None = prop(
         "topic.replacement",
+        has_placeholders=True,
         default=None,
         min_length=1,
         doc="What takes its place, with `$1` or `${name}` for its groups.",
@@ -130,6 +137,7 @@ class EventProperties(Properties):
     )
     transaction_topic: TopicPart | None = prop(
         "transaction.topic",
+        has_placeholders=True,
         default=None,
         min_length=1,
         doc="The whole name of that topic, over `topic.transaction`; "

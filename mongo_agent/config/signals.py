@@ -6,7 +6,14 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from mongo_agent.config.events import TopicPart
-from sidecar.properties import CommaList, PassThrough, Properties, pass_through, prop
+from sidecar.properties import (
+    CommaList,
+    PassThrough,
+    Properties,
+    broker_list,
+    pass_through,
+    prop,
+)
 
 _CHANNELS = ("source", "kafka", "file")
 
@@ -60,7 +67,7 @@ class SignalProperties(Properties):
         "begins behind what is committed to it, as by Debezium's connector, else with the first "
         "signal of the topic; the agent commits nothing.",
     )
-    signal_servers: str | None = prop(
+    signal_servers: Annotated[str, AfterValidator(broker_list)] | None = prop(
         "signal.kafka.bootstrap.servers",
         default=None,
         min_length=1,

@@ -51,7 +51,8 @@ def _store(
 ) -> str:
     records = position_records(config, deployment)
     if records is None:
-        file = PropertiesStore(config.properties.offset_directory, OFFSET_FILE)
+        properties = config.properties
+        file = PropertiesStore(properties.offset_directory, OFFSET_FILE, properties.topic_prefix)
         _refuse_other(bool(file.load().values), str(file.path), replace)
         file.save(position.values())
         return str(file.path)

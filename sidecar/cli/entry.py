@@ -9,22 +9,26 @@ import click
 from sidecar import early_stop
 from sidecar.cli.faults import exit_with
 from sidecar.cli.invocation import Invocation, invocation_of
+from sidecar.errors import ConfigError
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _INTERRUPTED = 130
 
 
 def begin(context: click.Context, run: click.Command) -> None:
-    """What the group itself does: without a command it is `run`, or the help when there is no
-    configuration either. SIGTERM ends every other command at once."""
+    """What the group itself does: without a command it is `run`; without a configuration
+    too it prints the help and raises ConfigError. SIGTERM ends every other command at once."""
     if context.invoked_subcommand not in (None, run.name):
         early_stop.release()
     if context.invoked_subcommand is not None:
         return
     if invocation_of(context).files:
         context.invoke(run)
-    else:
-        click.echo(context.get_help())
+        return
+    click.echo(context.get_help(), err=True)
+    raise ConfigError(
+        f"No configuration is given. Name the properties file: {context.info_name} --config FILE"
+    )
 
 
 def run_command_line(

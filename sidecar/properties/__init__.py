@@ -9,6 +9,7 @@ An agent declares its properties as a `Properties` model, one `prop` each, and `
     loaded.properties.cassandra_port
 """
 
+from sidecar.properties.addresses import bare_host, broker_list
 from sidecar.properties.documentation import (
     documentation_table,
     documentation_text,
@@ -20,9 +21,11 @@ from sidecar.properties.references import resolve
 from sidecar.properties.secrets import hiding
 from sidecar.properties.show import Row, rows
 from sidecar.properties.source import Origin, Setting, command_line_settings, read_properties
+from sidecar.properties.topic_names import LONGEST_TOPIC, TopicPrefix, overlong_topics
 from sidecar.properties.types import (
     ByteSize,
     CommaList,
+    LogLevelName,
     LowerCase,
     Milliseconds,
     Unit,
@@ -31,9 +34,11 @@ from sidecar.properties.types import (
 )
 
 __all__ = [
+    "LONGEST_TOPIC",
     "ByteSize",
     "CommaList",
     "Loaded",
+    "LogLevelName",
     "LowerCase",
     "Milliseconds",
     "Origin",
@@ -41,8 +46,11 @@ __all__ = [
     "Properties",
     "Row",
     "Setting",
+    "TopicPrefix",
     "Unit",
     "UpperCase",
+    "bare_host",
+    "broker_list",
     "command_line_settings",
     "documentation_table",
     "documentation_text",
@@ -50,6 +58,7 @@ __all__ = [
     "inert_table",
     "kept",
     "load",
+    "overlong_topics",
     "pass_through",
     "prop",
     "read_properties",

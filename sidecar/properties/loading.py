@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from sidecar.errors import ConfigError
 from sidecar.properties.model import REFUSED_VALUE, Declaration, Properties, declarations
 from sidecar.properties.references import resolve
-from sidecar.properties.secrets import shown_text
+from sidecar.properties.secrets import is_secret_name, shown_text
 from sidecar.properties.source import Setting, read_properties
 
 Model = TypeVar("Model", bound=Properties)
@@ -112,11 +112,19 @@ class _Reading(Generic[Model]):
             self._unknown(setting)
             return None
         try:
-            value = resolve(setting.value, self._environment)
+            declared = known[1] if known is not None else prefix[1] if prefix is not None else None
+            assert declared is not None
+            value = resolve(
+                setting.value,
+                self._environment,
+                is_secret=declared.secret or is_secret_name(setting.name),
+                has_placeholders=declared.has_placeholders,
+            )
         except ValueError as error:
             self._problem(setting, str(error))
             self._unresolved.update((known[1].name,) if known is not None else ())
             return None
+        self._note_comment(setting, declared)
         if known is not None:
             field_name, declaration = known
             self._values[field_name] = value
@@ -126,6 +134,15 @@ class _Reading(Generic[Model]):
         field_name, declaration = prefix
         self._values[field_name][setting.name.removeprefix(declaration.name)] = value
         return setting.name
+
+    def _note_comment(self, setting: Setting, declaration: Declaration) -> None:
+        """Java properties have no comment at the end of a value: it is a part of the value."""
+        is_secret = declaration.secret or is_secret_name(setting.name)
+        if not is_secret and re.search(r"\s#(\s|$)", setting.value):
+            self._warnings.append(
+                f"{_place(setting)} has `#` in its value, which is read as "
+                f"`{shown_text(setting.value)}`: a comment needs a line of its own."
+            )
 
     def _check_text(self, setting: Setting, declaration: Declaration, value: str) -> None:
         """What pydantic takes and nobody means: a path without a name is the working directory."""

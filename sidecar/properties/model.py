@@ -30,6 +30,8 @@ class Declaration:
     aliases: tuple[str, ...] = ()
     secret: bool = False
     is_prefix: bool = False
+    has_placeholders: bool = False
+    """Whether `${…}` that is no reference has a meaning of its own in the value."""
 
 
 def prop(
@@ -44,18 +46,19 @@ def prop(
     gt: float | None = None,
     le: float | None = None,
     min_length: int | None = None,
+    has_placeholders: bool = False,
 ) -> Any:
     """Declare a field: its dotted name, what it means, and what it may be.
 
     Without `default` the property is required. `aliases` are other names for it. A `secret` field
     has the type `SecretStr` and is never shown. `refused_values` are values, as `config show`
     writes them, of a known feature that this release does not have, with the reason. A number with
-    a least value fits 64 bits too.
+    a least value fits 64 bits too. With `has_placeholders` unknown `${…}` stay in the value.
     """
     if le is None and (ge is not None or gt is not None):
         le = _LARGEST
     info = _field(
-        Declaration(name, doc, tuple(aliases), secret),
+        Declaration(name, doc, tuple(aliases), secret, has_placeholders=has_placeholders),
         default,
         ge=ge,
         gt=gt,
@@ -67,9 +70,10 @@ def prop(
     return info
 
 
-def pass_through(prefix: str, *, doc: str) -> Any:
+def pass_through(prefix: str, *, doc: str, has_placeholders: bool = False) -> Any:
     """Declare a `PassThrough` field: every property whose name begins with `prefix`."""
-    return _field(Declaration(prefix, doc, is_prefix=True), MappingProxyType({}), repr=False)
+    declaration = Declaration(prefix, doc, is_prefix=True, has_placeholders=has_placeholders)
+    return _field(declaration, MappingProxyType({}), repr=False)
 
 
 def _refuse(refused_values: Mapping[str, str]) -> Callable[[Any], Any]:

@@ -1,7 +1,8 @@
 """References in values: `${env:NAME}` and `${file:/path}`, so that secrets stay out of the file.
 
 `${file:/path}` is the text of the file without its last line end. `${file:/path:name}` is one
-property of a properties file.
+property of a properties file. `$${` is a literal `${`. Any other provider is an error: a value
+such as `${vault:x}` would otherwise be used as it is written.
 """
 
 import re
@@ -10,28 +11,65 @@ from pathlib import Path
 
 import javaproperties
 
-_REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
+_ANY = re.compile(r"(\$?)\$\{([^}]*)\}")
+_PROVIDERS = ("env", "file")
+_ALLOWED = "`${env:NAME}`, `${file:/path}` and `${file:/path:name}`"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def has_reference(value: str) -> bool:
-    """Whether there is one anywhere in it."""
-    return _REFERENCE.search(value) is not None
+    """Whether the value contains a reference to an environment variable or a file."""
+    return any(_is_known(match) for match in _ANY.finditer(value))
 
 
 def is_reference(value: str) -> bool:
     """Whether it is nothing but references, so that it can be shown as it is written."""
-    return has_reference(value) and not _REFERENCE.sub("", value).strip()
+    rest = _ANY.sub(lambda match: "" if _is_known(match) else match[0], value)
+    return has_reference(value) and not rest.strip()
 
 
-def resolve(value: str, environment: Mapping[str, str]) -> str:
-    """The value with its references replaced. Raises ValueError with the reason."""
+def resolve(
+    value: str,
+    environment: Mapping[str, str],
+    *,
+    is_secret: bool = False,
+    has_placeholders: bool = False,
+) -> str:
+    """The value with its references replaced. Raises ValueError with the reason.
+
+    The reason does not quote a value that `is_secret`. With `has_placeholders` the property gives
+    other texts in `${…}` a meaning of its own; they stay.
+    """
 
     def replacement(match: re.Match[str]) -> str:
-        if match[1] == "env":
-            return _environment(match[2], environment)
-        return _file(match[2])
+        escape, target = match[1], match[2]
+        if escape and not has_placeholders:
+            return match[0][1:]
+        provider, colon, name = target.partition(":")
+        if colon and provider == "env":
+            return escape + _environment(name, environment)
+        if colon and provider == "file":
+            return escape + _file(name)
+        if has_placeholders:
+            return match[0]
+        raise ValueError(_unknown(target, is_secret=is_secret))
 
-    return _REFERENCE.sub(replacement, value)
+    return _ANY.sub(replacement, value)
+
+
+def _is_known(match: re.Match[str]) -> bool:
+    return not match[1] and match[2].partition(":")[0] in _PROVIDERS and ":" in match[2]
+
+
+def _unknown(target: str, *, is_secret: bool) -> str:
+    """The reason for a reference that nothing here resolves."""
+    written = "`${…}`" if is_secret else f"`${{{target}}}`"
+    remedy = f"use {_ALLOWED}; a literal `${{` is written `$${{`"
+    if not is_secret and _VARIABLE.fullmatch(target):
+        remedy = (
+            f"write `${{env:{target}}}` for the environment variable; a literal `${{` is `$${{`"
+        )
+    return f"refers to {written}, which no provider resolves: {remedy}"
 
 
 def _environment(name: str, environment: Mapping[str, str]) -> str:

@@ -1,5 +1,6 @@
 """Reading Java properties: each name and value with the place where it stands."""
 
+import codecs
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -49,6 +50,12 @@ def read_properties(path: Path) -> list[Setting]:
         raise ConfigError(
             f"The configuration file {path} cannot be read: {error.strerror}."
         ) from error
+    encoding = _wide_encoding(content)
+    if encoding is not None:
+        raise ConfigError(
+            f"{path}: the file is {encoding} text; a properties file is UTF-8. Convert it: "
+            f"iconv -f {encoding} -t UTF-8 {path.name} > {path.stem}-utf8{path.suffix}"
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -66,6 +73,23 @@ def read_properties(path: Path) -> list[Setting]:
     except javaproperties.InvalidUEscapeError as error:
         raise ConfigError(f"{path}:{line}: {error} is no character.") from error
     return settings
+
+
+def _wide_encoding(content: bytes) -> str | None:
+    """The name of an encoding of two or four bytes a character, by its mark or its zeros."""
+    for mark, name in (
+        (codecs.BOM_UTF32_LE, "UTF-32"),
+        (codecs.BOM_UTF32_BE, "UTF-32"),
+        (codecs.BOM_UTF16_LE, "UTF-16"),
+        (codecs.BOM_UTF16_BE, "UTF-16"),
+    ):
+        if content.startswith(mark):
+            return name
+    even, odd = content[:4096:2].count(0), content[1:4096:2].count(0)
+    half = len(content[:4096]) // 2
+    if half and max(even, odd) > half // 2:
+        return "UTF-16LE" if odd > even else "UTF-16BE"
+    return None
 
 
 def command_line_settings(assignments: Iterable[str]) -> list[Setting]:

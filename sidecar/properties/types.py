@@ -9,8 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-_SIZE = re.compile(r"(\d+)\s*(|b|k|kb|kib|m|mb|mib|g|gb|gib)", re.IGNORECASE)
-_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_SIZE = re.compile(r"([0-9]+)\s*(|b|[kmgt](?:i?b|i)?)", re.IGNORECASE)
+_FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_DURATION = re.compile(r"([0-9]+)\s*(|ms|s|m|min|h|d)", re.IGNORECASE)
+_MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000}
+_MILLISECONDS |= {"h": 3_600_000, "d": 86_400_000}
 _LONGEST_MS = 100 * 365 * 24 * 60 * 60 * 1000
 """A hundred years: Java's files have Long.MAX_VALUE for never, which clocks here do not take."""
 _LARGEST = (1 << 63) - 1
@@ -34,14 +37,19 @@ def _byte_size(value: Any) -> Any:
         return value
     match = _SIZE.fullmatch(value.strip())
     if match is None:
-        raise ValueError("must be a number of bytes such as 67108864, 65536KiB or 64MiB")
+        raise ValueError("must be a number of bytes such as 67108864, 65536KiB, 64Mi or 64m")
     return int(match[1]) * _FACTORS[match[2][:1].lower().replace("b", "")]
 
 
 def _milliseconds(value: Any) -> Any:
-    if isinstance(value, str) and not re.fullmatch(r"\s*\d+\s*", value):
-        raise ValueError("must be a whole number of milliseconds")
-    return value
+    if not isinstance(value, str):
+        return value
+    match = _DURATION.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(
+            "must be a whole number of milliseconds, or a number with a unit such as 10s, 5m or 1h"
+        )
+    return int(match[1]) * _MILLISECONDS[match[2].lower()]
 
 
 def _not_negative(value: int) -> int:
@@ -69,6 +77,11 @@ def _upper(value: Any) -> Any:
     return value.strip().upper() if isinstance(value, str) else value
 
 
+def _log_level(value: Any) -> Any:
+    level = _lower(value)
+    return "warning" if level == "warn" else level
+
+
 def kept(value: object, what: str) -> AfterValidator:
     """Only this value: any other asks for `what`, a feature that is not there."""
 
@@ -93,7 +106,7 @@ ByteSize = Annotated[
     BeforeValidator(_byte_size),
     Unit("bytes"),
 ]
-"""Bytes: `1048576`, `1024KiB`, `1m`. A kilobyte is 1024 bytes, as in Cassandra's settings."""
+"""Bytes: `1048576`, `1024KiB`, `1Mi`, `1m`. All units are powers of 1024, as in Cassandra."""
 
 Milliseconds = Annotated[
     int,
@@ -102,10 +115,13 @@ Milliseconds = Annotated[
     BeforeValidator(_milliseconds),
     Unit("milliseconds"),
 ]
-"""A whole number of milliseconds; more than a hundred years are a hundred years."""
+"""Milliseconds: `10000`, `10s`, `5m` (minutes), `1h`, `1d`. More than 100 years are 100 years."""
 
 LowerCase = BeforeValidator(_lower)
 """`Annotated[Literal["initial", "never"], LowerCase]`: any case is accepted."""
 
 UpperCase = BeforeValidator(_upper)
 """The same for names that are written in capitals."""
+
+LogLevelName = BeforeValidator(_log_level)
+"""Any case of a log level; `warn`, as log4j and logback have it, is `warning`."""

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from sidecar.logs import LogFormat, LogLevel
-from sidecar.properties import LowerCase, PassThrough, Properties, pass_through, prop
+from sidecar.properties import LogLevelName, LowerCase, PassThrough, Properties, pass_through, prop
 
 
 class SessionOptions(Properties):
@@ -12,6 +12,7 @@ class SessionOptions(Properties):
 
     spark: PassThrough = pass_through(
         "spark.",
+        has_placeholders=True,
         doc="Settings of the Spark session, for runs without spark-submit; what spark-submit was "
         "given wins.",
     )
@@ -24,7 +25,7 @@ class SessionOptions(Properties):
     log_format: Annotated[LogFormat, LowerCase] = prop(
         "log.format", default="text", doc="Log lines as text or as JSON objects."
     )
-    log_level: Annotated[LogLevel, LowerCase] = prop(
+    log_level: Annotated[LogLevel, LogLevelName] = prop(
         "log.level", default="info", doc="Least level that is logged."
     )
 

@@ -4,7 +4,14 @@ import json
 
 from pydantic import field_validator, model_validator
 
-from sidecar.properties import CommaList, PassThrough, Properties, pass_through, prop
+from sidecar.properties import (
+    CommaList,
+    PassThrough,
+    Properties,
+    broker_list,
+    pass_through,
+    prop,
+)
 
 _OURS = {
     "kafka.group.id": "progress is in the checkpoint, not in a consumer group",
@@ -96,6 +103,10 @@ class SourceOptions(Properties):
             raise ValueError("`topics` or `topics.pattern` must be set, and not both")
         if not self.kafka.get("bootstrap.servers"):
             raise ValueError("`kafka.bootstrap.servers` must be set")
+        try:
+            broker_list(self.kafka["bootstrap.servers"])
+        except ValueError as error:
+            raise ValueError(f"`kafka.bootstrap.servers` {error}") from error
         for name, reason in _OURS.items():
             if name.removeprefix("kafka.") in self.kafka:
                 raise ValueError(f"`{name}` cannot be set: {reason}")

@@ -18,6 +18,7 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from sidecar.errors import ConfigError
+from sidecar.properties.addresses import broker_list
 from sidecar.sinks.kafka.names import (
     INERT,
     KNOWN,
@@ -27,6 +28,7 @@ from sidecar.sinks.kafka.names import (
     SAME,
     TRANSLATED,
 )
+from sidecar.sinks.kafka.security import safety_warnings, unused_security
 from sidecar.sinks.kafka.stores import KEYSTORE, TRUSTSTORE, store_config
 from sidecar.tls.store_file import StoreFile
 
@@ -76,7 +78,7 @@ class ClientProperties:
 def client_properties(settings: Mapping[str, str]) -> ClientProperties:
     """`settings` have no prefix. Raises ConfigError with a sentence for each mistake."""
     problems: list[str] = []
-    warnings: list[str] = []
+    warnings = list(safety_warnings(settings))
     config: dict[str, str] = {}
     for name, value in settings.items():
         if name in SAME or name in LIBRDKAFKA:
@@ -94,6 +96,7 @@ def client_properties(settings: Mapping[str, str]) -> ClientProperties:
             config.update(translate(settings))
         except ValueError as error:
             problems.append(f"{error}.")
+    problems.extend(unused_security(settings))
     if problems:
         raise ConfigError(*problems)
     return ClientProperties(
@@ -275,7 +278,18 @@ def _host_check(settings: Mapping[str, str]) -> dict[str, str]:
     return {name: settings[name].strip().lower() or "none"} if name in settings else {}
 
 
+def _servers(settings: Mapping[str, str]) -> dict[str, str]:
+    # An empty list is refused where the sink is chosen, for only one of the sinks needs it.
+    if settings.get("bootstrap.servers"):
+        try:
+            broker_list(settings["bootstrap.servers"])
+        except ValueError as error:
+            raise ValueError(f"`{PREFIX}bootstrap.servers` {error}") from error
+    return {}
+
+
 _TRANSLATIONS: tuple[Callable[[Mapping[str, str]], dict[str, str]], ...] = (
+    _servers,
     _acks,
     _sizes,
     _buffers,

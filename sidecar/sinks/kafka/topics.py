@@ -12,8 +12,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.refusals import reason, refusal
+from sidecar.sinks.kafka.topic_settings import PREFIX, topic_setting_problems
 
-_PREFIX = "topic.creation.default."
 _REFRESH_S = 300.0
 _PAUSE_S = 1.0
 _CREATED_PAUSE_S = 0.05
@@ -33,20 +33,17 @@ class TopicCreation:
 
 def topic_creation(enabled: bool, defaults: Mapping[str, str]) -> TopicCreation | None:
     """From `topic.creation.enable` and `topic.creation.default.*`. Raises ConfigError."""
+    problems = list(topic_setting_problems(defaults))
+    if problems:
+        raise ConfigError(*problems)
     if not enabled:
         return None
     settings = dict(defaults)
     return TopicCreation(
-        _count("partitions", settings.pop("partitions", "-1")),
-        _count("replication.factor", settings.pop("replication.factor", "-1")),
+        int(settings.pop("partitions", "-1")),
+        int(settings.pop("replication.factor", "-1")),
         MappingProxyType(settings),
     )
-
-
-def _count(name: str, text: str) -> int:
-    if text.strip() == "-1" or (text.strip().isdecimal() and int(text) > 0):
-        return int(text)
-    raise ConfigError(f"`{_PREFIX}{name}` must be a positive number or -1, not `{text}`.")
 
 
 class Topics:
@@ -139,7 +136,7 @@ class Topics:
             raise_refusal(error, f"The creation of the topic {topic}")
             if error.code() == KafkaError.INVALID_CONFIG:
                 raise ConfigError(
-                    f"The topic {topic} cannot be created with `{_PREFIX}*`: {reason(error)}."
+                    f"The topic {topic} cannot be created with `{PREFIX}*`: {reason(error)}."
                 ) from exception
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 self.missing[topic] = f"the topic {topic} cannot be created: {reason(error)}"

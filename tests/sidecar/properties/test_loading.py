@@ -105,7 +105,7 @@ def test_all_mistakes_at_once(path: Path) -> None:
         http.port=http
         ratio=0
         enabled=maybe
-        timeout.ms=10s
+        timeout.ms=10 parsecs
         size.max.bytes=lots
         mode=Initial
         level=two
@@ -120,8 +120,10 @@ def test_all_mistakes_at_once(path: Path) -> None:
         "`http.port` (FILE:2) must be a whole number, not `http`.",
         "`ratio` (FILE:3) must be more than 0, not `0`.",
         "`enabled` (FILE:4) must be true or false, not `maybe`.",
-        "`timeout.ms` (FILE:5) must be a whole number of milliseconds, not `10s`.",
-        "`size.max.bytes` (FILE:6) must be a number of bytes such as 67108864, 65536KiB or 64MiB, "
+        "`timeout.ms` (FILE:5) must be a whole number of milliseconds, or a number with a unit such "
+        "as 10s, 5m or 1h, not `10 parsecs`.",
+        "`size.max.bytes` (FILE:6) must be a number of bytes such as 67108864, 65536KiB, "
+        "64Mi or 64m, "
         "not `lots`.",
         "`mode` (FILE:7) cannot be `initial`: there are no snapshots.",
         "`level` (FILE:8) must be 'ONE' or 'ALL', not `two`.",

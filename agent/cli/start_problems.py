@@ -1,0 +1,47 @@
+"""What is wrong with a configuration before anything is connected to: `config check` and `run`."""
+
+from contextlib import suppress
+
+from agent.config import OFFSET_FILE, AgentConfig, directory_problems
+from agent.snapshot.progress import FILE as SNAPSHOT_FILE
+from sidecar.errors import ConfigError, OffsetStoreError
+from sidecar.http_address import address_problem
+from sidecar.offsets import PropertiesStore
+
+
+def start_problems(config: AgentConfig) -> list[str]:
+    """A sentence for each directory, state file, schema file and address that cannot be used."""
+    problems = directory_problems(config)
+    if not problems:
+        problems += _state_problems(config)
+    address = address_problem(config.properties.http_host)
+    if address is not None:
+        problems.append(address)
+    if config.properties.schema_file is not None:
+        problems += _schema_problems(config)
+    return problems
+
+
+def _state_problems(config: AgentConfig) -> list[str]:
+    """State of other topics or of a later release. Damage is left to the start, which recovers."""
+    properties = config.properties
+    for file in (OFFSET_FILE, SNAPSHOT_FILE):
+        try:
+            with suppress(OffsetStoreError):
+                PropertiesStore(properties.offset_directory, file, properties.topic_prefix).load()
+        except ConfigError as error:
+            return [str(error)]
+    return []
+
+
+def _schema_problems(config: AgentConfig) -> list[str]:
+    # Imported here: the parser takes long to load, and few name such a file.
+    from agent.schema import NodeIdentity
+    from agent.schema.file import SchemaFile
+
+    assert config.properties.schema_file is not None
+    try:
+        SchemaFile(config.properties.schema_file, NodeIdentity("", "")).fetch()
+    except ConfigError as error:
+        return [str(error)]
+    return []

@@ -1,0 +1,94 @@
+"""Settings of `kafka.producer.*` that protect nothing, or give up what the agent promises."""
+
+from collections.abc import Iterator, Mapping
+
+_PREFIX = "kafka.producer."
+_MECHANISMS = ("GSSAPI", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+_LOGIN = (
+    "sasl.mechanism",
+    "sasl.mechanisms",
+    "sasl.jaas.config",
+    "sasl.username",
+    "sasl.password",
+    "sasl.oauthbearer.token.endpoint.url",
+    "sasl.oauthbearer.config",
+    "sasl.kerberos.keytab",
+)
+_TLS = (
+    "ssl.truststore.location",
+    "ssl.truststore.certificates",
+    "ssl.keystore.location",
+    "ssl.keystore.key",
+    "ssl.ca.location",
+    "ssl.ca.pem",
+    "ssl.certificate.location",
+    "ssl.certificate.pem",
+    "ssl.key.location",
+    "ssl.key.pem",
+)
+
+
+def unused_security(settings: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each login or certificate that the client would silently not use.
+
+    `security.protocol` that is set explicitly is believed; see `safety_warnings`.
+    """
+    for name in ("sasl.mechanism", "sasl.mechanisms"):
+        mechanism = settings.get(name)
+        if mechanism is not None and mechanism.strip().upper() not in _MECHANISMS:
+            yield f"`{_PREFIX}{name}` must be one of {', '.join(_MECHANISMS)}, not `{mechanism}`."
+    if settings.get("security.protocol") is not None:
+        return
+    login, tls = _first(settings, _LOGIN), _first(settings, _TLS)
+    if login is not None:
+        yield (
+            f"`{_PREFIX}{login}` is set without `{_PREFIX}security.protocol`, so the connection "
+            "would be plaintext and without login: set it to SASL_SSL or SASL_PLAINTEXT."
+        )
+    elif tls is not None:
+        yield (
+            f"`{_PREFIX}{tls}` is set without `{_PREFIX}security.protocol`, so the connection "
+            "would be plaintext: set it to SSL."
+        )
+
+
+def safety_warnings(settings: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each setting that weakens delivery or security, with its consequence."""
+    if _is_false(settings, "enable.idempotence"):
+        yield (
+            f"`{_PREFIX}enable.idempotence=false`: after a lost acknowledgement the client repeats "
+            "events that the broker already has; throughput drops to one request at a time."
+        )
+    if _is_false(settings, "enable.ssl.certificate.verification"):
+        yield (
+            f"`{_PREFIX}enable.ssl.certificate.verification=false`: any broker is trusted; its "
+            "certificate is not verified."
+        )
+    if settings.get("ssl.endpoint.identification.algorithm", "https").strip().lower() in (
+        "",
+        "none",
+    ):
+        yield (
+            f"`{_PREFIX}ssl.endpoint.identification.algorithm` is off: a broker's certificate may "
+            "name any host."
+        )
+    protocol = settings.get("security.protocol", "").strip().lower()
+    login, tls = _first(settings, _LOGIN), _first(settings, _TLS)
+    if login is not None and protocol in ("plaintext", "ssl"):
+        yield (
+            f"`{_PREFIX}{login}` has no effect with "
+            f"`{_PREFIX}security.protocol={protocol.upper()}`: no login is sent."
+        )
+    if tls is not None and protocol in ("plaintext", "sasl_plaintext"):
+        yield (
+            f"`{_PREFIX}{tls}` has no effect with `{_PREFIX}security.protocol={protocol.upper()}`: "
+            "the connection is not encrypted."
+        )
+
+
+def _first(settings: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    return next((name for name in names if settings.get(name)), None)
+
+
+def _is_false(settings: Mapping[str, str], name: str) -> bool:
+    return settings.get(name, "true").strip().lower() == "false"

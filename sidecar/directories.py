@@ -61,8 +61,9 @@ def _problem(name: str, path: Path) -> str | None:
             )
         return f"{name}: the directory {path} does not exist."
     except OSError as error:
+        rights = _rights(path) if isinstance(error, PermissionError) else ""
         return (
-            f"{name}: the directory {path} cannot be looked at: {error.strerror}. {_rights(path)}"
+            f"{name}: the directory {path} cannot be looked at: {error.strerror}. {rights}".rstrip()
         )
     if not stat.S_ISDIR(status.st_mode):
         return f"{name}: {path} is no directory."

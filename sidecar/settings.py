@@ -22,6 +22,7 @@ from sidecar.properties import (
     prop,
 )
 from sidecar.sinks.kafka.client_properties import client_properties
+from sidecar.sinks.kafka.security import unused_security
 from sidecar.sinks.kafka.topic_settings import topic_setting_problems, topic_setting_warnings
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -146,6 +147,9 @@ class SidecarProperties(Properties):
             client_properties(value)
         except ConfigError as error:
             raise ValueError("\n".join(error.problems)) from error
+        problems = list(unused_security(value))
+        if problems:
+            raise ValueError("\n".join(problems))
         return value
 
     @field_validator("topic_creation_default")

@@ -37,9 +37,3 @@ def separation_problems(
             f"cdc.raw.directory: {cdc_raw} is the node's commitlog_directory, whose segments the "
             "agent would delete before the node has flushed them. Name its cdc_raw_directory."
         )
-    elif commit_log is not None:
-        yield from overlap_problems(
-            ("commitlog_directory", commit_log),
-            [pair for pair in ours if not is_inside(pair[1], cdc_raw)],
-            "the node reads every file there at its start",
-        )

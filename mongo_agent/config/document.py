@@ -17,8 +17,13 @@ line, over the file: `--set http.port=8080`.
 * Unknown names are errors, with the nearest known name. Every mistake is named at once, with file
   and line.
 * `${env:NAME}` and `${file:/path}` in a value stand for an environment variable and the content of
-  a file; `${file:/path:name}` for one property of a properties file. Secrets are never shown.
-* Sizes may carry a unit (`64MiB`, `1g`); a name that ends in `.ms` takes milliseconds.
+  a file; `${file:/path:name}` for one property of a properties file; also inside a value. Any other
+  `${…}` is an error; a literal `${` is written `$${`, in passwords too. Secrets are never shown.
+* Sizes are bytes, or carry a unit: `64k`, `16Mi`, `64MiB`, `1g`, all powers of 1024.
+* Durations are milliseconds, or carry a unit: `250ms`, `10s`, `5m`, `1h`, `1d`. `10m` is ten
+  minutes in a duration and 10 MiB in a size. `mongo-agent config show` prints bytes
+  and milliseconds.
+* A comment needs a line of its own: `#` after a value is a part of the value.
 * `mongo-agent config check` says what is wrong, `mongo-agent config show` what is in force and
   where each value comes from, `mongo-agent check` looks at MongoDB, the broker and the directories
   as well, and `mongo-agent plan` says which collections are captured.

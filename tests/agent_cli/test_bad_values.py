@@ -181,6 +181,8 @@ def test_what_the_brokers_client_does_not_take(
 ) -> None:
     """What only the client itself knows is told by `config check` as well as at a start."""
     settings = {"sink": "kafka", f"{KAFKA}bootstrap.servers": "127.0.0.1:1", KAFKA + name: value}
+    if name.startswith("ssl."):
+        settings[f"{KAFKA}security.protocol"] = "SSL"
     done = agent("config", "check", "--config", site.configuration(settings))
     assert done.exit_code == 2
     (line,) = done.errors.splitlines()

@@ -39,6 +39,14 @@ def around_cdc_raw(site: Site) -> None:
     (site.relocation / "archive").mkdir()
 
 
+def schema_without_tables(site: Site) -> None:
+    site.schema.write_text("hello world;")
+
+
+def empty_schema(site: Site) -> None:
+    site.schema.write_text("")
+
+
 MISTAKES = [
     Mistake(
         "offsets in cdc_raw",
@@ -160,13 +168,13 @@ MISTAKES = [
         "no schema",
         {},
         ("schema.file", "no CREATE TABLE", "DESCRIBE SCHEMA WITH INTERNALS"),
-        lambda site: site.schema.write_text("hello world;") and None,
+        schema_without_tables,
     ),
     Mistake(
         "empty schema",
         {},
         ("schema.file", "no CREATE TABLE", "DESCRIBE SCHEMA WITH INTERNALS"),
-        lambda site: site.schema.write_text("") and None,
+        empty_schema,
     ),
     Mistake(
         "bucket",

@@ -28,7 +28,7 @@ from sidecar.sinks.kafka.names import (
     SAME,
     TRANSLATED,
 )
-from sidecar.sinks.kafka.security import safety_warnings, unused_security
+from sidecar.sinks.kafka.security import safety_warnings
 from sidecar.sinks.kafka.stores import KEYSTORE, TRUSTSTORE, store_config
 from sidecar.tls.store_file import StoreFile
 
@@ -96,7 +96,6 @@ def client_properties(settings: Mapping[str, str]) -> ClientProperties:
             config.update(translate(settings))
         except ValueError as error:
             problems.append(f"{error}.")
-    problems.extend(unused_security(settings))
     if problems:
         raise ConfigError(*problems)
     return ClientProperties(

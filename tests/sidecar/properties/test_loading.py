@@ -120,8 +120,8 @@ def test_all_mistakes_at_once(path: Path) -> None:
         "`http.port` (FILE:2) must be a whole number, not `http`.",
         "`ratio` (FILE:3) must be more than 0, not `0`.",
         "`enabled` (FILE:4) must be true or false, not `maybe`.",
-        "`timeout.ms` (FILE:5) must be a whole number of milliseconds, or a number with a unit such "
-        "as 10s, 5m or 1h, not `10 parsecs`.",
+        "`timeout.ms` (FILE:5) must be a whole number of milliseconds, or a number with a unit "
+        "such as 10s, 5m or 1h, not `10 parsecs`.",
         "`size.max.bytes` (FILE:6) must be a number of bytes such as 67108864, 65536KiB, "
         "64Mi or 64m, "
         "not `lots`.",
@@ -150,7 +150,7 @@ def test_all_mistakes_at_once(path: Path) -> None:
         ),
         (
             "size.max.bytes=9g g",
-            "must be a number of bytes such as 67108864, 65536KiB or 64MiB, not `9g g`",
+            "must be a number of bytes such as 67108864, 65536KiB, 64Mi or 64m, not `9g g`",
         ),
         ("mode=http://u:pw@h", "must be 'initial' or 'never', not `http://********@h`"),
     ],

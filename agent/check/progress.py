@@ -28,7 +28,8 @@ def check_progress(config: AgentConfig, node_id: str | None) -> Iterator[Finding
         yield fault(
             "offsets",
             f"The stored progress belongs to the node {owner}, and this is {node_id}.",
-            "Give this node its own offset.backing.store.dir.",
+            "If the node was replaced, stop the agent and run `agent offsets reset --copies`. If "
+            "both nodes exist, set another offset.backing.store.dir for this one.",
         )
     else:
         yield ok("offsets", f"Progress of {len(stored.values) - 1} segments is stored.")

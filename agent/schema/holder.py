@@ -8,7 +8,7 @@ from collections.abc import Callable
 from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity, SchemaFeeder
 from commitlog import Schema, SchemaChanges
-from sidecar.errors import UnavailableError
+from sidecar.errors import ConfigError, UnavailableError
 from sidecar.logs import Repeated, fields
 
 logger = logging.getLogger(__name__)
@@ -17,8 +17,22 @@ _MISS_INTERVAL_S = 0.5
 _MISS_WAIT_S = 2.0
 _FIRST_RETRY_S = 1.0
 _CLOSE_S = 5.0
+_FIRST_ANSWER_S = 15.0
+"""For how long a stored schema is not used while the node has neither answered nor failed."""
 MAX_DROPPED_TABLES = 4096
 """Tables that the feeder does not have any more and that stay known."""
+
+
+class ReplacedNodeError(ConfigError):
+    """Another node, or a node of another cluster, answers where the agent's node was."""
+
+    def __init__(self, before: NodeIdentity, now: NodeIdentity, where: str) -> None:
+        super().__init__(
+            f"{where} is node {now.node_id} of cluster {now.cluster_name}; the agent started with "
+            f"node {before.node_id} of cluster {before.cluster_name}. If the node was replaced, "
+            "stop the agent, run `agent offsets reset --copies` with its configuration and start "
+            "the agent; otherwise correct cassandra.hosts."
+        )
 
 
 class SchemaHolder:
@@ -53,6 +67,8 @@ class SchemaHolder:
         self._wanted_for = ""
         self._is_stopping = False
         self._last_fetch_s: float | None = None
+        self._begun_s = time.monotonic()
+        self._claimed: NodeIdentity | None = None
         self._thread = threading.Thread(target=self._run, name="schema", daemon=True)
 
     def when_changed(self, listener: Callable[[], None]) -> None:
@@ -151,14 +167,24 @@ class SchemaHolder:
             return self._schema is not self._handed_out
 
     def wait_until_known(self, timeout_s: float) -> bool:
-        """Waits for a first schema; raises what ended the fetching, if something did."""
+        """Waits for a first schema; raises the error that ended the fetching, if one did.
+
+        A stored schema counts once the first fetch has failed, or has taken 15 s: the node may have
+        been replaced since. From the return of True on the node's identity may not change.
+        """
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._schema is not None or self._is_over(), timeout=timeout_s
-            )
+            self._changed.wait_for(lambda: self._is_usable() or self._is_over(), timeout=timeout_s)
             if self._fatal is not None:
                 raise self._fatal
-            return self._schema is not None
+            if not self._is_usable():
+                return False
+            self._claimed = self._identity
+            return True
+
+    def _is_usable(self) -> bool:
+        if self._schema is None:
+            return False
+        return self._fetches > 0 or time.monotonic() - self._begun_s >= _FIRST_ANSWER_S
 
     def _run(self) -> None:
         while True:
@@ -177,12 +203,15 @@ class SchemaHolder:
         fatal: Exception | None = None
         try:
             fetched = self._feeder.fetch()
+            self._require_same_node(fetched.identity)
         except UnavailableError as unavailable:
             error = str(unavailable)
         except Exception as refused:
             error = str(refused)
             # A node that has answered before and refuses us at present may let us in again.
-            fatal = None if self._has_answered else refused
+            is_final = isinstance(refused, ReplacedNodeError) or not self._has_answered
+            fatal = refused if is_final else None
+            fetched = None
         self._log_outcome(error)
         with self._merging:
             self._history.save_again()
@@ -204,6 +233,14 @@ class SchemaHolder:
                 extra=fields(tables=len(merged), source=self._feeder.description),
             )
             self._listener()
+
+    def _require_same_node(self, identity: NodeIdentity) -> None:
+        """Raises `ReplacedNodeError`. Events and progress already have the claimed identity."""
+        with self._changed:
+            claimed = self._claimed
+        if claimed is None or claimed == identity:
+            return
+        raise ReplacedNodeError(claimed, identity, self._feeder.description)
 
     def _merged(self, fetched: Known | None) -> Schema | None:
         """With what was fetched; kept for the next start when that is news."""

@@ -96,8 +96,9 @@ def ledger_from_entries(entries: Mapping[str, str], node_id: str) -> Ledger:
     if stored != node_id:
         raise ConfigError(
             f"The stored progress belongs to the node {stored or '(unnamed)'}, and this is "
-            f"{node_id}. Give this node its own offset.backing.store.dir; if the node was replaced "
-            "and its commit log is gone, move the offset files away."
+            f"{node_id}. If the node was replaced, run `agent offsets reset --copies` with this "
+            "configuration and start the agent again. If both nodes exist, set another "
+            "offset.backing.store.dir for this one."
         )
     positions: dict[SegmentName, int] = {}
     completed: set[SegmentName] = set()

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from agent.schema.history import SchemaHistory
-from agent.schema.holder import SchemaHolder
+from agent.schema.holder import ReplacedNodeError, SchemaHolder
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema
-from sidecar.errors import RefusedError, UnavailableError
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from tests.harness.processes import wait_until
 
 DEADLINE_S = 120.0
 HOUR_MS = 3_600_000
@@ -40,6 +41,7 @@ class SteeredFeeder:
 
     def __init__(self, answer: Schema | Exception) -> None:
         self.answer = answer
+        self.identity = IDENTITY
         self.fetched = 0
         self.is_closed = False
         self._changed = threading.Condition()
@@ -55,7 +57,7 @@ class SteeredFeeder:
             answer = self.answer
         if isinstance(answer, Exception):
             raise answer
-        return Known(answer, IDENTITY)
+        return Known(answer, self.identity)
 
     def close(self) -> None:
         self.is_closed = True
@@ -225,3 +227,37 @@ def test_what_could_not_be_kept_is_kept_when_the_disk_takes_it_again(tmp_path: P
     known = SchemaHistory(tmp_path).load()
     assert known is not None
     assert names(known.schema) == {"a"}
+
+
+def test_a_replaced_node_is_not_taken_for_the_one_before(tmp_path: Path) -> None:
+    """The agent delivers as node-1; then another node answers at the address."""
+    feeder = SteeredFeeder(schema_of("a"))
+    history = SchemaHistory(tmp_path)
+    with started(feeder, interval_ms=1, history=history) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        feeder.identity = NodeIdentity("node-2", "lab")
+        wait_until(lambda: holder.fatal is not None, "the refusal")
+        with pytest.raises(ConfigError, match=r"node-2 .* node-1 .*agent offsets reset --copies"):
+            holder.wait_until_known(DEADLINE_S)
+        assert isinstance(holder.fatal, ReplacedNodeError)
+    known = history.load()
+    assert known is not None
+    assert known.identity == IDENTITY
+
+
+def test_a_stored_schema_does_not_hide_a_replaced_node(tmp_path: Path) -> None:
+    """The node was replaced while the agent was stopped."""
+    history = SchemaHistory(tmp_path)
+    history.save(Known(schema_of("a"), NodeIdentity("node-0", "lab")))
+    with started(SteeredFeeder(schema_of("b")), history=history) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        assert holder.identity == IDENTITY
+
+
+def test_a_stored_schema_is_used_while_the_node_is_away(tmp_path: Path) -> None:
+    history = SchemaHistory(tmp_path)
+    stored = NodeIdentity("node-0", "lab")
+    history.save(Known(schema_of("a"), stored))
+    with started(SteeredFeeder(UnavailableError("away")), history=history) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        assert holder.identity == stored

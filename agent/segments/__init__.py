@@ -1,7 +1,7 @@
 """The life of segments and the progress in them: pure values and decisions."""
 
 from agent.segments.ledger import Ledger, ledger_from_entries
-from agent.segments.plan import Segments, begin, looked
+from agent.segments.plan import Segments, begin, looked, next_known
 from agent.segments.state import Phase, Read, Segment
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "begin",
     "ledger_from_entries",
     "looked",
+    "next_known",
 ]

@@ -78,6 +78,16 @@ class Segments:
         return counts
 
 
+def next_known(name: SegmentName, segments: Segments, ledger: Ledger) -> SegmentName | None:
+    """The oldest segment after `name` that the agent has seen or read; None when there is none.
+
+    The node deletes the oldest segments first. When it deleted one that the agent had begun, it may
+    have deleted those up to the next known one before the agent saw them.
+    """
+    known = (*segments.by_name, *ledger.positions, *ledger.completed)
+    return min((each for each in known if each > name), default=None)
+
+
 def begin(ledger: Ledger) -> Segments:
     """Segments of which the ledger knows a position, before the first look: those that the look
     does not show have vanished meanwhile."""

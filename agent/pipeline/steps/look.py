@@ -1,10 +1,11 @@
 """Looks at `cdc_raw` when that is due, and puts segments on record that are gone unread."""
 
+from agent.cdc_raw import SegmentName
 from agent.metrics import VANISHED
 from agent.pipeline.leaving import VANISHED_CAUSE
 from agent.pipeline.parts import Parts
 from agent.quarantine import LostRange
-from agent.segments import looked
+from agent.segments import looked, next_known
 
 
 class LookStep:
@@ -34,6 +35,17 @@ class LookStep:
     def _put_losses_on_record(self) -> None:
         parts = self._parts
         for lost in parts.segments.lost:
-            ranges = (LostRange(lost.read_position, None, VANISHED_CAUSE),)
+            following = next_known(lost.name, parts.segments, parts.keeping.ledger)
+            cause = _cause(lost.name, following)
+            ranges = (LostRange(lost.read_position, None, cause),)
             if parts.leaving.record(lost.name, ranges, VANISHED):
                 parts.change(lost.name, is_reported=True)
+
+
+def _cause(name: SegmentName, following: SegmentName | None) -> str:
+    if following is None or following.id == name.id + 1:
+        return VANISHED_CAUSE
+    return (
+        f"{VANISHED_CAUSE}; the agent saw no segment between it and {following}, so the node may have "
+        "deleted others unread"
+    )

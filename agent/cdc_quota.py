@@ -39,6 +39,15 @@ def configured_quota(config: AgentConfig) -> Quota:
     return Quota() if settings is None else Quota(_limit_bytes(config, settings))
 
 
+def deletes_at_bytes(config: AgentConfig) -> int | None:
+    """The limit at which the node deletes segments unread, by `cassandra.config`; None without that
+    file, or when the node rejects writes instead."""
+    settings = config.node_settings
+    if settings is None or settings.cdc_block_writes:
+        return None
+    return _limit_bytes(config, settings)
+
+
 def node_quota(config: AgentConfig) -> Quota:
     """By the node's own answer (4.0 and later). Takes seconds when the node does not answer."""
     if config.properties.schema_file is not None:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
-from agent.cdc_quota import QuotaWatch, configured_quota, node_quota
+from agent.cdc_quota import QuotaWatch, configured_quota, deletes_at_bytes, node_quota
 from agent.check.publication import create_publication
 from agent.check.repeated import repeated_checks
 from agent.config import OFFSET_FILE, AgentConfig
@@ -277,6 +277,7 @@ class AgentService:
                 poll_interval_ms=properties.poll_interval_ms,
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
                 hold_max_ms=properties.hold_max_ms,
+                deletes_at_bytes=deletes_at_bytes(config),
                 transform=self._transform,
                 tracing=self._tracing,
             ),

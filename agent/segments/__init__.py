@@ -1,7 +1,7 @@
 """The life of segments and the progress in them: pure values and decisions."""
 
 from agent.segments.ledger import Ledger, ledger_from_entries
-from agent.segments.plan import Segments, begin, looked, next_known
+from agent.segments.plan import Segments, Unseen, begin, deleted_unseen, looked, next_known
 from agent.segments.state import Phase, Read, Segment
 
 __all__ = [
@@ -10,7 +10,9 @@ __all__ = [
     "Read",
     "Segment",
     "Segments",
+    "Unseen",
     "begin",
+    "deleted_unseen",
     "ledger_from_entries",
     "looked",
     "next_known",

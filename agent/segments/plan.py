@@ -88,6 +88,41 @@ def next_known(name: SegmentName, segments: Segments, ledger: Ledger) -> Segment
     return min((each for each in known if each > name), default=None)
 
 
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Segments that the node may have deleted before the agent saw them."""
+
+    first: SegmentName
+    following: SegmentName
+    """The first segment after them, which is there."""
+
+
+def deleted_unseen(
+    ledger: Ledger, observation: Observation, deletes_at_bytes: int | None
+) -> Unseen | None:
+    """What a node that deletes may have deleted while the agent was stopped; None when nothing.
+
+    `deletes_at_bytes` is the size at which it deletes; None when it rejects writes instead. While
+    the agent is stopped only such deletions make `cdc_raw` smaller by segments with changes, one at
+    a time. So it is still nearly full, and ids are missing after the last known segment.
+    """
+    known = (*ledger.positions, *ledger.completed)
+    if deletes_at_bytes is None or not known:
+        return None
+    last = max(known)
+    logs = {seen.name: seen.log for seen in observation.segments if seen.log is not None}
+    following = min((name for name in logs if name > last), default=None)
+    if following is None or following.id == last.id + 1:
+        return None
+    if last in ledger.positions and last not in logs:
+        # Its own loss names the same segments.
+        return None
+    largest_bytes = max(log.size_bytes for log in logs.values())
+    if observation.size_bytes + 2 * largest_bytes < deletes_at_bytes:
+        return None
+    return Unseen(SegmentName(id=last.id + 1, version=last.version), following)
+
+
 def begin(ledger: Ledger) -> Segments:
     """Segments of which the ledger knows a position, before the first look: those that the look
     does not show have vanished meanwhile."""

@@ -5,12 +5,14 @@ from agent.metrics import VANISHED
 from agent.pipeline.leaving import VANISHED_CAUSE
 from agent.pipeline.parts import Parts
 from agent.quarantine import LostRange
-from agent.segments import looked, next_known
+from agent.segments import Unseen, deleted_unseen, looked, next_known
 
 
 class LookStep:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._is_first = True
+        self._unseen: Unseen | None = None
 
     def turn(self) -> bool:
         parts = self._parts
@@ -24,6 +26,11 @@ class LookStep:
         if observation is None:
             return False
         observation = observation.without(parts.requeueing)
+        if self._is_first:
+            self._is_first = False
+            self._unseen = deleted_unseen(
+                parts.keeping.ledger, observation, parts.settings.deletes_at_bytes
+            )
         parts.segments = looked(
             parts.segments, observation, parts.keeping.ledger, retry=is_periodic
         )
@@ -34,6 +41,10 @@ class LookStep:
 
     def _put_losses_on_record(self) -> None:
         parts = self._parts
+        if self._unseen is not None:
+            ranges = (LostRange(0, None, _cause_unseen(self._unseen)),)
+            if parts.leaving.record(self._unseen.first, ranges, VANISHED):
+                self._unseen = None
         for lost in parts.segments.lost:
             following = next_known(lost.name, parts.segments, parts.keeping.ledger)
             cause = _cause(lost.name, following)
@@ -48,4 +59,11 @@ def _cause(name: SegmentName, following: SegmentName | None) -> str:
     return (
         f"{VANISHED_CAUSE}; the agent saw no segment between it and {following}, so the node may have "
         "deleted others unread"
+    )
+
+
+def _cause_unseen(unseen: Unseen) -> str:
+    return (
+        "cdc_raw was full with cdc_block_writes: false while the agent was stopped; the node may "
+        f"have deleted segments unread before {unseen.following}"
     )

@@ -31,6 +31,7 @@ class Rig:
         batch_max_events: int = 10,
         quarantine_max_bytes: int = 1_000_000,
         hold_max_ms: int = 60_000,
+        deletes_at_bytes: int | None = None,
         sink: MemorySink | None = None,
         open_reader: OpenReader | None = None,
         schema: Schema | None = None,
@@ -54,6 +55,7 @@ class Rig:
             poll_interval_ms=poll_interval_ms,
             offset_flush_interval_ms=0,
             hold_max_ms=hold_max_ms,
+            deletes_at_bytes=deletes_at_bytes,
             batch_max_events=batch_max_events,
         )
         self.clock = FakeClock()

@@ -311,24 +311,6 @@ def test_a_refused_event_without_room_keeps_its_segment(make_rig: MakeRig) -> No
     assert "too large" in lost["cause"]
 
 
-def test_segments_that_the_agent_never_saw_are_named_with_the_deleted_one(
-    make_rig: MakeRig,
-) -> None:
-    """`cdc_block_writes: false`: the node deleted 2, 3 and 4, of which the agent knew 2 alone."""
-    rig = make_rig(sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4)
-    rig.raw.completed(1, 4, 4)
-    gone = rig.raw.completed(2, 4)
-    rig.settle()
-    rig.raw.drop(gone)
-    rig.raw.completed(5, 4)
-    rig.settle()
-    (lost,) = reason_of(rig, 2)["ranges"]
-    assert lost["cause"].endswith(
-        "; the agent saw no segment between it and CommitLog-7-5.log, so the node may have deleted "
-        "others unread"
-    )
-
-
 def test_a_segment_that_vanishes_unread_is_reported(make_rig: MakeRig) -> None:
     rig = make_rig(sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4)
     first = rig.raw.completed(1, 4, 4)

@@ -1,0 +1,67 @@
+"""Segments that the node deletes unread: `cdc_block_writes: false` and a full `cdc_raw`."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sidecar.sinks.memory import MemorySink
+from tests.agent.pipeline.rig import Rig
+
+MakeRig = Callable[..., Rig]
+
+
+def reason_of(rig: Rig, segment_id: int) -> Any:
+    file = rig.quarantine.directory / f"CommitLog-7-{segment_id}.log.reason.json"
+    return json.loads(file.read_text())
+
+
+def test_segments_that_the_agent_never_saw_are_named_with_the_deleted_one(
+    make_rig: MakeRig,
+) -> None:
+    """`cdc_block_writes: false`: the node deleted 2, 3 and 4, of which the agent knew 2 alone."""
+    rig = make_rig(sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4)
+    rig.raw.completed(1, 4, 4)
+    gone = rig.raw.completed(2, 4)
+    rig.settle()
+    rig.raw.drop(gone)
+    rig.raw.completed(5, 4)
+    rig.settle()
+    (lost,) = reason_of(rig, 2)["ranges"]
+    assert lost["cause"].endswith(
+        "; the agent saw no segment between it and CommitLog-7-5.log, so the node may have deleted "
+        "others unread"
+    )
+
+
+def test_segments_deleted_while_the_agent_was_stopped_are_on_record(make_rig: MakeRig) -> None:
+    """`cdc_block_writes: false`: the agent had finished 1, and the node deleted 2 and 3."""
+    rig = make_rig(deletes_at_bytes=1)
+    rig.raw.completed(1, 4)
+    rig.settle()
+    rig.kill()
+    rig.raw.completed(4, 4)
+    rig.settle()
+    (lost,) = reason_of(rig, 2)["ranges"]
+    assert lost["cause"].endswith("deleted segments unread before CommitLog-7-4.log")
+    rig.kill()
+    rig.raw.completed(5, 4)
+    rig.settle()
+    assert sorted(path.name for path in rig.quarantine.directory.iterdir()) == [
+        "CommitLog-7-2.log.reason.json"
+    ]
+
+
+@pytest.mark.parametrize("limit", [None, 1 << 40])
+def test_missing_ids_are_no_loss_while_the_node_has_room(
+    make_rig: MakeRig, limit: int | None
+) -> None:
+    """Segments without changes leave `cdc_raw` by themselves."""
+    rig = make_rig(deletes_at_bytes=limit)
+    rig.raw.completed(1, 4)
+    rig.settle()
+    rig.kill()
+    rig.raw.completed(4, 4)
+    rig.settle()
+    assert not rig.quarantine.directory.exists()

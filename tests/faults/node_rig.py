@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ DEADLINE_S = 300.0
 SETTINGS = NodeSettings(commitlog_sync_period_ms=200, heap_mib=640)
 REPLICATION = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
 _WRITES_AT_ONCE = 32
+_NEXT_SEEN = re.compile(r"(?:between it and|unread before) (CommitLog-\S+\.log)")
 
 
 class NodeRig:
@@ -75,8 +77,26 @@ class NodeRig:
         assert answer is not None, self.agent.log_tail()
         return answer
 
-    def status(self) -> str:
-        return str(self.health()["status"])
+    def codes(self) -> set[str]:
+        """The codes of the present conditions."""
+        return {condition["code"] for condition in self.health()["conditions"]}
+
+    def wait_for_status(self, status: str, *codes: str) -> None:
+        """Until `/health` has this status and exactly these conditions."""
+
+        def is_reported() -> bool:
+            answer = self.agent.ask("/health")
+            if answer is None:
+                return False
+            found = {condition["code"] for condition in answer["conditions"]}
+            return answer["status"] == status and found == set(codes)
+
+        self.wait_for(is_reported, f"/health to report {status} {codes}")
+
+    def is_live(self) -> bool:
+        """Whether `/live` answers 200, so that no orchestrator restarts the agent."""
+        with urllib.request.urlopen(f"{self.agent.url}/live", timeout=30) as answer:
+            return bool(answer.status == 200)
 
     def change(self, *statements: str) -> None:
         """Executes schema changes; the judge uses the new schema from here on."""
@@ -147,7 +167,9 @@ class NodeRig:
         for segment, ranges in self._recorded():
             yield segment
             for lost in ranges:
-                if found := re.search(r"between it and (CommitLog-\S+\.log)", lost["cause"]):
+                if found := re.search(
+                    r"(?:between it and|unread before) (CommitLog-\S+\.log)", lost["cause"]
+                ):
                     yield from (name for name in names if segment < name < found[1])
 
     def recorded(self) -> dict[str, list[dict[str, Any]]]:
@@ -207,6 +229,12 @@ def writing(rig: NodeRig, table: str) -> Iterator[None]:
     finally:
         stop.set()
         writer.join(DEADLINE_S)
+
+
+def make_captured_table(node: CassandraNode) -> None:
+    """A table that stays, so that a dropped one is not the last that is captured."""
+    node.execute(f"CREATE KEYSPACE stays WITH replication = {REPLICATION}")
+    node.execute("CREATE TABLE stays.t (id int PRIMARY KEY) WITH cdc = true")
 
 
 def keyspace(rig: NodeRig, name: str) -> str:

@@ -51,7 +51,8 @@ def make_table(rig: NodeRig) -> None:
     "The node is down when the agent starts",
     action="With a stored schema it delivers the segments of `cdc_raw`; without one it waits for "
     "the node.",
-    health="`ok` with a stored schema, otherwise not `ok`; `/live` 200",
+    health="`degraded` with a stored schema (`schema_not_refreshed`), otherwise `failing` "
+    "(`schema_unavailable`); `/live` 200",
     arrival="All events, with a stored schema before the node is up.",
 )
 def test_down_at_the_start(rig: NodeRig, report: Report) -> None:
@@ -66,19 +67,18 @@ def test_down_at_the_start(rig: NodeRig, report: Report) -> None:
 
     rig.start_agent()
     rig.wait_for_events(2 * ROWS)
-    assert rig.health()["components"]["schema"]["status"] == "ok"
+    rig.wait_for_status("degraded", "schema_not_refreshed")
     rig.agent.stop()
 
     shutil.move(rig.offsets, rig.directory / "old-offsets")
     rig.offsets.mkdir()
     rig.start_agent()
-    rig.wait_for(lambda: "does not answer" in str(rig.health()), "the reason of the wait")
-    assert rig.status() != "ok"
-    assert rig.agent.get("/live").startswith(b"{") or rig.agent.get("/live")
+    rig.wait_for_status("failing", "schema_unavailable")
+    assert rig.is_live()
     rig.node.start()
     write(rig, 2 * ROWS)
     rig.drain()
-    assert rig.status() == "ok", rig.health()
+    rig.wait_for_status("ok")
     report(rig.outcome())
 
 
@@ -87,7 +87,7 @@ def test_down_at_the_start(rig: NodeRig, report: Report) -> None:
     "The node is killed in the middle of a segment, three times",
     action="It delivers each segment up to its last sync and then what the node logged again when "
     "it replayed the segment.",
-    health="`ok`: the schema is stored",
+    health="`degraded` (`schema_not_refreshed`) while the node is away",
     arrival="All events that the node had synced. Those that the replay logged again repeat with "
     "the same id.",
 )
@@ -100,11 +100,11 @@ def test_killed_in_a_segment(rig: NodeRig, report: Report) -> None:
         rig.wait_for_events(1)
         write(rig, first + ROWS)
         rig.node.kill()
-        assert rig.agent.ask("/health") is not None
+        rig.wait_for_status("degraded", "schema_not_refreshed")
         rig.node.start()
     write(rig, 6 * ROWS)
     rig.drain()
-    assert rig.status() == "ok", rig.health()
+    rig.wait_for_status("ok")
     assert list(rig.quarantine.glob("*")) == []
     written = {row.id for row in rig.node.execute("SELECT id FROM shop.t")}
     delivered = {each.value["after"]["id"]["value"] for each in rig.arrived()}
@@ -129,7 +129,8 @@ def fill(rig: NodeRig, first: int) -> int:
     "node",
     "`cdc_raw` is full, `cdc_block_writes: true`",
     action="Nothing while it is stopped. Started again it delivers and makes room.",
-    health="not reachable while the agent is stopped, then `ok`",
+    health="not reachable while the agent is stopped, then `degraded` (`cdc_raw_nearly_full`) "
+    "until there is room",
     arrival="All events. The node refuses writes to captured tables while there is no room.",
 )
 def test_full_and_blocking(tmp_path: Path, report: Report) -> None:
@@ -156,17 +157,40 @@ def test_full_and_blocking(tmp_path: Path, report: Report) -> None:
             rig.wait_for(takes_writes, "the node to take writes again")
             write(rig, refused + 1)
             rig.drain()
-            assert rig.status() == "ok", rig.health()
+            rig.wait_for_status("ok")
             report(rig.outcome())
         finally:
             rig.agent.end()
 
 
+def stop_until_deleted(rig: NodeRig, report: Report) -> None:
+    """The agent is stopped until the node has deleted all segments that were there."""
+    rig.agent.stop()
+    first = ROWS
+    rig.witness()
+    write(rig, first)
+    before = {each.path.name for each in rig.node.cdc_segments()}
+    while before & {each.path.name for each in rig.node.cdc_segments()}:
+        first += ROWS
+        write(rig, first, 100)
+        rig.node.close_segment()
+        rig.witness()
+    rig.start_agent()
+    write(rig, first + ROWS)
+    rig.drain()
+    assert "WARNING" in rig.log()
+    assert rig.metric("cdc_quarantined_total") > 0
+    outcome = rig.outcome()
+    assert outcome.recorded > 0
+    report(outcome)
+    rig.wait_for_status("degraded", "segment_lost")
+
+
 @situation(
     "node",
-    "`cdc_raw` is full, `cdc_block_writes: false`",
+    "`cdc_raw` is full, `cdc_block_writes: false`; the agent had begun the oldest segment",
     action="Started again it reports the deleted segments in a WARNING and in the quarantine.",
-    health="`degraded`: the loss is on record",
+    health="`degraded` (`segment_lost`)",
     arrival="All events of the segments that were left. The record names the begun segment that "
     "the node deleted, and up to which segment it may have deleted others.",
 )
@@ -179,24 +203,29 @@ def test_full_and_deleting(tmp_path: Path, report: Report) -> None:
             rig.start_agent()
             write(rig, 0)
             rig.wait_for_events(ROWS)
-            rig.agent.stop()
-            first = ROWS
-            before = {each.path.name for each in node.cdc_segments()}
-            while before & {each.path.name for each in node.cdc_segments()}:
-                write(rig, first, 100)
-                first += 100
-                node.close_segment()
-                rig.witness()
+            stop_until_deleted(rig, report)
+        finally:
+            rig.agent.end()
+
+
+@situation(
+    "node",
+    "`cdc_raw` is full, `cdc_block_writes: false`; the agent had finished every segment",
+    action="Started again it concludes from missing segment ids and a full directory that the node "
+    "deleted segments: a WARNING and a record.",
+    health="`degraded` (`segment_lost`)",
+    arrival="All events of the segments that were left. The record names the range of ids.",
+)
+def test_full_and_deleting_unseen(tmp_path: Path, report: Report) -> None:
+    settings = replace(SMALL, cdc_block_writes=False)
+    with CassandraNode(tmp_path / "node", settings=settings) as node:
+        rig = NodeRig(node, tmp_path / "rig")
+        try:
+            make_table(rig)
             rig.start_agent()
-            write(rig, first)
+            write(rig, 0)
             rig.drain()
-            assert "WARNING" in rig.log()
-            assert rig.metric("cdc_quarantined_total") > 0
-            assert rig.recorded(), rig.log()
-            outcome = rig.outcome()
-            assert outcome.recorded > 0
-            report(outcome)
-            assert rig.status() == "degraded", rig.health()
+            stop_until_deleted(rig, report)
         finally:
             rig.agent.end()
 
@@ -240,7 +269,7 @@ def test_replaced(rig: NodeRig, report: Report) -> None:
     write(rig, 0)
     rig.start_agent()
     rig.drain()
-    assert rig.status() == "ok", rig.health()
+    rig.wait_for_status("ok")
     report(rig.outcome(by_time=False))
 
 
@@ -263,7 +292,7 @@ def upgrade(tmp_path: Path, old_version: str, new_version: str, report: Report) 
                 rig.insert("shop.t", [(n, n) for n in range(2 * ROWS, 3 * ROWS)], "id, w")
                 rig.wait_for_events(3 * ROWS)
                 rig.drain()
-                assert rig.status() == "ok", rig.health()
+                rig.wait_for_status("ok")
                 report(rig.outcome())
     finally:
         rig.agent.end()
@@ -276,7 +305,7 @@ UPGRADE_ACTION = "It keeps running and reads the segments of both versions."
     "node",
     "The node is upgraded in place from 4.1.10 to 5.0.9",
     action=UPGRADE_ACTION,
-    health="`ok`: the schema is stored while the node restarts",
+    health="`degraded` (`schema_not_refreshed`) while the node is away",
     arrival="All events of both versions.",
 )
 def test_upgrade_to_5_0(tmp_path: Path, report: Report) -> None:
@@ -287,7 +316,7 @@ def test_upgrade_to_5_0(tmp_path: Path, report: Report) -> None:
     "node",
     "The node is upgraded in place from 3.11.19 to 4.1.10",
     action=UPGRADE_ACTION,
-    health="`ok`: the schema is stored while the node restarts",
+    health="`degraded` (`schema_not_refreshed`) while the node is away",
     arrival="All events of both versions. 3.11 offers a segment when it discards it.",
 )
 def test_upgrade_to_4_1(tmp_path: Path, report: Report) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import Report
-from tests.faults.node_rig import SETTINGS, NodeRig, keyspace, writing
+from tests.faults.node_rig import SETTINGS, NodeRig, keyspace, make_captured_table, writing
 from tests.faults.situation import situation
 from tests.harness.cassandra import CassandraNode
 
@@ -23,6 +23,7 @@ BOTH = "All events of both schemas."
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
     folder = tmp_path_factory.mktemp("schema") / "node"
     with CassandraNode(folder, settings=SETTINGS) as node:
+        make_captured_table(node)
         yield node
 
 
@@ -30,6 +31,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
 def large_node(tmp_path: Path) -> Iterator[CassandraNode]:
     """One for hundreds of tables."""
     with CassandraNode(tmp_path / "large", settings=replace(SETTINGS, heap_mib=1536)) as node:
+        make_captured_table(node)
         yield node
 
 
@@ -66,7 +68,7 @@ def up_and_down(rig: NodeRig, story: Callable[[str, Callable[[], None]], None]) 
         if not rig.agent.is_running:
             rig.start_agent()
         rig.drain()
-        assert rig.status() == "ok", rig.health()
+        rig.wait_for_status("ok")
 
 
 @situation(

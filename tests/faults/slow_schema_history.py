@@ -7,7 +7,7 @@ import pytest
 
 from agent.schema.history import FILE_NAME
 from tests.faults.conftest import Report
-from tests.faults.node_rig import SETTINGS, NodeRig, keyspace
+from tests.faults.node_rig import SETTINGS, NodeRig, keyspace, make_captured_table
 from tests.faults.situation import situation
 from tests.harness.cassandra import CassandraNode
 
@@ -20,6 +20,7 @@ ROWS = 300
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
     folder = tmp_path_factory.mktemp("history") / "node"
     with CassandraNode(folder, settings=SETTINGS) as node:
+        make_captured_table(node)
         yield node
 
 
@@ -58,8 +59,9 @@ def lose(rig: NodeRig, ks: str, damage: Callable[[Path], None]) -> bytes:
     stored = path.read_bytes()
     damage(path)
     rig.start_agent()
-    rig.wait_for(lambda: rig.health()["status"] != "ok", "/health to report the held segment")
+    rig.wait_for(lambda: "segment_blocked" in rig.codes(), "/health to report the held segment")
     rig.drain()
+    rig.wait_for_status("degraded", "segment_quarantined")
     return stored
 
 
@@ -68,7 +70,7 @@ def lose(rig: NodeRig, ks: str, damage: Callable[[Path], None]) -> bytes:
     "The stored schema is removed while a dropped table has pending events",
     action="It waits `segment.hold.max.ms` for the schema, quarantines the segment and delivers "
     "all other tables.",
-    health="`failing` while the segment is held, then `degraded`",
+    health="`failing` (`segment_blocked`), then `degraded` (`segment_quarantined`)",
     arrival="All events of the other tables. Those of the dropped table are on record.",
 )
 def test_removed(rig: NodeRig, report: Report) -> None:
@@ -77,7 +79,6 @@ def test_removed(rig: NodeRig, report: Report) -> None:
     outcome = rig.outcome(by_time=False)
     assert outcome.recorded == 2 * ROWS
     report(outcome)
-    assert rig.status() == "degraded", rig.health()
 
 
 @situation(
@@ -85,7 +86,8 @@ def test_removed(rig: NodeRig, report: Report) -> None:
     "The stored schema is damaged, and is restored from a backup",
     action="It logs a WARNING, continues as without the file, and after the restore and "
     "`agent segments retry --all` delivers the quarantined segment.",
-    health="`failing` while the segment is held, then `degraded`; `ok` after the retry",
+    health="`failing` (`segment_blocked`), then `degraded` (`segment_quarantined`); `ok` after the "
+    "retry",
     arrival="All events after the retry. Those of the other tables repeat with the same id.",
 )
 def test_damaged_and_restored(rig: NodeRig, report: Report) -> None:
@@ -101,7 +103,7 @@ def test_damaged_and_restored(rig: NodeRig, report: Report) -> None:
     rig.run_command("segments", "retry", "--all")
     rig.wait_for(lambda: not rig.recorded(), "the quarantine to be empty")
     rig.drain()
-    assert rig.status() == "ok", rig.health()
+    rig.wait_for_status("ok")
     outcome = rig.outcome(by_time=False)
     assert outcome.recorded == 0
     report(outcome)

@@ -128,10 +128,10 @@ class NodeRig:
         self.wait_for(lambda: len(self.arrived()) >= count, f"{count} events")
 
     def witness(self) -> None:
-        """Copies the complete segments of `cdc_raw`, which the node may delete unread."""
-        for segment in self.node.cdc_segments():
-            if segment.is_completed:
-                shutil.copyfile(segment.path, self._witness / segment.path.name)
+        """Copies the node's commit log, which has all segments until their tables are flushed; from
+        `cdc_raw` the node may have deleted some."""
+        for path in self.node.commitlog.glob("CommitLog-*.log"):
+            shutil.copyfile(path, self._witness / path.name)
 
     def drain(self) -> None:
         """Closes the node's segments and waits until the agent has finished all of them."""

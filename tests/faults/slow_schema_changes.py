@@ -76,7 +76,7 @@ def up_and_down(rig: NodeRig, story: Callable[[str, Callable[[], None]], None]) 
     "A column is dropped and added again with another type",
     action=READS_ON,
     health=STAYS_OK,
-    arrival=BOTH,
+    arrival=BOTH + " (`ascii`, then `text`; the node rejects `int`, then `blob` or `varint`.)",
 )
 def test_a_column_changes_its_type(rig: NodeRig, report: Report) -> None:
     def story(ks: str, before_change: Callable[[], None]) -> None:
@@ -242,7 +242,7 @@ def test_many_columns(rig: NodeRig, report: Report) -> None:
 @situation(
     "schema",
     "`cdc` is switched off for a table and on again",
-    action="It leaves out what is written while `cdc` is off, and continues afterwards.",
+    action="It skips changes that are written while `cdc` is off, and continues afterwards.",
     health=STAYS_OK,
     arrival="All events while `cdc` is on.",
 )

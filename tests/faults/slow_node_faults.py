@@ -85,11 +85,10 @@ def test_down_at_the_start(rig: NodeRig, report: Report) -> None:
 @situation(
     "node",
     "The node is killed in the middle of a segment, three times",
-    action="It delivers each segment up to its last sync and then what the node logged again when "
-    "it replayed the segment.",
+    action="It delivers each segment up to its last sync, and recognizes segments that the node "
+    "replays.",
     health="`degraded` (`schema_not_refreshed`) while the node is away",
-    arrival="All events that the node had synced. Those that the replay logged again repeat with "
-    "the same id.",
+    arrival="All events that the node had synced, and every row that the node has afterwards.",
 )
 def test_killed_in_a_segment(rig: NodeRig, report: Report) -> None:
     make_table(rig)

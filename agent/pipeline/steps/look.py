@@ -57,8 +57,8 @@ def _cause(name: SegmentName, following: SegmentName | None) -> str:
     if following is None or following.id == name.id + 1:
         return VANISHED_CAUSE
     return (
-        f"{VANISHED_CAUSE}; the agent saw no segment between it and {following}, so the node may have "
-        "deleted others unread"
+        f"{VANISHED_CAUSE}; the agent saw no segment between it and {following}, so the node may "
+        "have deleted others unread"
     )
 
 

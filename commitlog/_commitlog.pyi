@@ -417,8 +417,8 @@ class SegmentReader:
     ) -> EventBatch:
         """Next events, from sections whose logical end is at most `limit`. `complete`: the file
         is final, so what cannot be read is damage and not 'not yet'. `expected_end`: the largest
-        logical position that an index named; an earlier end of the log is a gap. `given_up`: (table id, column)
-        of what blocked and is not waited for any more; with `skip` no table is. Without `counters`
+        logical position that an index named; an earlier end of the log is a gap. `given_up`:
+        (table id, column) of what blocked and is not waited for any more; with `skip` no table is. Without `counters`
         no shard says by how much it grew. Releases the GIL."""
     def skip(self) -> Gap:
         """Passes over the record that the last read was blocked by."""

@@ -150,12 +150,13 @@ class Quarantine:
         return True
 
     def withdraw(self, name: SegmentName, cause: str) -> None:
-        """Removes ranges of one cause, durably: what they name was delivered after all. Raises
-        OSError."""
+        """Removes ranges whose cause begins like this, durably: what they name was delivered after
+        all. Raises OSError."""
         before = self.reason(name)
-        if before is None or all(lost.cause != cause for lost in before.ranges):
+        if before is None or not any(lost.cause.startswith(cause) for lost in before.ranges):
             return
-        after = replace(before, ranges=tuple(r for r in before.ranges if r.cause != cause))
+        left = tuple(lost for lost in before.ranges if not lost.cause.startswith(cause))
+        after = replace(before, ranges=left)
         if after.ranges or after.ranges_left_out:
             self._write_reason(name, after)
         else:

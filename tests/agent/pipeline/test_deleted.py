@@ -65,3 +65,25 @@ def test_missing_ids_are_no_loss_while_the_node_has_room(
     rig.raw.completed(4, 4)
     rig.settle()
     assert not rig.quarantine.directory.exists()
+
+
+def test_the_record_is_withdrawn_when_the_segment_comes_back(make_rig: MakeRig) -> None:
+    """An operator moved a segment away and back: the node deleted nothing."""
+    rig = make_rig(sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4)
+    first = rig.raw.completed(1, 4, 4)
+    moved = rig.raw.completed(2, 4)
+    rig.settle()
+    log, idx = (rig.raw.directory / name for name in (moved.name.log, moved.name.idx))
+    texts = log.read_bytes(), idx.read_bytes()
+    rig.raw.drop(moved)
+    rig.raw.completed(5, 4)
+    rig.settle()
+    assert "no segment between" in reason_of(rig, 2)["ranges"][0]["cause"]
+    idx.write_bytes(texts[1])
+    log.write_bytes(texts[0])
+    for _ in range(8):
+        rig.settle()
+        rig.sink.acknowledge()
+    rig.settle()
+    assert set(first.ids()) | set(moved.ids()) <= set(rig.collect())
+    assert not (rig.quarantine.directory / f"{moved.name.log}.reason.json").exists()

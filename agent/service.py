@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from agent.cdc_quota import QuotaWatch, configured_quota, deletes_at_bytes, node_quota
@@ -277,6 +278,7 @@ class AgentService:
                 poll_interval_ms=properties.poll_interval_ms,
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
                 hold_max_ms=properties.hold_max_ms,
+                commit_log_directory=_commit_log_directory(config),
                 deletes_at_bytes=deletes_at_bytes(config),
                 transform=self._transform,
                 tracing=self._tracing,
@@ -298,3 +300,11 @@ class AgentService:
             registrar=self._registrar,
             clock=time.monotonic,
         )
+
+
+def _commit_log_directory(config: AgentConfig) -> Path:
+    """By `cassandra.config`, else where packages of Cassandra have it: beside `cdc_raw`."""
+    settings = config.node_settings
+    if settings is not None and settings.commitlog_directory is not None:
+        return settings.commitlog_directory
+    return config.cdc_raw_directory.parent / "commitlog"

@@ -415,11 +415,9 @@ class SegmentReader:
         given_up: Sequence[tuple[str, str | None]] = ...,
         counters: CounterHistory | None = None,
     ) -> EventBatch:
-        """Next events, from sections whose logical end is at most `limit`. `complete`: the file
-        is final, so what cannot be read is damage and not 'not yet'. `expected_end`: the largest
-        logical position that an index named; an earlier end of the log is a gap. `given_up`:
-        (table id, column) of what blocked and is not waited for any more; with `skip` no table is. Without `counters`
-        no shard says by how much it grew. Releases the GIL."""
+        """Next events of sections that end by `limit`. `complete`: the file is final. A log that
+        ends before `expected_end`, the largest position that an index named, has a gap. `given_up`:
+        (table id, column) of what is not waited for. Releases the GIL."""
     def skip(self) -> Gap:
         """Passes over the record that the last read was blocked by."""
     def dump(
@@ -431,8 +429,7 @@ class SegmentReader:
         max_bytes: int = 1 << 20,
         stop_at_changes: bool = False,
     ) -> bytes:
-        """Next lines of the canonical dump (docs/dump-format.md); b"" at the end, or where it
-        stops because there are `schema_changes`. Gaps are collected in `gaps`."""
+        """Next lines of the dump (docs/dump-format.md); b"" at the end or at `schema_changes`."""
     @property
     def schema_changes(self) -> SchemaChanges | None:
         """What the last record of the last `dump` changes; go on with a schema that knows it."""
@@ -446,8 +443,7 @@ class SegmentReader:
         complete: bool = True,
         max_bytes: int = 1 << 20,
     ) -> bytes:
-        """Next lines of the structure (docs/dump-format.md); b"" behind the end. The schema of the
-        first call holds. Releases the GIL."""
+        """Next lines of the structure (docs/dump-format.md); b"" at the end. Releases the GIL."""
     def verify(
         self,
         *,
@@ -456,8 +452,7 @@ class SegmentReader:
         expected_end: int = 0,
         max_bytes: int = 64 << 20,
     ) -> Verification:
-        """Checks every checksum and every block from here on, about `max_bytes` at a time: to be
-        called until it is `done`. `expected_end` as for `read`. Releases the GIL."""
+        """Checks about `max_bytes` more; `expected_end` as for `read`. Releases the GIL."""
     @property
     def gaps(self) -> list[Gap]:
         """Gaps met so far."""
@@ -488,10 +483,9 @@ class RowDecoder:
         carry: Sequence[str] = ...,
     ) -> RowDecoder:
         """`show`: by column `raw`, or `decimal(p,s)` for its decimals and varints. `partition_key`
-        and `clustering` name columns of a batch that hold whole partition keys and lists of
-        clustering values; without them each key column has one of its own. `carry` names columns
-        that are handed on, first. Raises SchemaError when there is not one such table, ValueError
-        for a choice that a column does not allow."""
+        and `clustering` name columns with whole partition keys and lists of clustering values, in
+        place of one for each key column. `carry` names columns that are handed on, first. Raises
+        SchemaError without exactly one such table, ValueError for an impossible choice."""
     @property
     def table_schema(self) -> Schema:
         """The schema of this table alone."""

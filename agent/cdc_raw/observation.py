@@ -24,7 +24,14 @@ class SeenLog:
 
     size_bytes: int
     link_count: int
-    """1: only `cdc_raw` links it, so the node is done with it."""
+    is_in_commit_log: bool | None = None
+    """Whether the node's commit log directory has the same file; None where that is not known."""
+
+    @property
+    def is_released(self) -> bool:
+        """True when the node's commit log no longer has it. An archive may hold another link
+        (`archive_command` of commitlog_archiving.properties)."""
+        return self.link_count == 1 or self.is_in_commit_log is False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +70,18 @@ class Observation:
         return max((seen.name for seen in self.segments if seen.idx.has_news), default=None)
 
 
-def observe(directory: Path, completed: Collection[SegmentName] = ()) -> Observation:
+def observe(
+    directory: Path,
+    completed: Collection[SegmentName] = (),
+    commit_log: Path | None = None,
+) -> Observation:
     """Looks once. Raises OSError when the directory itself cannot be listed.
 
-    The indexes of `completed` segments have said all they ever will, so they are not read again:
-    with a backlog of thousands of segments a look stays cheap.
+    `commit_log` is where the node may have its own links. It is believed when it has at least one
+    of the segments: the node never releases all of them.
+
+    The indexes of `completed` segments are final, so they are not read again: with a backlog of
+    thousands of segments a look stays cheap.
     """
     names: set[SegmentName] = set()
     refused: list[str] = []
@@ -80,6 +94,8 @@ def observe(directory: Path, completed: Collection[SegmentName] = ()) -> Observa
                 refused.append(entry.name)
     looked = [_look(directory, name, completed) for name in sorted(names)]
     segments = tuple(seen for seen in _looked_again(directory, looked) if seen is not None)
+    if commit_log is not None:
+        segments = _compared(directory, segments, commit_log)
     return Observation(
         segments=segments,
         refused=tuple(sorted(refused)),
@@ -118,6 +134,40 @@ def _looked_again(
             continue
         again = _look(directory, seen.name)
         yield again and replace(again, idx=newest(seen.idx, again.idx))
+
+
+def _compared(
+    directory: Path, segments: tuple[SeenSegment, ...], commit_log: Path
+) -> tuple[SeenSegment, ...]:
+    """The segments with what the commit log directory shows of each that has further links."""
+    found = {
+        seen.name: _is_same_file(directory / seen.name.log, commit_log / seen.name.log)
+        for seen in segments
+        if seen.log is not None and seen.log.link_count > 1
+    }
+    if not any(found.values()):
+        return segments
+    return tuple(
+        replace(seen, log=replace(seen.log, is_in_commit_log=found[seen.name]))
+        if seen.log is not None and seen.name in found
+        else seen
+        for seen in segments
+    )
+
+
+def _is_same_file(path: Path, other: Path) -> bool | None:
+    """None where one of them cannot be looked at."""
+    try:
+        here = path.stat()
+    except OSError:
+        return None
+    try:
+        there = other.stat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    return os.path.samestat(here, there)
 
 
 def _stat(path: Path) -> SeenLog | None:

@@ -26,9 +26,12 @@ class Looking:
         on_change: Callable[[], None],
         *,
         clock: Callable[[], float],
+        commit_log: Path | None = None,
     ) -> None:
-        """`on_change` is called by the watch's thread; `clock` gives seconds."""
+        """`on_change` is called by the watch's thread; `clock` gives seconds; `commit_log` as for
+        `observe`."""
         self._directory = directory
+        self._commit_log = commit_log
         self._interval_s = interval_s
         self._on_change = on_change
         self._clock = clock
@@ -69,7 +72,7 @@ class Looking:
         # Before the look: what changes during it asks for another one.
         self._is_wanted = False
         try:
-            self.last = observe(self._directory, completed)
+            self.last = observe(self._directory, completed, self._commit_log)
         except OSError as error:
             found = refusal(self._directory) if isinstance(error, PermissionError) else None
             self.trouble = (

@@ -79,7 +79,11 @@ class Pipeline:
             metrics=metrics,
             clock=clock,
             looking=Looking(
-                directory, settings.poll_interval_ms / 1000, self._wakeup.ring, clock=clock
+                directory,
+                settings.poll_interval_ms / 1000,
+                self._wakeup.ring,
+                clock=clock,
+                commit_log=settings.commit_log_directory,
             ),
             reading=Reading(directory, open_reader, self._executor, self._wakeup.ring),
             holding=Holding(settings.hold_max_ms / 1000),

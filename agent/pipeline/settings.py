@@ -19,6 +19,8 @@ class PipelineSettings:
     offset_flush_interval_ms: int
     hold_max_ms: int
     """How long a record that cannot be read holds its segment."""
+    commit_log_directory: Path | None = None
+    """Where the node may keep its own links of the segments."""
     deletes_at_bytes: int | None = None
     """Size of `cdc_raw` at which the node deletes segments unread; None when it rejects writes."""
     transform: Transform | None = None

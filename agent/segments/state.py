@@ -8,9 +8,9 @@ old one. Phase and next step follow from the facts in it and are never stored.
 
 The node writes segments in order and syncs them in order. So a segment without news, older than one
 with news, holds nothing that could still come: reading goes on behind it, and it is not removed
-before it is final. Final is a segment when its index says COMPLETED, or when only `cdc_raw` links
-it and a newer one exists: the node has let go of it, replayed it or never used it. Up to version 6
-a segment is moved into `cdc_raw` when it is done, without an index, and is final at sight.
+before it is final. A segment is final when its index says COMPLETED, or when the node's commit log
+no longer has it and a newer one exists: the node released it, replayed it or never used it. Up to
+version 6 a segment is moved into `cdc_raw` when it is done, without an index, and is final at sight.
 """
 
 from dataclasses import dataclass, replace
@@ -202,7 +202,7 @@ def acknowledged(segment: Segment, position: int) -> Segment:
 def _is_final(segment: Segment, around: Surroundings) -> bool:
     if segment.name.version <= _LAST_VERSION_WITHOUT_IDX or segment.idx.completed:
         return True
-    is_released = segment.log is not None and segment.log.link_count == 1
+    is_released = segment.log is not None and segment.log.is_released
     return is_released and around.has_newer_log
 
 

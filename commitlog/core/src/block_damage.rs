@@ -12,7 +12,8 @@ use rustc_hash::FxHashSet;
 
 use crate::error::SegmentError;
 use crate::record::{Found, OVERHEAD, Records, inspect};
-use crate::segment::{Gap, SegmentReader, Source};
+use crate::segment::{Gap, SegmentReader};
+use crate::source::Source;
 
 const REPEATED: &str = "a block is damaged: a record repeats an earlier one";
 const BAD_RECORD: &str = "the checksum of a record does not match";

@@ -11,7 +11,8 @@
 use crate::error::SegmentError;
 use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH, Encrypted, Framing};
 use crate::marker::{MARKER_LENGTH, Marker};
-use crate::segment::{SegmentReader, Source, io_error, read_fully};
+use crate::segment::SegmentReader;
+use crate::source::{Source, io_error, read_fully};
 
 /// Bytes of a block from which a decoder may tell its decoded length.
 const BLOCK_START: usize = 16;

@@ -7,7 +7,8 @@
 use crate::error::SegmentError;
 use crate::framing::Framing;
 use crate::marker::{MARKER_LENGTH, Marker};
-use crate::segment::{Gap, Section, SegmentReader, Source, io_error, read_fully};
+use crate::segment::{Gap, Section, SegmentReader};
+use crate::source::{Source, io_error, read_fully};
 
 /// The place of the next marker once nothing is left to read.
 const NOWHERE: u64 = u64::MAX - MARKER_LENGTH;

@@ -35,6 +35,7 @@ pub mod row;
 pub mod scan;
 pub mod schema;
 pub mod segment;
+pub mod source;
 mod times;
 mod unfiltered;
 pub mod update_head;

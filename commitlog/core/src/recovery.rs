@@ -11,7 +11,8 @@ use crate::chain::Opened;
 use crate::error::SegmentError;
 use crate::marker::MARKER_LENGTH;
 use crate::record::{self, OVERHEAD};
-use crate::segment::{Gap, Section, SegmentReader, Source, io_error, read_fully};
+use crate::segment::{Gap, Section, SegmentReader};
+use crate::source::{Source, io_error, read_fully};
 
 /// Bytes that are looked at together.
 const CHUNK_BYTES: usize = 64 << 10;

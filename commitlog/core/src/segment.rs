@@ -29,9 +29,6 @@
 //! ```
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 
 use crate::block_section::StoredBlock;
 use crate::chain::Opened;
@@ -40,6 +37,7 @@ use crate::error::SegmentError;
 use crate::framing::{Framing, Keys};
 use crate::marker::MarkerChecksum;
 use crate::record::{Found, OVERHEAD, Records, inspect};
+use crate::source::{Source, io_error, read_fully};
 
 /// Bytes of a marker in front of its section.
 pub const MARKER_BYTES: u64 = crate::marker::MARKER_LENGTH;
@@ -47,38 +45,6 @@ pub const MARKER_BYTES: u64 = crate::marker::MARKER_LENGTH;
 /// What is read of a plain section at once; more only for a larger record. Few enough to stay in
 /// a core's own cache until they are decoded.
 const CHUNK_BYTES: u64 = 256 << 10;
-
-/// Bytes at an offset: a file, or memory in tests.
-pub trait Source {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
-    fn length(&self) -> io::Result<u64>;
-}
-
-impl Source for File {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        FileExt::read_at(self, buffer, offset)
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
-    }
-}
-
-impl Source for Vec<u8> {
-    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let bytes = self.get(from..).unwrap_or_default();
-        let length = bytes.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..length), bytes.get(..length)) {
-            to.copy_from_slice(from);
-        }
-        Ok(length)
-    }
-
-    fn length(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
-    }
-}
 
 /// A logical range that gave no records, and why. `end` is `None` where the loss goes to the end
 /// of the segment.
@@ -478,29 +444,4 @@ pub fn read_descriptor(segment: &str, source: &impl Source) -> Result<Descriptor
     let read = read_fully(source, 0, &mut header).map_err(|error| io_error(segment, error))?;
     header.truncate(read);
     Descriptor::parse(segment, &header)
-}
-
-pub(crate) fn io_error(segment: &str, error: io::Error) -> SegmentError {
-    SegmentError::Io {
-        segment: segment.to_owned(),
-        error,
-    }
-}
-
-/// Reads until `buffer` is full or the file ends; gives the number of bytes.
-pub(crate) fn read_fully(
-    source: &impl Source,
-    offset: u64,
-    buffer: &mut [u8],
-) -> io::Result<usize> {
-    let mut read = 0;
-    while let Some(rest) = buffer.get_mut(read..).filter(|rest| !rest.is_empty()) {
-        match source.read_at(offset + read as u64, rest) {
-            Ok(0) => break,
-            Ok(count) => read += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(read)
 }

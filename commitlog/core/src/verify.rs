@@ -2,7 +2,8 @@
 //! block of what is compressed or encrypted. Payloads are not decoded, so no schema is needed.
 
 use crate::error::SegmentError;
-use crate::segment::{Gap, SegmentReader, Source, Step, Tail};
+use crate::segment::{Gap, SegmentReader, Step, Tail};
+use crate::source::Source;
 
 /// What a check has seen so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -9,7 +9,8 @@ use commitlog_core::record::{OVERHEAD, Record};
 use commitlog_core::resync::{Resync, resynchronise};
 use commitlog_core::row::Row;
 use commitlog_core::schema::{ChangeReader, Schema};
-use commitlog_core::segment::{Fill, SegmentReader, Source};
+use commitlog_core::segment::{Fill, SegmentReader};
+use commitlog_core::source::Source;
 
 use crate::batch::{Blocked, EventBatch, Missing, Stop};
 use crate::counters::CounterHistory;

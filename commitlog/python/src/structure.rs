@@ -1,6 +1,7 @@
 //! What a check of a segment says: `Verification`.
 
-use commitlog_core::segment::{SegmentReader, Source};
+use commitlog_core::segment::SegmentReader;
+use commitlog_core::source::Source;
 use commitlog_core::verify;
 use pyo3::prelude::*;
 

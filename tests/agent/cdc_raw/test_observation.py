@@ -118,3 +118,38 @@ def test_an_idx_that_is_a_pipe_is_no_news(tmp_path: Path) -> None:
     write(tmp_path, 1)
     os.mkfifo(tmp_path / SegmentName(id=1, version=7).idx)
     assert [seen.idx for seen in observe(tmp_path).segments] == [Idx(unreadable="is no file")]
+
+
+def test_a_segment_with_a_link_in_an_archive_is_released_when_the_commit_log_lacks_it(
+    tmp_path: Path,
+) -> None:
+    raw, commit_log, archive = (tmp_path / name for name in ("cdc_raw", "commitlog", "archive"))
+    for directory in (raw, commit_log, archive):
+        directory.mkdir()
+    for number in (1, 2, 3):
+        write(raw, number, "5")
+        name = SegmentName(id=number, version=7).log
+        (archive / name).hardlink_to(raw / name)
+    (commit_log / "CommitLog-7-3.log").hardlink_to(raw / "CommitLog-7-3.log")
+    # Another file of the name is none of the node's links.
+    (commit_log / "CommitLog-7-2.log").write_bytes(b"")
+
+    assert released(observe(raw, (), commit_log)) == [True, True, False]
+    assert released(observe(raw)) == [False, False, False]
+
+
+def test_a_directory_that_has_none_of_the_segments_is_not_the_commit_log(tmp_path: Path) -> None:
+    raw, other, archive = (tmp_path / name for name in ("cdc_raw", "other", "archive"))
+    for directory in (raw, other, archive):
+        directory.mkdir()
+    for number in (1, 2):
+        write(raw, number, "5")
+        name = SegmentName(id=number, version=7).log
+        (archive / name).hardlink_to(raw / name)
+
+    assert released(observe(raw, (), other)) == [False, False]
+    assert released(observe(raw, (), tmp_path / "absent")) == [False, False]
+
+
+def released(observation: Observation) -> list[bool]:
+    return [seen.log.is_released for seen in observation.segments if seen.log is not None]

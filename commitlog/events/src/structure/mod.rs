@@ -13,7 +13,8 @@ use commitlog_core::error::SegmentError;
 use commitlog_core::mutation::Decoder;
 use commitlog_core::record::OVERHEAD;
 use commitlog_core::schema::Schema;
-use commitlog_core::segment::{Gap, Section, SegmentReader, Source, Step};
+use commitlog_core::segment::{Gap, Section, SegmentReader, Step};
+use commitlog_core::source::Source;
 use serde_json::{Value, json};
 
 use tree::MutationTree;

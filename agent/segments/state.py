@@ -10,7 +10,7 @@ The node writes segments in order and syncs them in order. So a segment without 
 with news, holds nothing that could still come: reading goes on behind it, and it is not removed
 before it is final. A segment is final when its index says COMPLETED, or when the node's commit log
 no longer has it and a newer one exists: the node released it, replayed it or never used it. Up to
-version 6 a segment is moved into `cdc_raw` when it is done, without an index, and is final at sight.
+version 6 a segment is moved into `cdc_raw` when it is done, without an index: final at sight.
 """
 
 from dataclasses import dataclass, replace

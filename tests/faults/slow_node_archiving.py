@@ -49,16 +49,6 @@ def test_archiving_by_hard_links(tmp_path: Path, report: Report) -> None:
                 node.kill()
                 node.start()
             write(rig, KILLS * ROWS)
-            print(
-                {
-                    each.path.name: (
-                        each.is_completed,
-                        each.path.stat().st_nlink,
-                        (node.commitlog / each.path.name).exists(),
-                    )
-                    for each in node.cdc_segments()
-                }
-            )
             rig.drain()
             rig.wait_for_status("ok")
             assert list(rig.quarantine.glob("*")) == []

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import commitlog
+from agent.cdc_raw import read_idx
 from tests.reference import parse_schema, read_segment, to_line
 from tests.reference.recordings import GOLDEN, KEYSTORE, SHARED, Scenario, scenarios
 from tests.reference.segment import read_bytes
@@ -34,6 +35,22 @@ def test_every_line_equals_cassandras_own(scenario: Scenario, tmp_path: Path) ->
         assert dumped.gaps == []
         lines += dumped.lines
     assert lines == scenario.expected()
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_no_segment_ends_before_the_position_that_its_index_names(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    for path, name in scenario.segments():
+        index = path.with_name(f"{Path(name).stem}_cdc.idx")
+        if not index.exists():
+            continue
+        segment = unpacked(path, name, tmp_path)
+        synced_end = read_idx(index).synced_end(segment.stat().st_size)
+        reader = reader_of(segment)
+        while not (seen := reader.verify(expected_end=synced_end)).done:
+            pass
+        assert seen.gaps == []
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)

@@ -1,0 +1,104 @@
+"""Segments whose log ends before a position that their index named."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.conftest import Report
+from tests.faults.files_place import Place
+from tests.faults.recorded import Recording, recording
+from tests.faults.situation import situation
+from tests.reference.descriptor import read_descriptor
+from tests.reference.sections import read_sections
+
+WORKLOAD = "timestamps"
+NEWER = "batches"
+"""A newer segment proves that the node does not write to the older one any more."""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@situation(
+    "files",
+    "A completed segment is zeroed from a section boundary on",
+    action="It delivers the part before, puts the rest on record and keeps the segment in the "
+    "quarantine, with a WARNING.",
+    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
+    arrival="All events before the boundary, and of all other segments.",
+)
+def test_zeroed_and_completed(place: Place, report: Report) -> None:
+    found = recording(WORKLOAD)
+    boundary = middle(found)
+    data = found.data[:boundary] + bytes(len(found.data) - boundary)
+    put(place, found, data, found.idx)
+    require_record(place, found, boundary, report)
+
+
+@situation(
+    "files",
+    "A completed segment is cut at a section boundary",
+    action="It delivers the part before, puts the rest on record and keeps the segment in the "
+    "quarantine, with a WARNING.",
+    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
+    arrival="All events before the boundary, and of all other segments.",
+)
+def test_cut_and_completed(place: Place, report: Report) -> None:
+    found = recording(WORKLOAD)
+    boundary = middle(found)
+    put(place, found, found.data[:boundary], found.idx)
+    require_record(place, found, boundary, report)
+
+
+@situation(
+    "files",
+    "A segment that the node released without COMPLETED is zeroed from a section boundary on",
+    action="It delivers the part before, puts the rest on record and keeps the segment in the "
+    "quarantine, with a WARNING.",
+    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
+    arrival="All events before the boundary, and of all other segments.",
+)
+def test_zeroed_and_released(place: Place, report: Report) -> None:
+    found = recording(WORKLOAD)
+    boundary = middle(found)
+    data = found.data[:boundary] + bytes(len(found.data) - boundary)
+    put(place, found, data, found.idx.split("\n")[0])
+    require_record(place, found, boundary, report)
+
+
+def middle(found: Recording) -> int:
+    """A section boundary with events on both sides."""
+    positions = [line["pos"] for line in found.lines]
+    sections = read_sections(found.data, read_descriptor(found.data, found.name.log))
+    return next(each.marker for each in sections if positions[0] < each.marker < positions[-1])
+
+
+def put(place: Place, found: Recording, data: bytes, idx: str) -> None:
+    place.put(NEWER)
+    place.cdc_raw.joinpath(found.name.idx).write_text(idx)
+    place.cdc_raw.joinpath(found.name.log).write_bytes(data)
+    place.expected += found.events()
+
+
+def require_record(place: Place, found: Recording, boundary: int, report: Report) -> None:
+    with place.running() as agent:
+        agent.until_not_ok("segment_quarantined", found.name.log, "agent segments")
+        require_warning(place, found)
+        assert agent.stop() == 0
+    (reason,) = place.reasons()
+    end = int(found.idx.split("\n")[0])
+    assert reason["segment"] == found.name.log
+    assert reason["ranges"][0]["start"] == boundary
+    assert any(each["end"] in (end, None) for each in reason["ranges"])
+    assert (place.relocation / "error" / found.name.log).exists()
+    missing = place.undelivered()
+    assert missing
+    assert all(int(event.split("/")[1]) > boundary for event in missing)
+    report(place.outcome(missing))
+
+
+def require_warning(place: Place, found: Recording) -> None:
+    lines = place.folder.joinpath("agent.log").read_text().splitlines()
+    assert any("WARNING" in line and found.name.log in line for line in lines)

@@ -96,12 +96,12 @@ class Leaving:
             is_new = self._quarantine.note(name, ranges)
         except OSError as error:
             self._fail(
-                "record",
+                f"record {reason}",
                 f"The quarantine {self._quarantine.directory} cannot be "
                 f"written, so reading waits: {error.strerror or error}.",
             )
             return False
-        self._mend("record")
+        self._mend(f"record {reason}")
         if is_new:
             for lost in ranges:
                 logger.warning(
@@ -110,6 +110,15 @@ class Leaving:
                 )
             self._metrics.quarantined.labels(reason).inc(len(ranges))
         return True
+
+    def nothing_to_record(self, reason: str) -> None:
+        """A loss that could not be put on record is none any more, such as a segment that came
+        back."""
+        self._mend(f"record {reason}")
+
+    def nothing_to_keep(self) -> None:
+        """Refused events are read and sent again."""
+        self._mend("keep")
 
     def keep(self, refused: Refused[EventSource, int]) -> bool:
         """Keeps an event that the sink refuses, or without room for it its segment; False when

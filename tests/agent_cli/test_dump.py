@@ -113,7 +113,7 @@ def test_what_is_no_segment_or_schema_ends_with_a_sentence(site: Site, tmp_path:
         ((path, "--schema", tmp_path / "none.cql"), "none.cql"),
         ((path, "--schema", broken), "line"),
         ((site.schema, "--schema", site.schema), "not named like a segment"),
-        ((site.cdc_raw / "CommitLog-7-9.log", "--schema", site.schema), "does not exist"),
+        ((site.cdc_raw / "CommitLog-7-9.log", "--schema", site.schema), "no such file or folder"),
         ((site.offsets, "--schema", site.schema), "holds no segment"),
     ]
     for arguments, part in cases:

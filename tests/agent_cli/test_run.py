@@ -35,7 +35,11 @@ def values(site: Site) -> list[str]:
 def test_segments_become_events_and_leave(site: Site) -> None:
     for number in (1, 2, 3):
         write_segment(site.cdc_raw, number, [[payload(n, b"%d" % number) for n in range(50)]])
-    with running(site) as process:
+    node = site.folder / "cassandra.yaml"
+    node.write_text(
+        f"cdc_enabled: true\ncdc_raw_directory: {site.cdc_raw}\ncdc_total_space: 20GiB\n"
+    )
+    with running(site, {"cassandra.config": str(node)}) as process:
         process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
         health = process.health()
         assert health is not None

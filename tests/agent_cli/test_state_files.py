@@ -11,7 +11,7 @@ from sidecar.offsets import FORMAT_VERSION, PropertiesStore, decode, encode
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import Site
 
-OLD = Path(__file__).parents[1] / "fixtures" / "state-0.1.0" / "cassandra"
+OLD = Path(__file__).parent / "state-0.1.0" / "cassandra"
 NAME = "segment_offset.properties"
 VALUES = {"node.id": "node-1", "CommitLog-7-1.log": "COMPLETED"}
 

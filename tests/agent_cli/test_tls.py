@@ -23,7 +23,7 @@ def context(tmp_path: Path, *lines: str) -> ssl.SSLContext | None:
 
 def test_off_is_the_default(tmp_path: Path) -> None:
     assert context(tmp_path) is None
-    assert context(tmp_path, f"cassandra.ssl.ca.path={PEM}") is None
+    assert context(tmp_path, "cassandra.ssl.enabled=false", f"cassandra.ssl.ca.path={PEM}") is None
 
 
 def test_the_node_is_checked(tmp_path: Path) -> None:

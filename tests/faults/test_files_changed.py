@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent_cli.site import SCHEMA as UNRELATED_SCHEMA
 from tests.faults.conftest import Report
 from tests.faults.files_place import UID, Place, as_user
 from tests.faults.recorded import recording
@@ -77,7 +78,7 @@ def test_cdc_raw_removed(place: Place, report: Report) -> None:
 def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
     target = place.folder / "volume"
     text = place.schema.read_text()
-    place.schema.write_text(text.split("CREATE TABLE")[0])
+    place.schema.write_text(UNRELATED_SCHEMA)
     place.put("batches", "collections")
     with place.running() as agent:
         agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
@@ -102,7 +103,7 @@ def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
 )
 def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
     text = place.schema.read_text()
-    place.schema.write_text(text.split("CREATE TABLE")[0])
+    place.schema.write_text(UNRELATED_SCHEMA)
     paths = place.put("batches", "collections")
     away = place.folder / "away"
     with place.running() as agent:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.agent_cli.command import agent as command
+from tests.agent_cli.site import SCHEMA as UNRELATED_SCHEMA
 from tests.faults.conftest import Report
 from tests.faults.files_place import Place, fill, mounted, remount
 from tests.faults.situation import situation
@@ -74,7 +75,7 @@ def test_cdc_raw_read_only(place: Place, report: Report) -> None:
     with mounted(place.cdc_raw, "16m"):
         # Without the tables the segments wait until the file system is read-only.
         text = place.schema.read_text()
-        place.schema.write_text(text.split("CREATE TABLE")[0])
+        place.schema.write_text(UNRELATED_SCHEMA)
         place.put("batches", "collections")
         with place.running() as agent:
             agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)

@@ -94,7 +94,7 @@ def test_an_oplog_that_overtakes_the_position_is_told_before_a_restart(
         three_members.pass_time(100)
         three_members.write_noop()
         three_members.truncate_oplog()
-        agent.wait_until(lambda: "the oplog begins" in part(agent).sentence, "the warning")
+        agent.wait_until(lambda: "The oplog begins" in part(agent).sentence, "the warning")
         assert "a restart before events are delivered would lose changes" in part(agent).sentence
         assert metric(agent, "cdc_oplog_headroom_seconds") <= -99
         sink.acknowledge()

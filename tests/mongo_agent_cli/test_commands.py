@@ -165,7 +165,13 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
     assert (good.exit_code, good.output) == (0, "The configuration is good.\n")
 
 
-@pytest.mark.parametrize("words", [("--help",), ("plan", "--help"), ()])
+def test_without_a_configuration_the_command_says_how_to_give_one() -> None:
+    done = mongo_agent()
+    assert done.exit_code == 2
+    assert "mongo-agent --config FILE" in done.errors
+
+
+@pytest.mark.parametrize("words", [("--help",), ("plan", "--help")])
 def test_help_says_what_there_is(words: tuple[str, ...]) -> None:
     done = mongo_agent(*words)
     assert done.exit_code == 0

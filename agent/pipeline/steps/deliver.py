@@ -61,6 +61,7 @@ class DeliverStep:
         self._sink.end(error)
         self.advance()
         self._parts.delivery.forget()
+        self._parts.leaving.nothing_to_keep()
 
     def close(self, deadline_s: float) -> None:
         """Closes the sink; an error is said only."""

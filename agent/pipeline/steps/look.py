@@ -45,6 +45,8 @@ class LookStep:
             ranges = (LostRange(0, None, _cause_unseen(self._unseen)),)
             if parts.leaving.record(self._unseen.first, ranges, VANISHED):
                 self._unseen = None
+        if self._unseen is None and not parts.segments.lost:
+            parts.leaving.nothing_to_record(VANISHED)
         for lost in parts.segments.lost:
             following = next_known(lost.name, parts.segments, parts.keeping.ledger)
             cause = _cause(lost.name, following)

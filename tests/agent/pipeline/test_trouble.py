@@ -376,6 +376,29 @@ def test_a_vanished_segment_that_a_replay_brings_back_is_read_on(rig: Rig) -> No
     assert log.name.log in rig.archived()
 
 
+def test_a_loss_that_is_none_any_more_leaves_no_error(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = rig.raw.segment(1, 2, 2)
+    rig.raw.index(log, log.records[0].end)
+    rig.settle()
+    rig.kill()
+    with monkeypatch.context() as patch:
+
+        def fail(*_: object) -> None:
+            raise OSError(30, "Read-only file system")
+
+        patch.setattr("agent.quarantine.write_synced", fail)
+        rig.raw.drop(log)
+        rig.settle()
+        assert "Read-only file system" in rig.view.leave_trouble
+        rig.raw.link(log)
+        rig.settle()
+        assert rig.view.leave_trouble == ""
+    rig.settle()
+    assert rig.quarantined() == set()
+
+
 def test_a_segment_of_another_version_is_kept_whole(rig: Rig) -> None:
     log, fine = rig.raw.completed(1, 2), rig.raw.completed(2, 2)
     log.error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")

@@ -65,13 +65,12 @@ def test_settings_of_the_producer_without_effect_are_warned_about() -> None:
 
 @pytest.mark.parametrize("name", ["partitions", "replication.factor"])
 def test_topic_creation_needs_numbers(name: str) -> None:
-    chosen = properties(
-        "kafka.producer.bootstrap.servers=localhost:1",
-        "topic.creation.enable=true",
-        f"topic.creation.default.{name}=0",
-    )
     with pytest.raises(ConfigError, match="must be a positive number or -1, not `0`"):
-        create_sink(chosen)
+        properties(
+            "kafka.producer.bootstrap.servers=localhost:1",
+            "topic.creation.enable=true",
+            f"topic.creation.default.{name}=0",
+        )
 
 
 def test_paths_are_paths() -> None:

@@ -22,19 +22,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from flask import Blueprint, Flask, Response
+from flask import Blueprint, Flask, Response, g, request
 from flask.json.provider import DefaultJSONProvider
-from waitress.server import create_server
 from werkzeug.exceptions import HTTPException
 
 from sidecar import metrics
 from sidecar.http_address import listening_socket
+from sidecar.http_connections import THREADS, bounded_server
 from sidecar.http_token import read_token, require_token
 from sidecar.status import Health, State
 
-_SERVER_THREADS = 2
-_CONNECTION_LIMIT = 64
-_MAX_REQUEST_BYTES = 65536
+_CHANGES_AT_ONCE = THREADS - 2
+"""Requests that change something may wait for the pipeline; probes need a thread meanwhile."""
 _JOIN_S = 10.0
 _PAGES = "GET / is for people, GET /health, /metrics and /offsets are for machines."
 
@@ -88,6 +87,7 @@ def create_app(
 
     if token_file is not None:
         require_token(app, token_file)
+    _limit_changes(app)
     for blueprint in pages:
         app.register_blueprint(blueprint)
 
@@ -130,6 +130,26 @@ def create_app(
     return app
 
 
+def _limit_changes(app: Flask) -> None:
+    """Answers 503 to a request that changes something while others wait for the pipeline."""
+    places = threading.BoundedSemaphore(_CHANGES_AT_ONCE)
+
+    @app.before_request
+    def take_a_place() -> Response | None:
+        if request.method in ("GET", "HEAD"):
+            return None
+        if not places.acquire(blocking=False):
+            busy = f"{_CHANGES_AT_ONCE} requests wait for the pipeline. Try again.\n"
+            return Response(busy, 503, {"Retry-After": "1"}, mimetype="text/plain")
+        g.has_a_place = True
+        return None
+
+    @app.teardown_request
+    def leave_it(error: BaseException | None) -> None:
+        if g.pop("has_a_place", False):
+            places.release()
+
+
 class _BoundedJson(DefaultJSONProvider):
     """Takes a document that is nested too deeply for one that is no JSON."""
 
@@ -169,15 +189,8 @@ class HttpServer:
     def start(self) -> None:
         """Raises ConfigError when the address cannot be used."""
         logging.getLogger("waitress").setLevel(logging.ERROR)
-        self._server = create_server(
-            self._app,
-            map=self._sockets,
-            sockets=[listening_socket(self._host, self._wanted_port)],
-            threads=_SERVER_THREADS,
-            connection_limit=_CONNECTION_LIMIT,
-            max_request_body_size=_MAX_REQUEST_BYTES,
-            ident="cdc-sidecar",
-        )
+        listener = listening_socket(self._host, self._wanted_port)
+        self._server = bounded_server(self._app, listener, self._sockets)
         self._thread.start()
 
     def close(self) -> None:

@@ -107,8 +107,9 @@ class BoundedServer(TcpWSGIServer):
             if channel.overdue(now_s):
                 channel.will_close = True
                 # Wakes the loop, which would else wait until the client reads.
-                with suppress(OSError):
-                    channel.socket.shutdown(socket.SHUT_RDWR)
+                if channel.socket is not None:
+                    with suppress(OSError):
+                        channel.socket.shutdown(socket.SHUT_RDWR)
 
     @property
     def _channels(self) -> dict[int, Channel]:

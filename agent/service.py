@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.cdc_quota import QuotaWatch, configured_quota, deletes_at_bytes, node_quota
+from agent.check.checks import RUNNING
+from agent.check.probe import probe_of_run
 from agent.check.publication import create_publication
-from agent.check.repeated import repeated_checks
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.keystore import KeySource
@@ -30,7 +31,7 @@ from agent.status import SERVICE_NAME, AgentStatus
 from agent.summary import AgentSummary
 from agent.transfer import Transfer, TransferSettings, create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
-from sidecar.check.watch import CheckWatch
+from sidecar.check.periodic import PeriodicChecks
 from sidecar.http import HttpServer
 from sidecar.jmx_pages import jmx_pages
 from sidecar.lifecycle import Stop
@@ -86,7 +87,9 @@ class AgentService:
         properties = config.properties
         hide = hiding(config.loaded)
         self._trouble = RecentTrouble(hide=hide)
-        self._checks = CheckWatch(partial(repeated_checks, config))
+        self._checks = PeriodicChecks(
+            RUNNING, partial(probe_of_run, config, holder, self._status.sink_state)
+        )
         self._status.findings = lambda: self._checks.findings
         summary = AgentSummary(self._status, self._metrics, properties.quarantine_max_bytes)
         pages = [

@@ -18,6 +18,8 @@ from sidecar.durable import append_lines
 from sidecar.line_count import LineCount
 from sidecar.quarantine import RefusedEvent, event_line
 
+DIRECTORY = "quarantine"
+"""In `offset.backing.store.dir`."""
 _REFUSED = "refused.ndjson"
 _GAPS = "gaps.ndjson"
 

@@ -14,6 +14,8 @@ from pymongo import MongoClient
 from commitlog import __version__
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.check.abilities import check_abilities
+from mongo_agent.check.checks import RUNNING
+from mongo_agent.check.probe import MongoProbe, probe_of_run
 from mongo_agent.config import MongoConfig
 from mongo_agent.copy.view import CopyView
 from mongo_agent.debezium_metrics import CONNECTOR, attributes_of
@@ -28,6 +30,7 @@ from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.position import OFFSET_FILE, AgentPosition
 from mongo_agent.position.in_kafka import StoredPosition, position_records
 from mongo_agent.position.position import read_position
+from mongo_agent.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
 from mongo_agent.quarantine import Quarantine
 from mongo_agent.registering import create_schemas
 from mongo_agent.seeds import explained
@@ -38,6 +41,7 @@ from mongo_agent.signals.kafka import SignalTopic
 from mongo_agent.status import SERVICE_NAME, MongoStatus
 from mongo_agent.summary import MongoSummary
 from sidecar.check.finding import Level
+from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.http import HttpServer
 from sidecar.jmx_pages import jmx_pages
@@ -55,9 +59,6 @@ from sidecar.status import StatusWatch
 from sidecar.transform import transform_named
 
 logger = logging.getLogger(__name__)
-
-QUARANTINE = "quarantine"
-"""The directory beside it."""
 
 _CLOSE_S = 2.0
 _LOOK_S = 10.0
@@ -91,7 +92,7 @@ class MongoService:
             __version__,
             self._metrics,
             properties.quarantine_max_bytes,
-            str(properties.offset_directory / QUARANTINE),
+            str(properties.offset_directory / QUARANTINE_DIRECTORY),
         )
         self._pipeline: Pipeline | None = None
         hide = hiding(config.loaded)
@@ -138,7 +139,9 @@ class MongoService:
             self._server,
             StatusWatch(self.status.status),
             self._client() as client,
+            self._checks(client) as checks,
         ):
+            self.status.findings = lambda: checks.findings
             try:
                 deployment = self._deployment(client, stop)
                 if deployment is not None:
@@ -149,6 +152,11 @@ class MongoService:
 
     def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
         return attributes_of(self.status.view, self._metrics)
+
+    def _checks(self, client: Client) -> PeriodicChecks[MongoProbe]:
+        status = self.status
+        probe = partial(probe_of_run, self._config, client, status.server_error, status.sink_state)
+        return PeriodicChecks(RUNNING, probe)
 
     @contextmanager
     def _client(self) -> Iterator[Client]:
@@ -199,7 +207,7 @@ class MongoService:
         if sentence is not None:
             raise ConfigError(sentence)
         lacking = [
-            f"{each.sentence} {each.remedy}"
+            f"{each.message} {each.remedy}"
             for each in check_abilities(config, deployment.version)
             if each.level is Level.FAULT
         ]
@@ -219,7 +227,9 @@ class MongoService:
         if isinstance(store, PropertiesStore):
             store.adopt(stored)
         quarantine = Quarantine(
-            properties.offset_directory / QUARANTINE, properties.quarantine_max_bytes, __version__
+            properties.offset_directory / QUARANTINE_DIRECTORY,
+            properties.quarantine_max_bytes,
+            __version__,
         )
         aside = SettingAside(
             quarantine, self._metrics, ends_agent=properties.failure_handling == "fail"

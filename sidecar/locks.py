@@ -58,6 +58,16 @@ class DirectoryLock:
         self.release()
 
 
+def lock_holder(directory: Path) -> int | None:
+    """The process that has locked a directory, as far as this process may know; None without one.
+    Takes no lock, so that an agent may start meanwhile. Raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        return _holder(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _open_directory(directory: Path) -> int:
     try:
         return os.open(directory, os.O_RDONLY | os.O_DIRECTORY)

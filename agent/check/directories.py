@@ -4,49 +4,53 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.cdc_raw import observe
+from agent.cdc_raw import Observation
 from agent.config import AgentConfig, directory_problems
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
 from sidecar.check.finding import Finding, fault, ok, size_text, warning
 
 _FULL_WARNING = 0.5
 _FULL_FAULT = 0.9
+_SHOWN = 5
 
 
-def check_directories(config: AgentConfig, settings: NodeSettings | None) -> Iterator[Finding]:
-    """`settings` are the node's, where they are known."""
+def check_directories(config: AgentConfig) -> Iterator[Finding]:
+    """Whether they exist, can be read and written, and are apart from each other."""
     problems = directory_problems(config)
     for problem in problems:
         yield fault(
             "directories",
             problem,
-            "Make it, let this user read and write it, or name another one.",
+            "Create it with the agent's user as owner (install -d -o USER DIRECTORY), or name "
+            "another one; until then an agent that starts ends with exit code 2.",
+            code="directory_unusable",
         )
-    if problems:
-        return
-    properties = config.properties
-    yield ok(
-        "directories",
-        f"{config.cdc_raw_directory}, {properties.relocation_directory} and "
-        f"{properties.offset_directory} can be read and written.",
-    )
-    yield from check_file_systems(config, settings)
-    yield from _content(config, settings)
+    if not problems:
+        properties = config.properties
+        yield ok(
+            "directories",
+            f"{config.cdc_raw_directory}, {properties.relocation_directory} and "
+            f"{properties.offset_directory} can be read and written.",
+        )
 
 
 def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> Iterator[Finding]:
-    """Whether segments can be linked and moved. Raises OSError for a directory that is gone."""
+    """Whether segments can be linked and moved. Nothing for directories that cannot be seen."""
     raw, relocation = config.cdc_raw_directory, config.properties.relocation_directory
-    if _device(raw) == _device(relocation):
-        yield ok("relocation", "Segments are moved by a rename.")
-    else:
-        yield warning(
-            "relocation",
-            f"{relocation} is on another file system than {raw}, so segments are copied.",
-            "Put commit.log.relocation.dir on the file system of cdc_raw.",
-        )
+    of_raw, of_relocation = _device(raw), _device(relocation)
+    if None not in (of_raw, of_relocation):
+        if of_raw == of_relocation:
+            yield ok("relocation", "Segments are moved by a rename.")
+        else:
+            yield warning(
+                "relocation",
+                f"{relocation} is on another file system than {raw}, so segments are copied.",
+                "Put commit.log.relocation.dir on the file system of cdc_raw.",
+                code="relocation_on_other_file_system",
+            )
     commitlog = settings.commitlog_directory if settings is not None else None
-    if commitlog is not None and commitlog.is_dir() and _device(commitlog) != _device(raw):
+    of_commitlog = None if commitlog is None else _device(commitlog)
+    if None not in (of_raw, of_commitlog) and of_raw != of_commitlog:
         yield fault(
             "cdc_raw",
             f"{raw} is on another file system than {commitlog}; the node cannot link segments.",
@@ -55,32 +59,45 @@ def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> It
         )
 
 
-def _content(config: AgentConfig, settings: NodeSettings | None) -> Iterator[Finding]:
+def check_room(
+    config: AgentConfig, seen: Observation, settings: NodeSettings | None
+) -> Iterator[Finding]:
+    """How full `cdc_raw` is. Nothing while the node's limit is not known."""
+    if settings is None:
+        return
     raw = config.cdc_raw_directory
-    seen = observe(raw)
-    limit_bytes = cdc_total_limit_bytes(
-        settings.cdc_total_bytes if settings is not None else None, shutil.disk_usage(raw).total
+    limit_bytes = cdc_total_limit_bytes(settings.cdc_total_bytes, shutil.disk_usage(raw).total)
+    consequence = (
+        "refuses writes" if settings.cdc_block_writes else "deletes the oldest segments unread"
     )
-    blocks = settings is None or settings.cdc_block_writes
-    consequence = "refuses writes" if blocks else "deletes the oldest segments unread"
-    sentence = (
-        f"{len(seen.segments)} segments, {size_text(seen.size_bytes)} of {size_text(limit_bytes)}; "
-        f"when it is full, the node {consequence}."
+    message = (
+        f"{raw} has {len(seen.segments)} segments, {size_text(seen.size_bytes)} of "
+        f"{size_text(limit_bytes)}; when it is full, the node {consequence}."
     )
     remedy = "See that the agent runs and delivers; raise cdc_total_space for longer outages."
     if seen.size_bytes >= _FULL_FAULT * limit_bytes:
-        yield fault("cdc_raw", sentence, remedy)
+        yield fault("quota", message, remedy, code="cdc_raw_nearly_full")
     elif seen.size_bytes >= _FULL_WARNING * limit_bytes:
-        yield warning("cdc_raw", sentence, remedy)
+        yield warning("quota", message, remedy, code="cdc_raw_half_full")
     else:
-        yield ok("cdc_raw", sentence)
+        yield ok("quota", message)
+
+
+def check_strangers(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
+    """Files in `cdc_raw` that are no segments."""
     if seen.refused:
+        shown = ", ".join(seen.refused[:_SHOWN]) + (", …" if len(seen.refused) > _SHOWN else "")
         yield warning(
             "cdc_raw",
-            f"Not segments: {', '.join(seen.refused[:5])}{', …' if len(seen.refused) > 5 else ''}.",
-            "Nothing but the node's segments and index files belongs there.",
+            f"Not segments: {shown}.",
+            f"Move them out of {config.cdc_raw_directory}: nothing but the node's segments and "
+            "index files belongs there.",
+            code="cdc_raw_foreign_files",
         )
 
 
-def _device(path: Path) -> int:
-    return path.stat().st_dev
+def _device(path: Path) -> int | None:
+    try:
+        return path.stat().st_dev if path.is_dir() else None
+    except OSError:
+        return None

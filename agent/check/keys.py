@@ -3,19 +3,17 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.cdc_raw import observe
+from agent.cdc_raw import Observation
 from agent.config import AgentConfig
 from agent.keystore import KeySource, advised, open_segment
 from commitlog import CommitLogError, SegmentKeyError, read_descriptor
 from sidecar.check.finding import Finding, fault, ok
 
 
-def check_keys(config: AgentConfig) -> Iterator[Finding]:
+def check_keys(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
     """Whether the keys that the segments name are there and open them; one finding a key."""
     directory = config.cdc_raw_directory
-    if not directory.is_dir():
-        return
-    needed = _needed(directory)
+    needed = _needed(directory, seen)
     if not needed:
         return
     keystore = KeySource(config.keystore)
@@ -30,15 +28,16 @@ def check_keys(config: AgentConfig) -> Iterator[Finding]:
             yield fault(
                 "keystore",
                 f"{problem}.",
-                "Correct commit.log.keystore.path and its passwords; until then such segments "
-                "are held.",
+                "Correct commit.log.keystore.path and its passwords (keytool -list -keystore FILE "
+                "shows the aliases); until then such segments are held.",
+                code="segment_key_missing",
             )
 
 
-def _needed(directory: Path) -> dict[str, list[str]]:
+def _needed(directory: Path, seen: Observation) -> dict[str, list[str]]:
     """Names of segments by the key that they need."""
     needed: dict[str, list[str]] = {}
-    for segment in observe(directory).segments:
+    for segment in seen.segments:
         if segment.log is None:
             continue
         try:

@@ -1,35 +1,57 @@
-"""The stored progress."""
+"""The stored offsets, as the agent reads them at its start."""
 
 from collections.abc import Iterator
 
 from agent.config import OFFSET_FILE, AgentConfig
+from agent.segments import ledger_from_entries
 from agent.segments.ledger import NODE_ID_KEY
+from agent.snapshot.progress import FILE as SNAPSHOT_FILE
+from agent.snapshot.progress import progress_from_entries
 from sidecar.check.finding import Finding, fault, ok, warning
-from sidecar.errors import OffsetStoreError
+from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.offsets import PropertiesStore
+
+_RESTORE = (
+    "Restore the offset files from a copy, or move them away so that all segments are read again"
+)
 
 
 def check_progress(config: AgentConfig, node_id: str | None) -> Iterator[Finding]:
-    """`node_id` is who the node is, where that is known."""
-    directory = config.properties.offset_directory
+    """`node_id` is the node's host id; None while it is not known."""
+    properties = config.properties
+    directory, prefix = properties.offset_directory, properties.topic_prefix
     if not directory.is_dir():
         return
     try:
-        stored = PropertiesStore(directory, OFFSET_FILE).load()
-    except OffsetStoreError as error:
-        yield fault("offsets", str(error), "The agent ends with exit code 1.")
-        return
-    if stored.recovered_from_previous is not None:
-        yield warning("offsets", stored.recovered_from_previous, "Look for a full or failing disk.")
-    owner = stored.values.get(NODE_ID_KEY)
-    if owner is None:
-        yield ok("offsets", "No progress is stored; the agent starts at the oldest segment.")
-    elif node_id is not None and owner != node_id:
+        stored = PropertiesStore(directory, OFFSET_FILE, prefix).load()
+        copies = PropertiesStore(directory, SNAPSHOT_FILE, prefix).load()
+        owner = stored.values.get(NODE_ID_KEY)
+        ledger = ledger_from_entries(stored.values, node_id or owner or "")
+        if not properties.schema_file:
+            progress_from_entries(copies.values, node_id or owner or "")
+    except ConfigError as error:
         yield fault(
             "offsets",
-            f"The stored progress belongs to the node {owner}, and this is {node_id}.",
-            "If the node was replaced, stop the agent and run `agent offsets reset --copies`. If "
-            "both nodes exist, set another offset.backing.store.dir for this one.",
+            str(error),
+            "Follow the message with `agent offsets accept-prefix` or `agent offsets reset "
+            "--copies`; until then the agent ends with exit code 2.",
+            code="offsets_of_another_source",
         )
+        return
+    except OffsetStoreError as error:
+        remedy = f"{_RESTORE}; until then the agent ends with exit code 1."
+        yield fault("offsets", str(error), remedy, code="offsets_unreadable")
+        return
+    for each in (stored, copies):
+        if each.recovered_from_previous is not None:
+            yield warning(
+                "offsets",
+                each.recovered_from_previous,
+                f"Look for a full or failing disk: df -h {directory}; dmesg.",
+                code="offsets_recovered",
+            )
+    if owner is None:
+        yield ok("offsets", "No progress is stored; the agent starts at the oldest segment.")
     else:
-        yield ok("offsets", f"Progress of {len(stored.values) - 1} segments is stored.")
+        count = len(ledger.positions) + len(ledger.completed)
+        yield ok("offsets", f"Progress of {count} segments is stored.")

@@ -31,6 +31,8 @@ class Publication:
     published: tuple[str, ...] = ()
     """Those among them that the lists let pass."""
     unmatched: tuple[Unmatched, ...] = ()
+    counters: tuple[str, ...] = ()
+    """Counter tables with `cdc = true` that are skipped."""
 
 
 def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
@@ -51,6 +53,13 @@ def publication_of(schema: Schema, properties: AgentProperties) -> Publication:
             *_unmatched_tables("table.include.list", include, captured, names),
             *_unmatched_tables("table.exclude.list", exclude, names, names),
             *_unmatched_columns(schema, properties),
+        ),
+        tuple(
+            sorted(
+                name
+                for name, table in names.items()
+                if table.cdc and table.counter and properties.counter_events == "skip"
+            )
         ),
     )
 

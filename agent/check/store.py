@@ -3,49 +3,74 @@
 from collections.abc import Iterator
 
 from agent.config import AgentConfig
+from agent.store.apart import StoreApart
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.gcs_answers import CREATE, GET, LIST
-from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.finding import Finding, fault, listed, ok, warning
 from sidecar.errors import ConfigError
 
 _ANSWER_S = 10.0
 
 
+def store_text(config: AgentConfig) -> str:
+    """The store with its address and how long it is waited for; empty where none is used."""
+    where = config.properties.remote_directory
+    if config.transfer_name != "gcs" or where is None:
+        return ""
+    return f"{where} (at most {_ANSWER_S:.0f} s)"
+
+
 def check_store(config: AgentConfig) -> Iterator[Finding]:
-    """Asks the bucket which rights there are; nothing is written."""
+    """Asks the bucket which rights there are; nothing is written. The store's client is loaded in a
+    process of its own, since it takes thirty megabytes."""
     properties = config.properties
     if config.transfer_name != "gcs" or properties.remote_directory is None:
         return
     where = properties.remote_directory
     try:
         settings = GcsSettings(where, properties.credential_key_file, timeout_s=_ANSWER_S)
-        missing = GcsStore(settings).missing_rights()
+        store = StoreApart(GcsStore(settings))
     except ConfigError as error:
-        yield fault("transfer", str(error), "The agent ends with exit code 2.")
+        yield fault(
+            "transfer",
+            str(error),
+            "Correct storage.credential.key.file; until then the agent ends with exit code 2.",
+            code="store_settings_invalid",
+        )
         return
+    try:
+        missing = store.missing_rights()
     except StoreError as error:
-        yield fault("transfer", str(error), "Until then finished segments wait in `upload`.")
+        yield fault(
+            "transfer",
+            str(error),
+            "Correct remote.commit.log.relocation.dir or the key; until then finished segments "
+            "wait in `upload`.",
+            code="transfer_unavailable",
+        )
         return
+    finally:
+        store.close()
+    grant = f"gcloud storage buckets add-iam-policy-binding gs://{where.bucket} --member=… --role="
     needed = [right for right in (CREATE, GET, LIST) if right in missing]
     if needed:
         yield fault(
             "transfer",
-            f"The agent may not send segments to {where}: it lacks {_listed(needed)}.",
-            "Grant Storage Object Creator and Storage Object Viewer; until then finished segments "
-            "wait in `upload`.",
+            f"The agent may not send segments to {where}: it lacks {listed(needed)}.",
+            f"Grant Storage Object Creator and Storage Object Viewer: {grant}"
+            "roles/storage.objectCreator, then …objectViewer; until then finished segments wait in "
+            "`upload`.",
+            code="transfer_rights_missing",
         )
     elif missing:
         yield warning(
             "transfer",
-            f"{where} answers, but the agent lacks {_listed(missing)} there, with which "
+            f"{where} answers, but the agent lacks {listed(missing)} there, with which "
             "quarantined segments come back and leave the store.",
-            "Grant Storage Object User, or do without `agent segments retry` of what is there.",
+            f"Grant Storage Object User: {grant}roles/storage.objectUser; or do without "
+            "`agent segments retry` of what is there.",
+            code="transfer_rights_partial",
         )
     else:
         yield ok("transfer", f"{where} answers.")
-
-
-def _listed(rights: list[str]) -> str:
-    *first, last = rights
-    return f"{', '.join(first)} and {last}" if first else last

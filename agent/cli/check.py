@@ -1,23 +1,24 @@
-"""`agent check`: everything around the agent, as a table of findings."""
-
-import sys
+"""`agent check`: everything around the agent, a line for each finding."""
 
 import click
 
 from agent.config import AgentConfig
-from sidecar.cli.findings import show_findings
+from sidecar.cli.findings import check_and_exit, json_option
 from sidecar.cli.invocation import Invocation, configuration_options
 
 
-@click.command("check", short_help="Look at the node, the broker and the directories.")
+@click.command("check", short_help="Check the node, the broker and the directories.")
+@json_option
 @configuration_options
 @click.pass_obj
-def check(invocation: Invocation[AgentConfig]) -> None:
-    """Say of everything that the agent needs whether it is right, and what to do where it is not.
+def check(invocation: Invocation[AgentConfig], as_json: bool) -> None:
+    """Check everything that `agent run` needs, and print what to do about each fault.
 
-    Changes nothing and may run beside the agent. Exit code 1 when there is a fault.
+    Changes nothing and may run beside the agent. Exit code 1 when there is a fault, 2 when the
+    configuration cannot be used.
     """
     # Imported here: the clients of the broker and the node take long to load.
-    from agent.check.survey import run_checks
+    from agent.check.checks import CHECKS
+    from agent.check.probe import asking_probe
 
-    sys.exit(show_findings(run_checks(invocation.config())))
+    check_and_exit(CHECKS, lambda: asking_probe(invocation.config()), as_json=as_json)

@@ -38,6 +38,9 @@ _SAME_CAUSE: SameCause = {
             "segment_not_removed",
         )
     ),
+    "file.path": frozenset(("sink_unavailable",)),
+    "segments": frozenset(("segment_blocked", "cdc_raw_unreadable")),
+    "settings": frozenset(("cdc_raw_quota_unknown",)) | _NODE,
     "transfer": frozenset(("transfer_unavailable",)),
     "keystore": frozenset(("segment_blocked",)),
     "tables": frozenset(("no_table_captured", "no_table_published", "list_entry_unmatched")),
@@ -51,6 +54,10 @@ _COMPONENTS = {
     "keystore": "cdc_raw",
     "directories": "cdc_raw",
     "cdc_enabled": "cdc_raw",
+    "segments": "cdc_raw",
+    "settings": "cdc_raw",
+    "quota": "cdc_raw",
+    "file.path": "sink",
 }
 
 

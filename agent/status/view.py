@@ -23,6 +23,7 @@ from sidecar.check.finding import Finding
 from sidecar.http import Build, Verdict
 from sidecar.page.summary import duration_text, size_text
 from sidecar.schema_registry import Registrar
+from sidecar.sinks.base import SinkState
 from sidecar.status import Component, Health, Status, health_of
 
 SERVICE_NAME = "cdc-sidecar-cassandra"
@@ -99,6 +100,10 @@ class AgentStatus:
         """The pipeline's, once there is one."""
         return None if self._pipeline is None else self._pipeline.view
 
+    def sink_state(self) -> SinkState | None:
+        """That of the sink; None before the pipeline has opened it."""
+        return None if self.view is None else self.view.sink
+
     @property
     def raw_limit_bytes(self) -> int | None:
         """Size at which `cdc_raw` is full; None where it is not known."""
@@ -136,7 +141,12 @@ class AgentStatus:
         schema = SchemaFacts(self._holder.table_count, self._holder.last_error or "")
         publication, view = self._published(), self.view
         if view is None:
-            return Facts(is_started=False, schema=schema, publication=publication)
+            return Facts(
+                is_started=False,
+                schema=schema,
+                publication=publication,
+                findings=tuple(self.findings()),
+            )
         return Facts(
             is_stopping=view.is_stopping,
             stalled_s=self._stalled_s(),

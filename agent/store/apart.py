@@ -51,6 +51,10 @@ class StoreApart:
     def remove(self, name: str) -> None:
         self._ask("remove", name)
 
+    def missing_rights(self) -> list[str]:
+        """As the store says; for stores that know their rights."""
+        return list(self._ask("missing_rights"))
+
     def stop(self) -> None:
         with self._lock:
             self._is_stopped = True

@@ -20,6 +20,7 @@ def check_abilities(config: MongoConfig, version: tuple[int, ...]) -> Iterator[F
             f"MongoDB {release} cannot be read at a cluster time, so copies are put in order by "
             "keys.",
             "MongoDB 5.0 gives each copied chunk its exact place in the stream.",
+            code="server_without_snapshot_reads",
         )
     if version < _IMAGES:
         yield from _without_images(config, release)
@@ -28,6 +29,7 @@ def check_abilities(config: MongoConfig, version: tuple[int, ...]) -> Iterator[F
             "version",
             f"MongoDB {release} cannot split events larger than 16 MB: such a one ends the agent.",
             "Use MongoDB 6.0.9 or later, or set `cursor.oversize.handling.mode=skip`.",
+            code="server_without_split_events",
         )
 
 
@@ -47,4 +49,5 @@ def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
             f"MongoDB {release} has neither images nor events of indexes and options, which "
             f"{' and '.join(wanted)} asks for.",
             "Use MongoDB 6.0 or later, or leave the property out.",
+            code="server_without_images",
         )

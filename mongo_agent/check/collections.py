@@ -24,6 +24,7 @@ def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator
             f"None of the {len(listed) - own} collections that are there is captured.",
             "`mongo-agent plan` says why; what is made later is captured when the lists let it "
             "pass.",
+            code="no_collection_captured",
         )
         return
     copied = sum(each.is_copied for each in captured)
@@ -35,8 +36,11 @@ def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator
     sentence = exceeded(len(captured), config)
     if sentence is not None:
         is_fatal = config.properties.guardrail_action == "fail"
-        remedy = "The agent ends with exit code 2." if is_fatal else "The agent warns and goes on."
-        yield (fault if is_fatal else warning)("collections", sentence, remedy)
+        remedy = "Narrow the lists, or raise guardrail.collections.max; " + (
+            "the agent ends with exit code 2." if is_fatal else "the agent warns and goes on."
+        )
+        found = fault if is_fatal else warning
+        yield found("collections", sentence, remedy, code="guardrail_exceeded")
     capped = [each for each in captured if each.is_copied and each.collection.kind is Kind.CAPPED]
     if capped:
         yield ok(
@@ -67,6 +71,7 @@ def _without_images(config: MongoConfig, captured: Sequence[Verdict]) -> Iterato
         f"server does not keep: {_names(lacking)}.",
         f"For each: db.getSiblingDB({json.dumps(first.database)}).runCommand("
         f"{json.dumps(command)})",
+        code="images_missing",
     )
 
 

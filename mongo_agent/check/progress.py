@@ -32,18 +32,25 @@ def check_progress(
     properties = config.properties
     if properties.position_store == "kafka" or properties.offset_directory.is_dir():
         try:
-            stored = look_at_position(config, deployment)
+            stored = look_at_position(config, deployment, properties.topic_prefix)
             position = read_position(stored.values, deployment.cluster)
         except UnavailableError as error:
-            yield fault("position", str(error), "The agent waits for a broker that is away.")
+            yield fault(
+                "position",
+                str(error),
+                "Start the broker; the agent waits for it.",
+                code="position_unavailable",
+            )
             return
         except SidecarError as error:
-            remedy = f"The agent ends with exit code {error.exit_code}."
-            yield fault("position", str(error), remedy)
+            remedy = f"Follow the message; until then exit code {error.exit_code} ends the agent."
+            yield fault("position", str(error), remedy, code="position_unusable")
             return
         if stored.recovered_from_previous is not None:
-            remedy = "Look for a full or failing disk."
-            yield warning("position", stored.recovered_from_previous, remedy)
+            remedy = f"Look for a full or failing disk: df -h {properties.offset_directory}; dmesg."
+            yield warning(
+                "position", stored.recovered_from_previous, remedy, code="offsets_recovered"
+            )
         yield _stored(position)
         yield from _lost(client, config, position)
     try:
@@ -80,6 +87,7 @@ def _lost(client: Client, config: MongoConfig, position: AgentPosition) -> Itera
                     "position",
                     f"The stream cannot go on at {lane.stream.time}: {error}.",
                     f"`history.lost.policy={config.history_lost_policy}` says what the agent does.",
+                    code="position_lost",
                 )
 
 
@@ -102,7 +110,8 @@ def check_headroom(
         if reach_s >= warning_s:
             yield ok("oplog", f"{reach}.")
         else:
-            yield warning("oplog", f"{reach}.", f"A longer outage loses changes; {grow}")
+            remedy = f"A longer outage loses changes; {grow}"
+            yield warning("oplog", f"{reach}.", remedy, code="oplog_short")
         return
     headroom_s = position.second - oldest.second
     if headroom_s < 0:
@@ -111,12 +120,14 @@ def check_headroom(
             f"{reach}, and the position is {duration_text(-headroom_s)} older: what was changed "
             "in between is lost.",
             f"`history.lost.policy={policy}` says what the agent does.",
+            code="position_lost",
         )
         return
     behind = f"{duration_text(headroom_s)} ({headroom_s} s)"
     sentence = f"{reach}; its oldest entry is {behind} older than the position."
     if headroom_s < warning_s:
-        yield warning("oplog", sentence, f"See that the agent runs and delivers; {grow}")
+        remedy = f"See that the agent runs and delivers; {grow}"
+        yield warning("oplog", sentence, remedy, code="oplog_overtakes_position")
     else:
         yield ok("oplog", sentence)
 

@@ -10,8 +10,7 @@ from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamFailedEr
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.check.privileges import grant_commands, missing, needs
 from mongo_agent.config import MongoConfig
-from mongo_agent.deployment import Deployment, look, refused_deployment
-from mongo_agent.seeds import explained
+from mongo_agent.deployment import Deployment, refused_deployment
 from mongo_agent.stages import stages
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import RefusedError, SidecarError, UnavailableError
@@ -19,32 +18,56 @@ from sidecar.errors import RefusedError, SidecarError, UnavailableError
 Client = MongoClient[Any]
 
 
-def check_answer(client: Client, config: MongoConfig) -> tuple[Deployment | None, list[Finding]]:
-    """What the server is, when it answers."""
-    try:
-        deployment = look(client)
-    except (RefusedError, UnavailableError) as error:
-        behind = explained(error, config.client)
-        remedy = f"The agent ends with exit code {behind.exit_code}."
-        if isinstance(behind, UnavailableError):
-            remedy = "The agent tries `connect.max.attempts` times."
-        return None, [fault("MongoDB", str(behind), remedy)]
-    except SidecarError as error:
-        remedy = f"The agent ends with exit code {error.exit_code}."
-        return None, [fault("MongoDB", str(error), remedy)]
+def check_answer(
+    config: MongoConfig, deployment: Deployment | None, error: SidecarError | None
+) -> Iterator[Finding]:
+    """What the server is, or why it does not answer."""
+    match error:
+        case None:
+            pass
+        case UnavailableError():
+            yield fault(
+                "MongoDB",
+                str(error),
+                "Start it, or correct mongodb.hosts or mongodb.connection.string; the agent tries "
+                "`connect.max.attempts` times.",
+                code="server_unavailable",
+            )
+        case RefusedError():
+            yield fault(
+                "MongoDB",
+                str(error),
+                "Correct mongodb.user, mongodb.password and mongodb.authsource; until then the "
+                "agent ends with exit code 4.",
+                code="server_refuses",
+            )
+        case _:
+            yield fault(
+                "MongoDB",
+                str(error),
+                f"Follow the message; until then the agent ends with exit code {error.exit_code}.",
+                code="server_unusable",
+            )
+    if deployment is None:
+        return
     kind = "mongos" if deployment.is_sharded else f"replica set {deployment.name}"
     if deployment.state != "primary":
         kind += f", of which this is a {deployment.state}"
     release = ".".join(map(str, deployment.version))
     found = f"MongoDB {release} answers at {config.client.address}: {kind}."
-    return deployment, [ok("MongoDB", found)]
+    yield ok("MongoDB", found, code="server_answers")
 
 
 def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
     """Whether it is what `mongodb.deployment` says."""
     sentence = refused_deployment(deployment, config.properties.deployment, config.client.address)
     if sentence is not None:
-        yield fault("deployment", sentence, "The agent ends with exit code 2.")
+        yield fault(
+            "deployment",
+            sentence,
+            "Follow the message; until then the agent ends with exit code 2.",
+            code="deployment_unusable",
+        )
 
 
 def check_privileges(
@@ -54,7 +77,12 @@ def check_privileges(
     try:
         status: Mapping[str, Any] = client.admin.command("connectionStatus", showPrivileges=True)
     except PyMongoError as error:
-        yield fault("privileges", f"They cannot be asked for: {said(error)}.", "Try again.")
+        yield fault(
+            "privileges",
+            f"They cannot be asked for: {said(error)}.",
+            "Try again; if it stays, look into the server's log.",
+            code="privileges_unknown",
+        )
         return
     told = status["authInfo"]
     users = told["authenticatedUsers"]
@@ -77,6 +105,7 @@ def check_privileges(
             "privileges",
             f"The user {user} may not do what it must: {listed}.",
             grant_commands(lacking, user, database),
+            code="privilege_missing",
         )
     else:
         yield ok("privileges", f"The user {user} may do what it must.")
@@ -85,7 +114,12 @@ def check_privileges(
         remedy = grant_commands(useful, user, database)
         if required:
             remedy = "The same commands grant it."
-        yield warning("privileges", f"Not needed, and useful: {listed}.", remedy)
+        yield warning(
+            "privileges",
+            f"Not needed, and useful: {listed}.",
+            remedy,
+            code="privilege_useful",
+        )
 
 
 def check_streams(client: Client, config: MongoConfig) -> Iterator[Finding]:
@@ -99,6 +133,7 @@ def check_streams(client: Client, config: MongoConfig) -> Iterator[Finding]:
                 f"The stream of {_scope_text(scope)} cannot be opened ({error.failure.value}): "
                 f"{error}.",
                 _stream_remedy(client),
+                code="stream_not_open",
             )
         else:
             yield ok("change stream", f"The stream of {_scope_text(scope)} can be opened.")
@@ -121,6 +156,7 @@ def check_reading(client: Client, database: str, collection: str) -> Iterator[Fi
             "reading",
             f"{database}.{collection} cannot be read: {said(error)}.",
             "Grant `find` on it; on a shard of MongoDB 8.0 the role `directShardOperations` too.",
+            code="collection_not_readable",
         )
 
 

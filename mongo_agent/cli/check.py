@@ -1,23 +1,31 @@
-"""`mongo-agent check`: everything around the agent, as a table of findings."""
+"""`mongo-agent check`: everything around the agent, a line for each finding."""
 
-import sys
+from contextlib import ExitStack
 
 import click
 
 from mongo_agent.config import MongoConfig
-from sidecar.cli.findings import show_findings
+from sidecar.cli.findings import check_and_exit, json_option
 from sidecar.cli.invocation import Invocation, configuration_options
 
 
-@click.command("check", short_help="Look at MongoDB, the broker and the directory.")
+@click.command("check", short_help="Check MongoDB, the broker and the directory.")
+@json_option
 @configuration_options
 @click.pass_obj
-def check(invocation: Invocation[MongoConfig]) -> None:
-    """Say of everything that the agent needs whether it is right, and what to do where it is not.
+def check(invocation: Invocation[MongoConfig], as_json: bool) -> None:
+    """Check everything that `mongo-agent run` needs, and print what to do about each fault.
 
-    Changes nothing and may run beside the agent. Exit code 1 when there is a fault.
+    Changes nothing and may run beside the agent. Exit code 1 when there is a fault, 2 when the
+    configuration cannot be used.
     """
     # Imported here: the broker's client takes long to load.
-    from mongo_agent.check.survey import run_checks
+    from mongo_agent.check.checks import CHECKS
+    from mongo_agent.check.probe import asking_probe
 
-    sys.exit(show_findings(run_checks(invocation.config())))
+    with ExitStack() as stack:
+        check_and_exit(
+            CHECKS,
+            lambda: stack.enter_context(asking_probe(invocation.config())),
+            as_json=as_json,
+        )

@@ -10,10 +10,12 @@ from sidecar.sinks.kafka.survey import stored_values
 _ANSWER_S = 30.0
 
 
-def look_at_position(config: MongoConfig, deployment: Deployment) -> StoredOffsets:
+def look_at_position(
+    config: MongoConfig, deployment: Deployment, topic_prefix: str | None = None
+) -> StoredOffsets:
     """From the file or the topic. Raises OffsetStoreError, and of a topic UnavailableError,
-    RefusedError or ConfigError."""
+    RefusedError or ConfigError. A `topic_prefix` must be that of the file."""
     records = position_records(config, deployment)
     if records is None:
-        return PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
+        return PropertiesStore(config.properties.offset_directory, OFFSET_FILE, topic_prefix).load()
     return StoredOffsets(stored_values(config.properties.kafka_producer, records, _ANSWER_S))

@@ -5,7 +5,32 @@ from collections.abc import Iterator
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.schema_registry.health import registry_conditions
 from sidecar.status import Condition, State, Status, status_of
-from sidecar.status.findings import finding_conditions
+from sidecar.status.findings import SameCause, finding_conditions
+
+_SERVER = frozenset(("start_blocked", "stream_not_open"))
+_SAME_CAUSE: SameCause = {
+    "MongoDB": _SERVER,
+    "deployment": _SERVER,
+    "privileges": _SERVER,
+    "collections": _SERVER,
+    "broker": frozenset(("sink_unavailable",)),
+    "topics": frozenset(("sink_unavailable", "topic_unavailable")),
+    "file.path": frozenset(("sink_unavailable",)),
+    "directories": frozenset(("offsets_not_saved", "quarantine_not_writable")),
+    "schema_registry": frozenset(("schema_registry_unavailable",)),
+}
+_COMPONENTS = {
+    "MongoDB": "stream",
+    "deployment": "stream",
+    "privileges": "stream",
+    "collections": "stream",
+    "images": "stream",
+    "version": "stream",
+    "broker": "sink",
+    "topics": "sink",
+    "file.path": "sink",
+    "directories": "offsets",
+}
 
 
 def status_from(facts: Facts) -> Status:
@@ -16,7 +41,7 @@ def status_from(facts: Facts) -> Status:
 def conditions_of(facts: Facts) -> tuple[Condition, ...]:
     """All conditions, in the order of the events' way through the agent."""
     own = tuple(_own(facts))
-    return (*own, *finding_conditions(facts.findings, own, {}))
+    return (*own, *finding_conditions(facts.findings, own, _SAME_CAUSE, _COMPONENTS))
 
 
 def stream_component(name: str) -> str:

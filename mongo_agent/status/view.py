@@ -17,6 +17,7 @@ from sidecar.http import Build, Verdict
 from sidecar.page.summary import duration_text
 from sidecar.schema_registry import Registrar
 from sidecar.schema_registry.health import registry_component
+from sidecar.sinks.base import SinkState
 from sidecar.status import (
     Component,
     Health,
@@ -84,6 +85,17 @@ class MongoStatus:
         """The pipeline's, once there is one."""
         return None if self._pipeline is None else self._pipeline.view
 
+    def sink_state(self) -> SinkState | None:
+        """That of the sink; None before the pipeline has opened it."""
+        return None if self.view is None else self.view.sink
+
+    def server_error(self) -> str:
+        """Why the server is not reached at present; empty while it is."""
+        if self.view is None:
+            return self._start_error
+        closed = (lane.stream.sentence for lane in self.view.lanes if not lane.stream.is_open)
+        return next(closed, "")
+
     def build(self) -> Build:
         return Build(SERVICE_NAME, self._version)
 
@@ -112,7 +124,12 @@ class MongoStatus:
         """Everything that the status follows from, as it is now."""
         view = self.view
         if view is None:
-            return Facts(is_started=False, start_error=self._start_error, streams=())
+            return Facts(
+                is_started=False,
+                start_error=self._start_error,
+                streams=(),
+                findings=tuple(self.findings()),
+            )
         return Facts(
             is_stopping=view.is_stopping,
             stalled_s=self._stalled_s(),

@@ -1,14 +1,50 @@
-"""The Kafka broker: whether it answers, and whether the topics are there."""
+"""The Kafka broker: whether it answers, and whether the topics exist."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sidecar.check.finding import Finding, fault, ok, warning
-from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
 from sidecar.settings import SidecarProperties
+from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.survey import existing_topics
 
-_ANSWER_S = 10.0
+ANSWER_S = 10.0
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerAnswer:
+    """What a broker answers to a request for its topics, or why it does not."""
+
+    topics: Mapping[str, int] = field(default_factory=dict)
+    """Partition counts by name."""
+    error: SidecarError | None = None
+    """`UnavailableError`, `RefusedError` or `ConfigError`."""
+
+
+def ask_broker(properties: SidecarProperties, timeout_s: float = ANSWER_S) -> BrokerAnswer:
+    """One request for metadata over a connection of its own."""
+    try:
+        return BrokerAnswer(existing_topics(properties.kafka_producer, timeout_s))
+    except SidecarError as error:
+        return BrokerAnswer(error=error)
+
+
+def broker_of_run(state: SinkState | None, properties: SidecarProperties) -> BrokerAnswer:
+    """The same in a running agent: a sink that does not reach the broker is not helped by another
+    client that tries too. `state` is None before the sink is open."""
+    if state is not None and not state.healthy:
+        return BrokerAnswer(error=UnavailableError(state.sentence))
+    return ask_broker(properties)
+
+
+def broker_text(properties: SidecarProperties) -> str:
+    """The broker with its address and how long an answer is waited for; empty for other sinks."""
+    if properties.sink != "kafka":
+        return ""
+    return f"the broker {_servers(properties)} (at most {ANSWER_S:.0f} s)"
 
 
 def topic_name(text: str) -> str:
@@ -16,33 +52,60 @@ def topic_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", text)
 
 
-def check_broker(properties: SidecarProperties, topics: Sequence[str]) -> Iterator[Finding]:
-    """`topics` are those that events will go to."""
-    servers = properties.kafka_producer.get("bootstrap.servers", "")
-    try:
-        found = existing_topics(properties.kafka_producer, _ANSWER_S)
-    except UnavailableError as error:
-        remedy = "Start it, or correct kafka.producer.*; the agent waits for a broker that is away."
-        yield fault("broker", str(error), remedy)
+def check_broker(properties: SidecarProperties, answer: BrokerAnswer) -> Iterator[Finding]:
+    """Whether it answers and accepts the agent."""
+    error = answer.error
+    match error:
+        case None:
+            message = f"Kafka at {_servers(properties)} answers."
+            yield ok("broker", message, code="broker_answers")
+        case RefusedError():
+            yield fault(
+                "broker",
+                str(error),
+                "Correct kafka.producer.sasl.*, or the user at the broker: kafka-configs.sh and "
+                "kafka-acls.sh list what it has.",
+                code="broker_refuses",
+            )
+        case ConfigError():
+            yield fault(
+                "broker",
+                str(error),
+                "Correct kafka.producer.*; until then the agent ends with exit code 2.",
+                code="broker_settings_invalid",
+            )
+        case _:
+            yield fault(
+                "broker",
+                str(error),
+                "Start the broker, or correct kafka.producer.bootstrap.servers; the agent waits.",
+                code="broker_unavailable",
+            )
+
+
+def check_topics(
+    properties: SidecarProperties, answer: BrokerAnswer, topics: Sequence[str]
+) -> Iterator[Finding]:
+    """`topics` are those that events go to. Nothing while the broker does not answer."""
+    if answer.error is not None or not topics:
         return
-    except RefusedError as error:
-        yield fault("broker", str(error), "The agent ends with exit code 4.")
-        return
-    except ConfigError as error:
-        yield fault("broker", str(error), "The agent ends with exit code 2.")
-        return
-    yield ok("broker", f"Kafka at {servers} answers.")
-    missing = [topic for topic in topics if topic not in found]
+    missing = [topic for topic in topics if topic not in answer.topics]
     if not missing:
-        if topics:
-            yield ok("topics", f"All {len(topics)} topics are there.")
+        yield ok("topics", f"All {len(topics)} topics are there.")
         return
-    shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+    shown = ", ".join(missing[:_SHOWN]) + (", …" if len(missing) > _SHOWN else "")
     if properties.topic_creation_enable:
-        yield ok("topics", f"{len(missing)} topics will be made: {shown}.")
-    else:
-        yield warning(
-            "topics",
-            f"{len(missing)} topics are missing, and delivery waits for them: {shown}.",
-            "Create them, or set topic.creation.enable=true.",
-        )
+        message = f"{len(missing)} topics will be made: {shown}."
+        yield ok("topics", message, code="topics_created_later")
+        return
+    command = f"kafka-topics.sh --bootstrap-server {_servers(properties)} --create --topic"
+    yield warning(
+        "topics",
+        f"{len(missing)} topics are missing, and delivery waits for them: {shown}.",
+        f"Create them ({command} {missing[0]}), or set topic.creation.enable=true.",
+        code="topics_missing",
+    )
+
+
+def _servers(properties: SidecarProperties) -> str:
+    return properties.kafka_producer.get("bootstrap.servers", "")

@@ -1,11 +1,11 @@
-"""What a check has found, and what is to be done about it."""
+"""What a check has found, and what to do about it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad it is."""
+    """How bad a finding is."""
 
     OK = "ok"
     WARNING = "warning"
@@ -14,26 +14,41 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence about one subject; `remedy` says what to do, if anything is to be done."""
+    """One result of a check. Warnings and faults have a remedy."""
 
     level: Level
     subject: str
-    sentence: str
+    """What was checked, such as `broker`."""
+    message: str
+    """What was found, with place and value, for a person."""
     remedy: str = ""
+    """What to do, as a command where there is one; empty for `ok`."""
     code: str = ""
-    """Stable name in snake case, such as `cdc_raw_directory_differs`."""
+    """Stable name in snake case, for scripts and alarms, such as `cdc_raw_directory_differs`."""
+
+    def to_document(self) -> dict[str, str]:
+        """For JSON."""
+        return {
+            "code": self.code,
+            "level": self.level.value,
+            "subject": self.subject,
+            "message": self.message,
+            "remedy": self.remedy,
+        }
 
 
-def ok(subject: str, sentence: str) -> Finding:
-    return Finding(Level.OK, subject, sentence)
+def ok(subject: str, message: str, *, code: str = "") -> Finding:
+    """The code of a finding without one is its subject and `_ok`."""
+    known = code or f"{subject.lower().replace(' ', '_').replace('.', '_')}_ok"
+    return Finding(Level.OK, subject, message, "", known)
 
 
-def warning(subject: str, sentence: str, remedy: str) -> Finding:
-    return Finding(Level.WARNING, subject, sentence, remedy)
+def warning(subject: str, message: str, remedy: str, *, code: str) -> Finding:
+    return Finding(Level.WARNING, subject, message, remedy, code)
 
 
-def fault(subject: str, sentence: str, remedy: str, *, code: str = "") -> Finding:
-    return Finding(Level.FAULT, subject, sentence, remedy, code)
+def fault(subject: str, message: str, remedy: str, *, code: str) -> Finding:
+    return Finding(Level.FAULT, subject, message, remedy, code)
 
 
 def size_text(size_bytes: int) -> str:
@@ -44,3 +59,9 @@ def size_text(size_bytes: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} GiB"
+
+
+def listed(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,37 +1,146 @@
-"""Findings of a check on the terminal."""
+"""Findings of a check on the terminal, as lines for a pipe, or as JSON."""
 
+import json
 import sys
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
+import click
 from rich.console import Console
 from rich.markup import escape
+from rich.status import Status
 from rich.table import Table
 
-from sidecar.check.finding import Finding, Level
+from sidecar.check.check import Check, ProbeT
+from sidecar.check.finding import Finding, Level, fault, listed
+from sidecar.check.running import Waiting, run_checks
+from sidecar.cli.invocation import Command
+from sidecar.errors import ConfigError
 
+FAULTY = 1
+"""Exit code of a check that found a fault."""
 _STYLE = {Level.OK: "green", Level.WARNING: "yellow", Level.FAULT: "bold red"}
+_QUIET_S = 3.0
+_SUBJECT_WIDTH = 16
 
 
-def show_findings(found: Iterable[Finding]) -> int:
-    """Prints them when all are there. Gives the exit code: 1 when there is a fault."""
-    console = Console(stderr=True)
-    findings: list[Finding] = []
-    with console.status("Looking …") if console.is_terminal else nullcontext():
-        findings.extend(found)
-    _print(findings)
-    return 1 if any(finding.level is Level.FAULT for finding in findings) else 0
+def json_option(command: Command) -> Command:
+    """`--json` of a command that shows findings."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document when all is checked."
+    )(command)
 
 
-def _print(findings: list[Finding]) -> None:
-    if not sys.stdout.isatty():
-        for finding in findings:
-            print(
-                f"{finding.level:8}{finding.subject}: {finding.sentence} {finding.remedy}".rstrip()
-            )
-        return
-    table = Table("", "what", "finding", "what to do", show_lines=False)
-    for finding in findings:
-        level = f"[{_STYLE[finding.level]}]{finding.level}[/]"
-        table.add_row(level, *map(escape, (finding.subject, finding.sentence, finding.remedy)))
-    Console().print(table)
+def check_and_exit(
+    checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT], *, as_json: bool
+) -> None:
+    """Runs the checks, shows each finding as it is made, and ends the process: with 0 without a
+    fault, with 1 otherwise. `load` reads the configuration; with `--json` its mistakes are findings
+    too, and the exit code is 2."""
+    if as_json:
+        sys.exit(_json(checks, load))
+    probe = load()
+    with _Progress() as progress:
+        found = run_checks(checks, probe, progress.show)
+        sys.exit(show_findings(found, before=progress.hide))
+
+
+def show_findings(found: Iterable[Finding], before: Callable[[], None] = lambda: None) -> int:
+    """Prints each finding when it is there, after calling `before`. Gives the exit code."""
+    levels: Counter[Level] = Counter()
+    console = Console() if sys.stdout.isatty() else None
+    for finding in found:
+        before()
+        levels[finding.level] += 1
+        if console is None:
+            print(_line(finding), flush=True)
+        else:
+            console.print(_row(finding))
+    before()
+    if console is not None:
+        console.print(_summary(levels), highlight=False)
+    return FAULTY if levels[Level.FAULT] else 0
+
+
+def document_of(findings: Sequence[Finding], exit_code: int) -> dict[str, object]:
+    """What `--json` prints."""
+    levels = Counter(finding.level for finding in findings)
+    return {
+        "findings": [finding.to_document() for finding in findings],
+        "summary": {level.value: levels[level] for level in Level},
+        "exit_code": exit_code,
+    }
+
+
+def _json(checks: Sequence[Check[ProbeT]], load: Callable[[], ProbeT]) -> int:
+    try:
+        probe = load()
+    except ConfigError as error:
+        remedy = "Correct the configuration: `config check` names file and line."
+        findings = [
+            fault("configuration", problem, remedy, code="configuration_invalid")
+            for problem in error.problems
+        ]
+        code = error.exit_code
+    else:
+        with _Progress() as progress:
+            findings = list(run_checks(checks, probe, progress.show))
+        code = FAULTY if any(each.level is Level.FAULT for each in findings) else 0
+    print(json.dumps(document_of(findings, code), indent=2, ensure_ascii=False))
+    return code
+
+
+class _Progress:
+    """What is waited for: a moving line on a terminal, one line on stderr otherwise."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._status: Status | None = None
+        self._shown: tuple[str, ...] = ()
+
+    def __enter__(self) -> "_Progress":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.hide()
+
+    def show(self, waiting: Waiting) -> None:
+        text = f"asking {listed(list(waiting.servers))} …"
+        if self._console.is_terminal:
+            if self._status is None:
+                self._status = self._console.status(escape(text))
+                self._status.start()
+            else:
+                self._status.update(escape(text))
+        elif waiting.for_s >= _QUIET_S and waiting.servers != self._shown:
+            self._shown = waiting.servers
+            print(text, file=sys.stderr, flush=True)
+
+    def hide(self) -> None:
+        """So that a finding is printed on a line of its own."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def _line(finding: Finding) -> str:
+    # A message of several lines would look like several findings.
+    text = f"{finding.level:8}{finding.subject}: {finding.message} {finding.remedy}"
+    return " ".join(text.split("\n")).rstrip()
+
+
+def _row(finding: Finding) -> Table:
+    row = Table.grid(padding=(0, 1))
+    row.add_column(width=len(Level.WARNING))
+    row.add_column(width=_SUBJECT_WIDTH, overflow="fold")
+    row.add_column(overflow="fold")
+    text = escape(finding.message)
+    if finding.remedy:
+        text += f"\n[bold]→[/] {escape(finding.remedy)}"
+    row.add_row(f"[{_STYLE[finding.level]}]{finding.level}[/]", escape(finding.subject), text)
+    return row
+
+
+def _summary(levels: Counter[Level]) -> str:
+    named = (("ok", Level.OK), ("warnings", Level.WARNING), ("faults", Level.FAULT))
+    return ", ".join(f"{levels[level]} {name}" for name, level in named)

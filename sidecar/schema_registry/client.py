@@ -84,6 +84,13 @@ class RegistryClient:
             return _id_of(latest)
         return _id_of(self._ask("POST", f"{path}{query}", subject, schema))
 
+    def require_answer(self, subject: str) -> None:
+        """Asks for the latest schema of a subject, which need not exist. Raises UnavailableError,
+        also for what is no registry, and RefusedError."""
+        path = f"/subjects/{quote(subject, safe='')}/versions/latest"
+        with suppress(RefusedSchemaError):
+            self._ask("GET", path, subject, is_survey=True)
+
     def close(self) -> None:
         """Ends a question too that another thread waits for: it is told that the registry is
         away."""
@@ -92,7 +99,13 @@ class RegistryClient:
         self._pool.clear()
 
     def _ask(
-        self, method: str, path: str, subject: str, schema: str | None = None
+        self,
+        method: str,
+        path: str,
+        subject: str,
+        schema: str | None = None,
+        *,
+        is_survey: bool = False,
     ) -> Mapping[str, Any]:
         body = None if schema is None else json.dumps({"schema": schema}).encode()
         failures = []
@@ -110,6 +123,9 @@ class RegistryClient:
             if answer.status in _REFUSED:
                 raise RefusedError(f"The schema registry refuses us: {said}")
             if answer.status in _REFUSED_SCHEMA:
+                if is_survey:
+                    # Any web server answers 404; a registry does so in JSON.
+                    _document(url, answer.data)
                 raise RefusedSchemaError(
                     f"the schema registry does not take the schema of {subject}: {said}"
                 )

@@ -24,19 +24,14 @@ def finding_conditions(
     for finding in findings:
         if finding.level is not Level.FAULT or known & same_cause.get(finding.subject, set()):
             continue
-        if code_of(finding) not in known:
-            by_code.setdefault(code_of(finding), []).append(finding)
+        if finding.code not in known:
+            by_code.setdefault(finding.code, []).append(finding)
     for code, found in by_code.items():
         subject = found[0].subject
         yield Condition(
             code,
             State.DEGRADED,
             (components or {}).get(subject, subject),
-            " ".join(dict.fromkeys(each.sentence for each in found)),
+            " ".join(dict.fromkeys(each.message for each in found)),
             " ".join(dict.fromkeys(each.remedy for each in found if each.remedy)),
         )
-
-
-def code_of(finding: Finding) -> str:
-    """The finding's own code, or one that is made of its subject."""
-    return finding.code or f"check_{finding.subject.replace(' ', '_').replace('.', '_')}"

@@ -299,13 +299,16 @@ def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
 
 
 def test_only_faults_of_the_checks_count_and_each_code_once() -> None:
-    findings = (ok("node", "It answers."), warning("latency", "Late.", "Sync more often."))
+    findings = (
+        ok("node", "It answers."),
+        warning("latency", "Late.", "Sync more often.", code="late"),
+    )
     assert codes(Facts(findings=findings)) == []
-    other = replace(DIFFERS, sentence="And /c too.")
+    other = replace(DIFFERS, message="And /c too.")
     (condition,) = conditions_of(Facts(findings=(DIFFERS, other, DIFFERS)))
-    assert condition.message == f"{DIFFERS.sentence} And /c too."
-    unnamed = fault("http.token.file", "It is not there.", "Make it.")
-    assert codes(Facts(findings=(unnamed,))) == ["check_http_token_file"]
+    assert condition.message == f"{DIFFERS.message} And /c too."
+    token = fault("http.token.file", "It is not there.", "Make it.", code="http_token_unusable")
+    assert codes(Facts(findings=(token,))) == ["http_token_unusable"]
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,19 @@ from collections.abc import Iterable
 
 import pytest
 
-from agent.check.directories import check_directories
+from agent.cdc_raw import observe
+from agent.check.checks import CHECKS
+from agent.check.directories import check_directories, check_room, check_strangers
 from agent.check.keys import check_keys
 from agent.check.node import check_settings, check_tables
+from agent.check.probe import asking_probe
 from agent.check.progress import check_progress
-from agent.check.survey import run_checks
+from agent.check.publication import Publication
 from agent.cli.segments import find_segments
 from agent.config import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
 from sidecar.check.finding import Finding, Level, size_text
+from sidecar.check.running import run_checks
 from sidecar.offsets import PropertiesStore
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import OTHER_ID, SCHEMA, Site, payload, write_segment
@@ -24,6 +28,17 @@ HEALTHY = settings_of_node("the test", {"cdc_enabled": "true", "commitlog_sync_p
 
 def config(site: Site) -> AgentConfig:
     return load_config([site.configuration()])
+
+
+def node_file(site: Site) -> dict[str, str | None]:
+    """The node's configuration, which says how large `cdc_raw` may grow."""
+    path = site.folder / "cassandra.yaml"
+    path.write_text("cdc_enabled: true\ncommitlog_sync: batch\n")
+    return {"cassandra.config": str(path)}
+
+
+def all_findings(known: AgentConfig) -> list[Finding]:
+    return list(run_checks(CHECKS, asking_probe(known)))
 
 
 def levels(findings: Iterable[Finding]) -> dict[str, Level]:
@@ -39,8 +54,8 @@ def levels(findings: Iterable[Finding]) -> dict[str, Level]:
 
 def test_a_site_without_a_node(site: Site) -> None:
     write_segment(site.cdc_raw, 1, [[payload(1)]])
-    done = agent("check", "--config", site.configuration())
-    assert done.exit_code == 0
+    done = agent("check", "--config", site.configuration(node_file(site)))
+    assert done.exit_code == 0, done.output
     assert "1 of 1 captured tables: ks.t." in done.output
     assert "1 segments, " in done.output
     assert not [line for line in done.output.splitlines() if line.startswith("fault")]
@@ -55,9 +70,9 @@ def test_a_schema_file_that_is_bad_is_a_fault(site: Site) -> None:
 
 def test_a_directory_that_is_missing_is_a_fault(site: Site) -> None:
     site.offsets.rmdir()
-    (finding,) = check_directories(config(site), HEALTHY)
+    (finding,) = check_directories(config(site))
     assert finding.level is Level.FAULT
-    assert str(site.offsets) in finding.sentence
+    assert str(site.offsets) in finding.message
 
 
 @pytest.mark.parametrize(
@@ -68,16 +83,18 @@ def test_a_directory_that_fills_up(site: Site, used_mib: int, level: Level) -> N
     with path.open("r+b") as file:
         file.truncate(used_mib << 20)
     settings = dataclasses.replace(HEALTHY, cdc_total_bytes=(10 << 20) - 1)
-    found = [f for f in check_directories(config(site), settings) if f.subject == "cdc_raw"]
+    found = list(check_room(config(site), observe(site.cdc_raw), settings))
     assert [finding.level for finding in found] == [level]
-    assert "the node refuses writes" in found[0].sentence
+    assert "the node refuses writes" in found[0].message
     settings = dataclasses.replace(settings, cdc_block_writes=False)
-    assert any("unread" in f.sentence for f in check_directories(config(site), settings))
+    (finding,) = check_room(config(site), observe(site.cdc_raw), settings)
+    assert "deletes the oldest segments unread" in finding.message
 
 
 def test_strange_files_are_named(site: Site) -> None:
     (site.cdc_raw / "notes.txt").touch()
-    assert levels(check_directories(config(site), HEALTHY))["cdc_raw"] is Level.WARNING
+    (finding,) = check_strangers(config(site), observe(site.cdc_raw))
+    assert (finding.level, finding.code) == (Level.WARNING, "cdc_raw_foreign_files")
 
 
 def test_a_pipe_that_is_named_like_a_segment_is_not_opened(site: Site) -> None:
@@ -85,7 +102,7 @@ def test_a_pipe_that_is_named_like_a_segment_is_not_opened(site: Site) -> None:
     write_segment(site.cdc_raw, 1, [[payload(1)]])
     os.mkfifo(site.cdc_raw / "CommitLog-7-2.log")
     (site.cdc_raw / "CommitLog-7-2_cdc.idx").write_text("5\nCOMPLETED")
-    assert list(check_keys(config(site))) == []
+    assert list(check_keys(config(site), observe(site.cdc_raw))) == []
     assert [segment.name.id for segment in find_segments([site.cdc_raw])] == [1]
 
 
@@ -101,9 +118,9 @@ def test_settings_of_the_node() -> None:
 
 
 def test_tables() -> None:
-    assert levels(check_tables([], []))["tables"] is Level.WARNING
-    assert levels(check_tables(["ks.t"], []))["tables"] is Level.FAULT
-    assert levels(check_tables(["ks.t", "ks.u"], ["ks.t"]))["tables"] is Level.OK
+    assert levels(check_tables(Publication()))["tables"] is Level.FAULT
+    assert levels(check_tables(Publication(("ks.t",))))["tables"] is Level.FAULT
+    assert levels(check_tables(Publication(("ks.t", "ks.u"), ("ks.t",))))["tables"] is Level.OK
 
 
 def test_progress(site: Site) -> None:
@@ -167,12 +184,12 @@ def test_topics_are_asked_for_under_the_names_that_events_use(
         "file.path": None,
         "kafka.producer.bootstrap.servers": "127.0.0.1:1",
     }
-    found = list(run_checks(load_config([site.configuration(changes)])))
-    sentences = [finding.sentence for finding in found if finding.subject in ("tables", "topics")]
+    found = all_findings(load_config([site.configuration(changes)]))
+    sentences = [finding.message for finding in found if finding.subject in ("tables", "topics")]
     assert sentences == [
         "Counter tables are not published (`counter.events=skip`): ks.hits.",
         "1 of 1 captured tables: ks.t.",
         "All 1 topics are there.",
     ]
     shards = load_config([site.configuration(changes)], ["counter.events=shards"])
-    assert "1 topics are missing" in str([finding.sentence for finding in run_checks(shards)])
+    assert "1 topics are missing" in str([finding.message for finding in all_findings(shards)])

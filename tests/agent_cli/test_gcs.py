@@ -38,7 +38,7 @@ def server(tmp_path: Path) -> Iterator[GcsServer]:
 def checked(site: Site, changes: dict[str, str]) -> tuple[Level, str]:
     (found,) = check_store(load_config([site.configuration({**SETTINGS, **changes})]))
     assert (found.level is Level.OK) == (not found.remedy)
-    return found.level, found.sentence
+    return found.level, found.message
 
 
 @pytest.mark.parametrize("directory", ["gcs://archive/cdc", "gs://archive/cdc", "gs://archive/"])

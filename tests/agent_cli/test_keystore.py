@@ -1,14 +1,16 @@
 """The keystore on the command line and in the configuration; segments are recorded ones."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from agent.cdc_raw import observe
 from agent.check.keys import check_keys
 from agent.config import load_config
 from agent.config.node_settings import read_cassandra_yaml
-from sidecar.check.finding import Level
+from sidecar.check.finding import Finding, Level
 from sidecar.errors import ConfigError
 from tests.agent_cli.command import agent
 from tests.agent_cli.site import Site
@@ -141,21 +143,25 @@ def test_verify_needs_the_key(site: Site) -> None:
     assert "is not the one that was given" in done.output
 
 
+def keys(site: Site, changes: Mapping[str, str] | None = None) -> list[Finding]:
+    return list(check_keys(load_config([site.configuration(changes)]), observe(site.cdc_raw)))
+
+
 def test_check_says_whether_the_keys_are_there(site: Site) -> None:
-    assert list(check_keys(load_config([site.configuration()]))) == []
+    assert keys(site) == []
     put_segment(site)
-    (finding,) = check_keys(load_config([site.configuration()]))
+    (finding,) = keys(site)
     assert finding.level is Level.FAULT
-    assert 'the key "testing:1"' in finding.sentence
-    assert "commit.log.keystore.path" in finding.sentence + finding.remedy
+    assert 'the key "testing:1"' in finding.message
+    assert "commit.log.keystore.path" in finding.message + finding.remedy
     changes = {
         "commit.log.keystore.path": str(FOLDER / KEYSTORE),
         "commit.log.keystore.password": "cassandra",
     }
-    (finding,) = check_keys(load_config([site.configuration(changes)]))
+    (finding,) = keys(site, changes)
     assert finding.level is Level.OK
-    assert str(FOLDER / KEYSTORE) in finding.sentence
+    assert str(FOLDER / KEYSTORE) in finding.message
     changes["commit.log.keystore.path"] = str(make_keystore(site.folder / "other"))
-    (finding,) = check_keys(load_config([site.configuration(changes)]))
+    (finding,) = keys(site, changes)
     assert finding.level is Level.FAULT
-    assert "is not the one that was given" in finding.sentence
+    assert "is not the one that was given" in finding.message

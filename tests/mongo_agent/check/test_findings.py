@@ -22,7 +22,7 @@ def texts(found: Iterable[Finding], level: Level) -> str:
     """Sentences and remedies of one level."""
     listed = [each for each in found if each.level is level]
     assert all(bool(each.remedy) is (level is not Level.OK) for each in listed)
-    return "\n".join(f"{each.sentence} {each.remedy}" for each in listed)
+    return "\n".join(f"{each.message} {each.remedy}" for each in listed)
 
 
 def test_a_present_release_has_everything(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mongo_agent.check.survey import own_topics
+from mongo_agent.check.probe import own_topics
 from tests.mongo_agent.config.properties import load
 
 

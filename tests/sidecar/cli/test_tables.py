@@ -9,7 +9,7 @@ from sidecar.cli.findings import show_findings
 from sidecar.cli.tables import print_rows
 
 PATTERN = "collection.include.list: shop[.].*"
-FOUND = [ok("MongoDB", "Well."), warning("oplog", "Short.", f"See {PATTERN}.")]
+FOUND = [ok("MongoDB", "Well."), warning("oplog", "Short.", f"See {PATTERN}.", code="oplog_short")]
 
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +33,10 @@ def test_rows_are_a_table_for_a_person(
     assert PATTERN in shown
 
 
-@pytest.mark.parametrize(("more", "code"), [([], 0), ([fault("broker", "Away.", "Start it.")], 1)])
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [([], 0), ([fault("broker", "Away.", "Start it.", code="broker_unavailable")], 1)],
+)
 def test_only_a_fault_is_an_exit_code(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -1,0 +1,200 @@
+"""The one list of checks of the Cassandra agent: `agent check` makes all of them, and `agent run`
+does at its start and repeats those whose answer can change."""
+
+from collections.abc import Iterator
+
+from agent.cdc_quota import grant_sentence
+from agent.cdc_raw import Observation, observe
+from agent.check.directories import (
+    check_directories,
+    check_file_systems,
+    check_room,
+    check_strangers,
+)
+from agent.check.keys import check_keys
+from agent.check.node import (
+    check_agreement,
+    check_answer,
+    check_schema,
+    check_settings,
+    check_silence,
+    check_tables,
+    check_unknown_settings,
+)
+from agent.check.probe import AgentProbe
+from agent.check.progress import check_progress
+from agent.check.rights import check_snapshot_rights
+from agent.check.segments import check_segments
+from agent.check.store import check_store, store_text
+from agent.quarantine import Quarantine
+from agent.quarantine_files import ERROR
+from sidecar.check.broker import broker_text, check_broker, check_topics
+from sidecar.check.check import Check
+from sidecar.check.finding import Finding, warning
+from sidecar.check.listener import check_address, check_host
+from sidecar.check.registry import check_registry, registry_text
+from sidecar.check.surroundings import (
+    check_quarantine,
+    check_sink,
+    check_token,
+    check_tracing,
+    check_transform,
+)
+
+_STORE_S, _STORE_AGAIN_S = 600.0, 60.0
+
+
+def _configuration(probe: AgentProbe) -> Iterator[Finding]:
+    for message in probe.config.warnings:
+        remedy = "`agent config docs` describes every property."
+        yield warning("configuration", message, remedy, code="configuration_doubtful")
+
+
+def _quarantine(probe: AgentProbe) -> Iterator[Finding]:
+    properties = probe.config.properties
+    directory = properties.relocation_directory / ERROR
+    max_bytes = properties.quarantine_max_bytes
+    try:
+        used_bytes = Quarantine(directory, max_bytes, "").usage().size_bytes
+    except OSError:
+        # The directories have a finding of their own.
+        used_bytes = 0
+    yield from check_quarantine(max_bytes, used_bytes, directory)
+
+
+def _cdc_raw(probe: AgentProbe) -> Iterator[Finding]:
+    seen = _observed(probe)
+    if seen is not None:
+        yield from check_segments(probe.config.cdc_raw_directory, seen, probe.config.node_settings)
+        yield from check_strangers(probe.config, seen)
+
+
+def _keys(probe: AgentProbe) -> Iterator[Finding]:
+    seen = _observed(probe)
+    if seen is not None:
+        yield from check_keys(probe.config, seen)
+
+
+def _node(probe: AgentProbe) -> Iterator[Finding]:
+    answer = probe.node()
+    yield from check_answer(probe.config, answer.facts)
+    if answer.error is not None:
+        yield from check_silence(answer.error)
+    if answer.schema is not None or answer.schema_error is not None:
+        tables = None if answer.schema is None else len(answer.schema)
+        yield check_schema(probe.config, tables, answer.schema_error)
+
+
+def _settings(probe: AgentProbe) -> Iterator[Finding]:
+    answer, settings = probe.node(), probe.settings
+    if settings is not None:
+        yield from check_agreement(probe.config, settings)
+        yield from check_settings(settings)
+    elif answer.error is None:
+        # A node that does not answer is reported once.
+        remedy = grant_sentence(probe.config)
+        is_asked = answer.facts is not None
+        yield from check_unknown_settings(answer.settings_error, remedy, is_asked=is_asked)
+
+
+def _room(probe: AgentProbe) -> Iterator[Finding]:
+    yield from check_file_systems(probe.config, probe.settings)
+    seen = _observed(probe)
+    if seen is not None:
+        yield from check_room(probe.config, seen, probe.settings)
+
+
+def _rights(probe: AgentProbe) -> Iterator[Finding]:
+    publication = probe.publication
+    if publication is not None:
+        rights = probe.node().rights
+        yield from check_snapshot_rights(probe.config, rights, publication.published)
+
+
+def _tables(probe: AgentProbe) -> Iterator[Finding]:
+    publication = probe.publication
+    if publication is not None:
+        yield from check_tables(publication)
+
+
+def _broker(probe: AgentProbe) -> Iterator[Finding]:
+    if probe.config.properties.sink == "kafka":
+        yield from check_broker(probe.config.properties, probe.broker())
+
+
+def _topics(probe: AgentProbe) -> Iterator[Finding]:
+    if probe.config.properties.sink == "kafka":
+        yield from check_topics(probe.config.properties, probe.broker(), probe.topics)
+
+
+def _registry(probe: AgentProbe) -> Iterator[Finding]:
+    properties = probe.config.properties
+    yield from check_registry(properties.registries(), f"{properties.topic_prefix}-value")
+
+
+def _progress(probe: AgentProbe) -> Iterator[Finding]:
+    yield from check_progress(probe.config, probe.node().node_id)
+
+
+def _observed(probe: AgentProbe) -> Observation | None:
+    """None for a directory that cannot be listed, which has a finding of its own."""
+    try:
+        return observe(probe.config.cdc_raw_directory)
+    except OSError:
+        return None
+
+
+def _node_text(probe: AgentProbe) -> str:
+    config = probe.config
+    if config.properties.schema_file is not None:
+        return ""
+    return f"the node {', '.join(config.hosts)}:{config.port} (at most 5 s for a connection)"
+
+
+def _node_and_broker_text(probe: AgentProbe) -> str:
+    return _node_text(probe) or broker_text(probe.config.properties)
+
+
+CHECKS: tuple[Check[AgentProbe], ...] = (
+    Check("configuration", _configuration, every_s=None),
+    Check("event.transform", lambda probe: check_transform(probe.config.properties)),
+    Check(
+        "tracing",
+        lambda probe: check_tracing(probe.config.properties.tracing_enabled),
+        is_of_run=False,
+    ),
+    Check("http.token.file", lambda probe: check_token(probe.config.properties)),
+    Check("http", lambda probe: check_address(probe.config.properties), is_of_run=False),
+    Check("sink", lambda probe: check_sink(probe.config.properties)),
+    Check("directories", lambda probe: check_directories(probe.config)),
+    Check("quarantine", _quarantine),
+    Check("segments", _cdc_raw),
+    Check("keystore", _keys, every_s=None),
+    Check("node", _node, asks=_node_text),
+    Check("settings", _settings, asks=_node_text),
+    Check("cdc_raw", _room, asks=_node_text),
+    Check("rights", _rights, asks=_node_text, is_of_run=False),
+    Check("tables", _tables, asks=_node_text),
+    Check("offsets", _progress, asks=_node_text, is_of_run=False),
+    Check("broker", _broker, asks=lambda probe: broker_text(probe.config.properties)),
+    Check("topics", _topics, asks=_node_and_broker_text),
+    Check(
+        "schema_registry",
+        _registry,
+        asks=lambda probe: registry_text(probe.config.properties.registries()),
+    ),
+    Check(
+        "transfer",
+        lambda probe: check_store(probe.config),
+        asks=lambda probe: store_text(probe.config),
+        every_s=_STORE_S,
+        again_s=_STORE_AGAIN_S,
+    ),
+)
+"""In the order of the output: first what is found on this machine, then what servers answer."""
+
+RUNNING: tuple[Check[AgentProbe], ...] = (
+    *CHECKS,
+    Check("http", lambda probe: check_host(probe.config.properties)),
+)
+"""In a running agent, which listens on its address itself."""

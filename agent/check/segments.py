@@ -1,0 +1,107 @@
+"""Whether the agent may read the node's files: it opens the oldest and the newest segment."""
+
+import getpass
+import grp
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from agent.cdc_raw import Observation
+from agent.config.node_settings import NodeSettings
+from sidecar.access import refusal
+from sidecar.check.finding import Finding, fault, ok
+
+
+def check_segments(
+    directory: Path, seen: Observation, settings: NodeSettings | None
+) -> Iterator[Finding]:
+    """One finding for all files that cannot be opened: they have one owner and one remedy."""
+    ends = dict.fromkeys((*seen.segments[:1], *seen.segments[-1:]))
+    files = [
+        directory / name
+        for segment in ends
+        for name in ((segment.name.log,) if segment.log else ()) + (segment.name.idx,)
+    ]
+    present = [file for file in files if file.exists()]
+    for file in present:
+        error = _error(file)
+        if error is not None:
+            yield fault(
+                "segments",
+                _message(file, error),
+                _remedy(file, directory, settings),
+                code="segment_not_readable",
+            )
+            return
+    if present:
+        yield ok("segments", "The oldest and the newest segment can be opened for reading.")
+
+
+def _error(file: Path) -> OSError | None:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    except FileNotFoundError:
+        # The agent that runs beside has finished it.
+        return None
+    except OSError as error:
+        return error
+    try:
+        os.read(descriptor, 1)
+    except OSError as error:
+        return error
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _message(file: Path, error: OSError) -> str:
+    reason = f"{file} cannot be read: {error.strerror or error}."
+    refused = refusal(file) if isinstance(error, PermissionError) else None
+    if refused is None:
+        return reason
+    kind = "directory" if refused.is_directory else "file"
+    return (
+        f"{reason} The {kind} {refused.path} has owner {refused.owner}, group {refused.group} and "
+        f"mode {refused.mode:04o}; the agent has uid {refused.uid} and gid {refused.gid}."
+    )
+
+
+def _remedy(file: Path, directory: Path, settings: NodeSettings | None) -> str:
+    """Commands for the files that are there and for those to come. A segment is made in the
+    commit-log directory, so the default ACL has to be there; its index is made in `cdc_raw`."""
+    status = None
+    with suppress(OSError):
+        status = file.stat()
+    if status is None or not stat.S_ISREG(status.st_mode):
+        return f"Let the agent's user read {directory}: see `namei -l {shlex.quote(str(file))}`."
+    uid = os.geteuid()
+    made_in = settings.commitlog_directory if settings is not None else None
+    parents = " ".join(shlex.quote(str(each)) for each in (made_in, directory) if each is not None)
+    acl = (
+        f"setfacl -m u:{uid}:r {shlex.quote(str(directory))}/CommitLog-*; "
+        f"setfacl -d -m u:{uid}:r {parents}"
+    )
+    group = _group(status.st_gid)
+    if stat.S_IMODE(status.st_mode) & stat.S_IRGRP:
+        return f"Run as root: usermod -aG {group} {_user()}, and restart the agent. Or: {acl}"
+    return (
+        f"Run as root: {acl}. Or start the node with `umask 0027`, then: usermod -aG {group} "
+        f"{_user()}, and restart the agent."
+    )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"USER-OF-UID-{os.geteuid()}"
+
+
+def _group(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return str(gid)

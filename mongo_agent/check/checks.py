@@ -1,0 +1,168 @@
+"""The one list of checks of the MongoDB agent: `mongo-agent check` makes all of them, and
+`mongo-agent run` does at its start and repeats those whose answer can change."""
+
+from collections.abc import Iterator
+
+import pymongo
+
+from mongo_agent.check.abilities import check_abilities
+from mongo_agent.check.collections import check_collections
+from mongo_agent.check.probe import ANSWER_S, MongoProbe
+from mongo_agent.check.progress import check_progress
+from mongo_agent.check.server import (
+    check_answer,
+    check_deployment,
+    check_privileges,
+    check_reading,
+    check_streams,
+)
+from mongo_agent.config import MongoConfig, directory_problems
+from mongo_agent.quarantine import DIRECTORY, Quarantine
+from sidecar.check.broker import broker_text, check_broker, check_topics
+from sidecar.check.check import Check
+from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.check.listener import check_address, check_host
+from sidecar.check.registry import check_registry, registry_text
+from sidecar.check.surroundings import (
+    check_quarantine,
+    check_sink,
+    check_token,
+    check_transform,
+)
+
+_LISTING_S = 300.0
+"""Listing collections and topics of a large deployment is not free."""
+
+
+def _configuration(probe: MongoProbe) -> Iterator[Finding]:
+    for message in probe.config.warnings:
+        remedy = "`mongo-agent config docs` describes every property."
+        yield warning("configuration", message, remedy, code="configuration_doubtful")
+
+
+def check_directories(config: MongoConfig) -> Iterator[Finding]:
+    """Whether they exist and can be read and written."""
+    problems = directory_problems(config)
+    for problem in problems:
+        yield fault(
+            "directories",
+            problem,
+            "Create it with the agent's user as owner (install -d -o USER DIRECTORY), or name "
+            "another one; until then an agent that starts ends with exit code 2.",
+            code="directory_unusable",
+        )
+    if not problems:
+        yield ok("directories", f"{config.properties.offset_directory} can be read and written.")
+
+
+def _quarantine(probe: MongoProbe) -> Iterator[Finding]:
+    properties = probe.config.properties
+    directory = properties.offset_directory / DIRECTORY
+    max_bytes = properties.quarantine_max_bytes
+    try:
+        used_bytes = Quarantine(directory, max_bytes, "").size_bytes()
+    except OSError:
+        # The directories have a finding of their own.
+        used_bytes = 0
+    yield from check_quarantine(max_bytes, used_bytes, directory)
+
+
+def _server(probe: MongoProbe) -> Iterator[Finding]:
+    yield from check_answer(probe.config, probe.server().deployment, probe.server().error)
+
+
+def _deployment(probe: MongoProbe) -> Iterator[Finding]:
+    deployment = probe.deployment
+    if deployment is not None:
+        yield from check_deployment(probe.config, deployment)
+        yield from check_abilities(probe.config, deployment.version)
+
+
+def _privileges(probe: MongoProbe) -> Iterator[Finding]:
+    deployment = probe.deployment
+    if deployment is not None:
+        with pymongo.timeout(ANSWER_S):
+            yield from check_privileges(probe.client, probe.config, deployment)
+
+
+def _streams(probe: MongoProbe) -> Iterator[Finding]:
+    if probe.deployment is not None:
+        yield from check_streams(probe.client, probe.config)
+
+
+def _collections(probe: MongoProbe) -> Iterator[Finding]:
+    if probe.deployment is None:
+        return
+    found = probe.collections()
+    if found.error is None:
+        yield from check_collections(probe.config, found.listed)
+    else:
+        remedy = "Grant `listCollections`: see the finding about privileges."
+        yield fault("collections", str(found.error), remedy, code="collections_not_listed")
+
+
+def _reading(probe: MongoProbe) -> Iterator[Finding]:
+    for first in probe.captured[:1]:
+        yield from check_reading(probe.client, first.database, first.name)
+
+
+def _progress(probe: MongoProbe) -> Iterator[Finding]:
+    deployment = probe.deployment
+    if deployment is not None:
+        yield from check_progress(probe.client, probe.config, deployment)
+
+
+def _broker(probe: MongoProbe) -> Iterator[Finding]:
+    if probe.config.properties.sink == "kafka":
+        yield from check_broker(probe.config.properties, probe.broker())
+
+
+def _topics(probe: MongoProbe) -> Iterator[Finding]:
+    if probe.config.properties.sink == "kafka":
+        yield from check_topics(probe.config.properties, probe.broker(), probe.topics)
+
+
+def _registry(probe: MongoProbe) -> Iterator[Finding]:
+    properties = probe.config.properties
+    yield from check_registry(properties.registries(), f"{properties.topic_prefix}-value")
+
+
+def _server_text(probe: MongoProbe) -> str:
+    return f"MongoDB at {probe.config.client.address} (at most {ANSWER_S:.0f} s)"
+
+
+CHECKS: tuple[Check[MongoProbe], ...] = (
+    Check("configuration", _configuration, every_s=None),
+    Check("event.transform", lambda probe: check_transform(probe.config.properties)),
+    Check("http.token.file", lambda probe: check_token(probe.config.properties)),
+    Check("http", lambda probe: check_address(probe.config.properties), is_of_run=False),
+    Check("sink", lambda probe: check_sink(probe.config.properties)),
+    Check("directories", lambda probe: check_directories(probe.config)),
+    Check("quarantine", _quarantine),
+    Check("MongoDB", _server, asks=_server_text),
+    Check("deployment", _deployment, asks=_server_text),
+    Check("privileges", _privileges, asks=_server_text),
+    Check("change stream", _streams, asks=_server_text, is_of_run=False),
+    Check("collections", _collections, asks=_server_text, every_s=_LISTING_S),
+    Check("reading", _reading, asks=_server_text, is_of_run=False),
+    Check("position", _progress, asks=_server_text, is_of_run=False),
+    Check("broker", _broker, asks=lambda probe: broker_text(probe.config.properties)),
+    Check(
+        "topics",
+        _topics,
+        asks=lambda probe: broker_text(probe.config.properties),
+        every_s=_LISTING_S,
+    ),
+    Check(
+        "schema_registry",
+        _registry,
+        asks=lambda probe: registry_text(probe.config.properties.registries()),
+    ),
+)
+"""In the order of the output: first what is found on this machine, then what servers answer."""
+
+RUNNING: tuple[Check[MongoProbe], ...] = (
+    *CHECKS,
+    Check("http", lambda probe: check_host(probe.config.properties)),
+)
+"""In a running agent, which listens on its address itself."""

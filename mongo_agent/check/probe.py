@@ -1,0 +1,145 @@
+"""What the checks of the MongoDB agent know: the configuration, and the answers of the server and
+the broker.
+
+The command asks for the answers with a client of its own. A running agent asks with the client of
+its streams, and not at all while these cannot reach the server.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pymongo
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from mongo_agent.capture.catalogue import Listed, list_collections
+from mongo_agent.config import MongoConfig
+from mongo_agent.deployment import Deployment, failed, look
+from mongo_agent.plan import verdict
+from mongo_agent.seeds import explained
+from sidecar.check.answers import Once
+from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
+from sidecar.errors import RefusedError, SidecarError, UnavailableError
+from sidecar.sinks.base import SinkState
+
+Client = MongoClient[Any]
+
+ANSWER_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """What the server is, or why it does not answer or does not accept the agent."""
+
+    deployment: Deployment | None = None
+    error: SidecarError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Collections:
+    """The collections in the scopes, or why they cannot be listed."""
+
+    listed: tuple[Listed, ...] = ()
+    error: SidecarError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MongoProbe:
+    """What the checks read. Answers are asked for when a check needs them, and once."""
+
+    config: MongoConfig
+    client: Client
+    server: Callable[[], ServerAnswer]
+    collections: Callable[[], Collections]
+    broker: Callable[[], BrokerAnswer]
+
+    @property
+    def deployment(self) -> Deployment | None:
+        """None while the server does not answer."""
+        return self.server().deployment
+
+    @property
+    def captured(self) -> list[Listed]:
+        """The collections that are captured, as far as they can be listed."""
+        if self.deployment is None:
+            return []
+        listed = self.collections().listed
+        return [each for each in listed if verdict(each, self.config).is_captured]
+
+    @property
+    def topics(self) -> list[str]:
+        """Those that events and the agent's own messages go to."""
+        topic_of = self.config.topic_of
+        of_collections = (topic_of(each.database, each.name) for each in self.captured)
+        return list(dict.fromkeys((*of_collections, *own_topics(self.config))))
+
+
+@contextmanager
+def asking_probe(config: MongoConfig) -> Iterator[MongoProbe]:
+    """That of the command: everything is asked for."""
+    with MongoClient[Any](**config.client.prompt(round(ANSWER_S * 1000))) as client:
+        yield MongoProbe(
+            config,
+            client,
+            Once(partial(_server, config, client)),
+            Once(partial(_collections, config, client)),
+            Once(partial(ask_broker, config.properties)),
+        )
+
+
+def probe_of_run(
+    config: MongoConfig,
+    client: Client,
+    error: Callable[[], str],
+    sink: Callable[[], SinkState | None],
+) -> MongoProbe:
+    """That of a running agent. `error` says why its streams cannot reach the server, empty when
+    they do; `sink` gives the state of its sink, None before it is open."""
+
+    def server() -> ServerAnswer:
+        known = error()
+        if known:
+            return ServerAnswer(error=UnavailableError(known))
+        return _server(config, client)
+
+    return MongoProbe(
+        config,
+        client,
+        Once(server),
+        Once(partial(_collections, config, client)),
+        Once(lambda: broker_of_run(sink(), config.properties)),
+    )
+
+
+def own_topics(config: MongoConfig) -> Iterator[str]:
+    """Topics besides those of collections that something is sent to."""
+    properties = config.properties
+    if properties.provide_transaction_metadata:
+        yield properties.transaction_topic_name
+    if properties.heartbeat_interval_ms:
+        yield properties.heartbeat_topic_name
+    if properties.schema_changes_topic is not None:
+        yield properties.schema_changes_topic
+    if properties.position_store == "kafka":
+        yield config.position_topic
+
+
+def _server(config: MongoConfig, client: Client) -> ServerAnswer:
+    try:
+        with pymongo.timeout(ANSWER_S):
+            return ServerAnswer(look(client))
+    except (RefusedError, UnavailableError) as error:
+        return ServerAnswer(error=explained(error, config.client))
+    except SidecarError as error:
+        return ServerAnswer(error=error)
+
+
+def _collections(config: MongoConfig, client: Client) -> Collections:
+    try:
+        with pymongo.timeout(ANSWER_S):
+            return Collections(tuple(list_collections(client, config.scopes)))
+    except PyMongoError as error:
+        return Collections(error=failed(error))

@@ -1,0 +1,110 @@
+"""The address that HTTP is served on: free, or taken by the agent that the check runs beside."""
+
+import errno
+import json
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from http.client import HTTPException
+from pathlib import Path
+
+from sidecar.check.finding import Finding, fault, ok
+from sidecar.errors import ConfigError
+from sidecar.http_address import address_problem, listening_socket
+from sidecar.locks import lock_holder
+from sidecar.settings import SidecarProperties
+
+_SUBJECT = "http"
+_ANSWER_S = 2.0
+_LISTENING = "0A"
+_ENDS = "Until then the agent ends with exit code 2."
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "*": "127.0.0.1"}
+
+
+def check_address(properties: SidecarProperties) -> Iterator[Finding]:
+    """Whether HTTP could be served there now, or is by the agent that runs over the same
+    `offset.backing.store.dir`."""
+    host, port = properties.http_host, properties.http_port
+    try:
+        listening_socket(host, port).close()
+    except ConfigError as error:
+        cause = error.__cause__
+        is_taken = isinstance(cause, OSError) and cause.errno == errno.EADDRINUSE
+        if not is_taken:
+            remedy = f"Correct http.host or http.port. {_ENDS}"
+            yield fault(_SUBJECT, str(error), remedy, code="http_address_unusable")
+            return
+        yield _taken(properties, str(error))
+        return
+    where = "a free port" if not port else f"{host}:{port}"
+    yield ok(_SUBJECT, f"HTTP can be served on {where}.", code="http_address_free")
+
+
+def check_host(properties: SidecarProperties) -> Iterator[Finding]:
+    """Whether the host that a running agent serves on is still one of this machine."""
+    problem = address_problem(properties.http_host)
+    if problem is not None:
+        yield fault(
+            _SUBJECT,
+            problem,
+            "Give the address back to this machine (`ip address` lists those that it has), or "
+            "correct http.host and restart the agent.",
+            code="http_address_unusable",
+        )
+
+
+def _taken(properties: SidecarProperties, sentence: str) -> Finding:
+    """By whom."""
+    holder = None
+    with suppress(OSError):
+        holder = lock_holder(properties.offset_directory)
+    name = _service_name(properties.http_host, properties.http_port)
+    if holder is not None and _listens(holder, properties.http_port, name):
+        message = f"The agent that runs over the same directories (process {holder}) answers there."
+        return ok(_SUBJECT, message, code="http_address_own")
+    who = f"{name} answers there" if name else "another program listens there"
+    return fault(
+        _SUBJECT,
+        f"{sentence} At present {who}.",
+        f"`ss -ltnp 'sport = :{properties.http_port}'` names the process. {_ENDS}",
+        code="http_address_taken",
+    )
+
+
+def _listens(pid: int, port: int, name: str) -> bool:
+    """Whether a process listens on a port. Where its descriptors cannot be seen, an agent that
+    answers is taken for it."""
+    inodes = _listening_inodes(port)
+    try:
+        links = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    except OSError:
+        return bool(name)
+    return any(f"socket:[{inode}]" in links for inode in inodes)
+
+
+def _listening_inodes(port: int) -> set[str]:
+    """Of all sockets that listen on a port.
+
+    A line of /proc/net/tcp reads `0: 0100007F:1F90 00000000:0000 0A … uid timeout inode …`.
+    """
+    inodes: set[str] = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with suppress(OSError, ValueError, IndexError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
+                    inodes.add(fields[9])
+    return inodes
+
+
+def _service_name(host: str, port: int) -> str:
+    """What `/buildinfo` says there; empty when no agent answers."""
+    host = _EVERYWHERE.get(host, host)
+    shown = f"[{host}]" if ":" in host else host
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"http://{shown}:{port}/buildinfo", timeout=_ANSWER_S) as answer:
+            document = json.loads(answer.read(4096))
+            return f"{document['service_name']} {document['version']}"
+    except (OSError, HTTPException, ValueError, LookupError, TypeError):
+        return ""

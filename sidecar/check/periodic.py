@@ -1,0 +1,107 @@
+"""Runs a list of checks while an agent runs: all of them at its start, then each in its turn."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Generic, Self
+
+from sidecar.check.check import Check, ProbeT, findings_of
+from sidecar.check.finding import Finding, Level
+
+logger = logging.getLogger(__name__)
+
+_JOIN_S = 1.0
+
+
+class PeriodicChecks(Generic[ProbeT]):
+    """The checks of a running agent, on a thread of their own, from `with` to its end.
+
+    A check is repeated every `every_s` seconds, and every `again_s` while it finds a fault. Checks
+    that are due at the same time share one probe. The thread never holds up the agent: at the end a
+    check that waits for a server is left to end with the process.
+    """
+
+    def __init__(
+        self,
+        checks: Sequence[Check[ProbeT]],
+        probe: Callable[[], ProbeT],
+        *,
+        on_change: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`probe` makes a new probe for each round. It, the checks and `on_change` (called when the
+        findings differ from the last ones) run on this thread. `clock` gives seconds."""
+        self._checks = tuple(check for check in checks if check.is_of_run)
+        self._probe = probe
+        self._on_change = on_change
+        self._clock = clock
+        self._found: dict[int, tuple[Finding, ...]] = {}
+        self._due_s: dict[int, float] = dict.fromkeys(range(len(self._checks)), clock())
+        self._findings: tuple[Finding, ...] = ()
+        self._wake = threading.Event()
+        self._is_ending = False
+        self._thread = threading.Thread(target=self._run, name="checks", daemon=True)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Those of the last run of each check, in the order of the list. Any thread may ask."""
+        return self._findings
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_ending = True
+        self._wake.set()
+        self._thread.join(_JOIN_S)
+
+    def _run(self) -> None:
+        while not self._is_ending:
+            self.run_due()
+            due_s = min(self._due_s.values(), default=None)
+            self._wake.wait(None if due_s is None else max(0.0, due_s - self._clock()))
+
+    def run_due(self) -> None:
+        """One round: the checks that are due."""
+        due = [number for number, due_s in self._due_s.items() if due_s <= self._clock()]
+        if not due:
+            return
+        try:
+            probe = self._probe()
+        except Exception:
+            # Without a probe there is no check; the last findings stay until the next round.
+            logger.exception("the checks cannot be made; they are repeated")
+            for number in due:
+                self._due_s[number] = self._clock() + self._checks[number].again_s
+            return
+        for number in sorted(due):
+            if self._is_ending:
+                return
+            self._make(number, probe)
+
+    def _make(self, number: int, probe: ProbeT) -> None:
+        check = self._checks[number]
+        found = tuple(findings_of(check, probe))
+        is_faulty = any(finding.level is Level.FAULT for finding in found)
+        pause_s = check.every_s
+        if is_faulty:
+            pause_s = check.again_s if pause_s is None else min(pause_s, check.again_s)
+        if pause_s is None:
+            del self._due_s[number]
+        else:
+            self._due_s[number] = self._clock() + pause_s
+        self._found[number] = found
+        findings = tuple(
+            finding for each in range(len(self._checks)) for finding in self._found.get(each, ())
+        )
+        if findings != self._findings:
+            self._findings = findings
+            self._on_change()

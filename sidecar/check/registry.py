@@ -1,0 +1,74 @@
+"""The schema registry: whether it answers and accepts the agent."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from sidecar.check.finding import Finding, fault, ok
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.schema_registry import RegistryClient, RegistrySettings
+
+SUBJECT = "schema_registry"
+
+Registries = Mapping[Literal["key", "value"], RegistrySettings]
+
+
+def registry_text(registries: Registries) -> str:
+    """The registries with their addresses; empty where nothing is Avro."""
+    urls = _urls(registries)
+    if not urls:
+        return ""
+    longest_s = max(len(each.urls) * each.timeout_s for each in registries.values())
+    return f"the schema registry {', '.join(urls)} (at most {longest_s:.0f} s)"
+
+
+def check_registry(registries: Registries, subject: str) -> Iterator[Finding]:
+    """Asks each registry for a subject that need not exist; nothing is registered."""
+    seen: list[tuple[object, ...]] = []
+    for side, settings in registries.items():
+        client_of = (settings.urls, settings.user_info, settings.token, settings.tls)
+        if client_of in seen:
+            continue
+        seen.append(client_of)
+        prefix = f"{side}.converter."
+        try:
+            client = RegistryClient(settings)
+        except ConfigError as error:
+            yield fault(
+                SUBJECT,
+                str(error),
+                f"Correct {prefix}schema.registry.ssl.*; until then the agent ends with exit code "
+                "2.",
+                code="schema_registry_settings_invalid",
+            )
+            continue
+        try:
+            client.require_answer(subject)
+        except UnavailableError as error:
+            yield fault(
+                SUBJECT,
+                _sentence(str(error)),
+                f"Start it, or correct {prefix}schema.registry.url; the agent waits.",
+                code="schema_registry_unavailable",
+            )
+        except RefusedError as error:
+            yield fault(
+                SUBJECT,
+                _sentence(str(error)),
+                f"Correct {prefix}basic.auth.* or {prefix}bearer.auth.*, or let this user read and "
+                "register schemas.",
+                code="schema_registry_refuses",
+            )
+        else:
+            message = f"{', '.join(settings.urls)} answers."
+            yield ok(SUBJECT, message, code="schema_registry_answers")
+        finally:
+            client.close()
+
+
+def _urls(registries: Registries) -> list[str]:
+    return list(dict.fromkeys(url for each in registries.values() for url in each.urls))
+
+
+def _sentence(text: str) -> str:
+    whole = text[:1].upper() + text[1:]
+    return whole if whole.endswith(".") else f"{whole}."

@@ -1,0 +1,62 @@
+"""Runs a list of checks once, for a person who waits: those that wait for servers at the same
+time."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sidecar.check.check import Check, ProbeT, findings_of
+from sidecar.check.finding import Finding
+
+_TICK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What the remaining checks wait for."""
+
+    servers: tuple[str, ...]
+    for_s: float
+
+
+def run_checks(
+    checks: Sequence[Check[ProbeT]],
+    probe: ProbeT,
+    on_wait: Callable[[Waiting], None] = lambda waiting: None,
+) -> Iterator[Finding]:
+    """Each finding as soon as it is made: first those of checks that do not wait, in the order of
+    the list, then the others as the servers answer.
+
+    `on_wait` is called when the servers that have not answered change, and every second.
+    """
+    found: queue.SimpleQueue[tuple[Check[ProbeT], Finding | None]] = queue.SimpleQueue()
+
+    def ask(check: Check[ProbeT]) -> None:
+        for finding in findings_of(check, probe):
+            found.put((check, finding))
+        found.put((check, None))
+
+    pending = [check for check in checks if _server(check, probe)]
+    begun_s = time.monotonic()
+    for check in pending:
+        threading.Thread(target=ask, args=(check,), name=check.name, daemon=True).start()
+    for check in checks:
+        if check not in pending:
+            yield from findings_of(check, probe)
+    while pending:
+        servers = tuple(dict.fromkeys(_server(check, probe) for check in pending))
+        on_wait(Waiting(servers, time.monotonic() - begun_s))
+        try:
+            check, finding = found.get(timeout=_TICK_S)
+        except queue.Empty:
+            continue
+        if finding is None:
+            pending.remove(check)
+        else:
+            yield finding
+
+
+def _server(check: Check[ProbeT], probe: ProbeT) -> str:
+    return "" if check.asks is None else check.asks(probe)

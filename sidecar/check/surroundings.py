@@ -1,0 +1,134 @@
+"""What every sidecar needs of its machine: the transform, tracing, the token, the sink's file, the
+room of the quarantine."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from sidecar.check.finding import Finding, fault, ok, size_text, warning
+from sidecar.errors import ConfigError
+from sidecar.http_token import read_token
+from sidecar.settings import SidecarProperties
+from sidecar.sinks.registry import sink_problems
+from sidecar.tracing.choice import create_tracing
+from sidecar.transform import transform_named
+
+_ENDS = "Until then the agent ends with exit code 2."
+_OTHERS = stat.S_IRGRP | stat.S_IROTH
+_NEARLY_FULL = 0.9
+
+
+def check_transform(properties: SidecarProperties) -> Iterator[Finding]:
+    """Whether the module can be imported and has the function. Imports it."""
+    name = properties.event_transform
+    if name is None:
+        return
+    try:
+        transform_named(name)
+    except ConfigError as error:
+        remedy = f"Correct event.transform, or install the module. {_ENDS}"
+        yield fault("event.transform", str(error), remedy, code="transform_unusable")
+    else:
+        yield ok("event.transform", f"{name} is a function.")
+
+
+def check_tracing(is_enabled: bool) -> Iterator[Finding]:
+    """Whether the packages are installed. Nothing is connected to."""
+    if not is_enabled:
+        return
+    try:
+        tracing = create_tracing(True, "check", "")
+    except ConfigError as error:
+        remedy = f"pip install 'cdc-sidecar[tracing]', or set tracing.enabled=false. {_ENDS}"
+        yield fault("tracing", str(error), remedy, code="tracing_unusable")
+    else:
+        if tracing is not None:
+            tracing.close(0.0)
+        yield ok("tracing", "The packages that it needs are installed.")
+
+
+def check_token(properties: SidecarProperties) -> Iterator[Finding]:
+    """Whether the file has a token, and who else may read it."""
+    file = properties.http_token_file
+    if file is None:
+        return
+    try:
+        read_token(file)
+    except ConfigError as error:
+        yield fault(
+            "http.token.file",
+            str(error),
+            f"Write a token into it: openssl rand -hex 32 > {file}; it must be readable for the "
+            f"agent's user (uid {os.geteuid()}).",
+            code="http_token_unusable",
+        )
+        return
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & _OTHERS:
+        yield warning(
+            "http.token.file",
+            f"{file} has mode {mode:04o}: other users of this machine can read the token.",
+            f"chmod {mode & ~0o077:04o} {file}",
+            code="http_token_readable_by_others",
+        )
+    else:
+        yield ok("http.token.file", f"{file} holds a token.")
+
+
+def check_sink(properties: SidecarProperties) -> Iterator[Finding]:
+    """Settings of the sink, and the file that it appends to. Nothing is created or connected to."""
+    for problem in sink_problems(properties):
+        remedy = f"Correct kafka.producer.* or topic.creation.default.*. {_ENDS}"
+        yield fault("sink", problem, remedy, code="sink_settings_invalid")
+    if properties.sink != "file" or properties.file_path is None:
+        return
+    reason = _reason(properties.file_path)
+    if reason:
+        yield fault(
+            "file.path",
+            f"The file {properties.file_path} (file.path) cannot be written: {reason}.",
+            f"Name a regular file that the agent's user (uid {os.geteuid()}) may write. {_ENDS}",
+            code="sink_file_unusable",
+        )
+    else:
+        yield ok("file.path", f"{properties.file_path} can be written.")
+
+
+def check_quarantine(max_bytes: int, used_bytes: int, directory: Path) -> Iterator[Finding]:
+    """Whether there is room for what cannot be delivered. `used_bytes` are those in it."""
+    if not max_bytes:
+        yield warning(
+            "quarantine",
+            "quarantine.max.bytes=0: the quarantine takes nothing, so the first segment or event "
+            "that cannot be delivered stops delivery.",
+            "Set quarantine.max.bytes to the size of some segments, such as 1Gi.",
+            code="quarantine_without_room",
+        )
+    elif used_bytes >= _NEARLY_FULL * max_bytes:
+        yield warning(
+            "quarantine",
+            f"{directory} has {size_text(used_bytes)} of {size_text(max_bytes)}; when it is full, "
+            "what cannot be delivered stops delivery.",
+            "Discard what is settled, or raise quarantine.max.bytes.",
+            code="quarantine_nearly_full",
+        )
+    else:
+        message = f"{size_text(used_bytes)} of {size_text(max_bytes)} are used."
+        yield ok("quarantine", message)
+
+
+def _reason(path: Path) -> str:
+    """Why a file cannot be appended to; empty when it can. A missing file needs its directory,
+    which is checked with the others."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return error.strerror or str(error)
+    if stat.S_ISDIR(mode):
+        return "Is a directory"
+    if not stat.S_ISREG(mode):
+        return "it is no regular file"
+    return "" if os.access(path, os.R_OK | os.W_OK) else "Permission denied"

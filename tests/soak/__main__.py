@@ -26,12 +26,15 @@ from tests.kill.round import Report, run_round
 from tests.kill.stage import Stage
 
 _NODES = ("5.0.9", "5.0.9:LZ4Compressor", "4.1.10")
+_PIPE_WIDTH = 160
 _COMPRESSORS = ("", "LZ4Compressor")
 
 
 def main() -> int:
     arguments = _arguments()
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_PIPE_WIDTH)
     nodes = arguments.node or list(_NODES)
     directory = Path(tempfile.mkdtemp(prefix="soak-", dir=arguments.directory))
     console.print(

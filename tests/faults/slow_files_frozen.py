@@ -50,7 +50,8 @@ def test_frozen_for_a_minute(place: Place, report: Report) -> None:
 @situation(
     "files",
     "5,000 segments lie in cdc_raw at the start",
-    action="reads them in order; the time for looks at the directory stays a fifth of all time",
+    action="reads them in order; after each look at the directory it pauses for four times the "
+    "length of the look",
     health="ok",
     arrival="all events, once, in order",
 )

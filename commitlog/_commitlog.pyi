@@ -85,8 +85,7 @@ class SchemaChanges:
 class Schema:
     """All tables that are known, by id, with every version of their columns. Immutable.
 
-    `seen_at_us` says when a text or rows were true, in microseconds; of what two schemas say, that
-    of the later one counts, whatever the order in which they are merged."""
+    `seen_at_us` is when a text or rows were true, in microseconds; the later schema counts."""
 
     @staticmethod
     def from_cql(text: str, *, seen_at_us: int = 0) -> Schema:
@@ -409,15 +408,15 @@ class SegmentReader:
         limit: int | None = None,
         complete: bool = False,
         expected_end: int = 0,
+        completed_at: int = 0,
         max_events: int = 5000,
         max_bytes: int = 1 << 20,
         unknown_tables: Literal["block", "skip"] = "block",
         given_up: Sequence[tuple[str, str | None]] = ...,
         counters: CounterHistory | None = None,
     ) -> EventBatch:
-        """Next events of sections that end by `limit`. `complete`: the file is final. A log that
-        ends before `expected_end`, the largest position that an index named, has a gap. `given_up`:
-        (table id, column) of what is not waited for. Releases the GIL."""
+        """Next events of sections up to `limit`; a log that misses `expected_end` (of an index) or
+        `completed_at` (beside COMPLETED) has a gap. `given_up`: what is not waited for."""
     def skip(self) -> Gap:
         """Passes over the record that the last read was blocked by."""
     def dump(
@@ -450,9 +449,10 @@ class SegmentReader:
         limit: int | None = None,
         complete: bool = True,
         expected_end: int = 0,
+        completed_at: int = 0,
         max_bytes: int = 64 << 20,
     ) -> Verification:
-        """Checks about `max_bytes` more; `expected_end` as for `read`. Releases the GIL."""
+        """Checks about `max_bytes` more; `expected_end`, `completed_at` as for `read`."""
     @property
     def gaps(self) -> list[Gap]:
         """Gaps met so far."""

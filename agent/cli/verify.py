@@ -139,6 +139,7 @@ def check(
                     seen := reader.verify(
                         complete=not is_live,
                         expected_end=idx.synced_end(file_bytes),
+                        completed_at=idx.completed_at or 0,
                         max_bytes=_STEP_BYTES,
                     )
                 ).done:

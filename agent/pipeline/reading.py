@@ -72,6 +72,7 @@ class Reading:
                     limit=order.limit,
                     complete=order.complete,
                     expected_end=order.expected_end,
+                    completed_at=order.completed_at,
                     max_events=max_events,
                     max_bytes=max_bytes,
                     given_up=given_up,

@@ -58,6 +58,8 @@ class Read:
     complete: bool
     expected_end: int = 0
     """The log led to here once: where it ends earlier, something is missing."""
+    completed_at: int = 0
+    """The number beside COMPLETED: of a file of blocks it is the end, logical or physical."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class Segment:
                 limit=None,
                 complete=True,
                 expected_end=self.synced_end,
+                completed_at=self.idx.completed_at or 0,
             )
         limit = self.idx.offset
         if limit is None or (self.ended_at is not None and limit <= self.ended_at):

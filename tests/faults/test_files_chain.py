@@ -6,7 +6,7 @@ import pytest
 
 from tests.faults.conftest import Report
 from tests.faults.files_place import Place
-from tests.faults.recorded import Recording, recording
+from tests.faults.recorded import Recording, recording, schema_of
 from tests.faults.situation import situation
 from tests.reference.descriptor import read_descriptor
 from tests.reference.sections import read_sections
@@ -68,11 +68,47 @@ def test_zeroed_and_released(place: Place, report: Report) -> None:
     require_record(place, found, boundary, report)
 
 
+@situation(
+    "files",
+    "A compressed segment that the node replayed is cut at a section boundary",
+    action="It delivers the part before, puts the rest on record and keeps the segment in the "
+    "quarantine, with a WARNING.",
+    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
+    arrival="All events before the boundary, and of all other segments.",
+)
+def test_cut_and_replayed(place: Place, report: Report) -> None:
+    require_record_of_replayed(place, report, is_cut=True)
+
+
+@situation(
+    "files",
+    "A compressed segment that the node replayed is zeroed from a section boundary on",
+    action="It delivers the part before, puts the rest on record and keeps the segment in the "
+    "quarantine, with a WARNING.",
+    health="`degraded` (`segment_quarantined`) with the segment's name and the command",
+    arrival="All events before the boundary, and of all other segments.",
+)
+def test_zeroed_and_replayed(place: Place, report: Report) -> None:
+    require_record_of_replayed(place, report, is_cut=False)
+
+
 def middle(found: Recording) -> int:
     """A section boundary with events on both sides."""
     positions = [line["pos"] for line in found.lines]
     sections = read_sections(found.data, read_descriptor(found.data, found.name.log))
     return next(each.marker for each in sections if positions[0] < each.marker < positions[-1])
+
+
+def require_record_of_replayed(place: Place, report: Report, *, is_cut: bool) -> None:
+    found = recording("lz4")
+    place.schema.write_text(schema_of((found, recording(NEWER))))
+    sections = list(read_sections(found.data, read_descriptor(found.data, found.name.log)))
+    positions = [line["pos"] for line in found.lines]
+    kept = next(each for each in sections if positions[0] <= each.end < positions[-1])
+    rest = b"" if is_cut else bytes(len(found.data) - kept.file_end)
+    # As a replay does it: the length of the file, which is less than the logical end.
+    put(place, found, found.data[: kept.file_end] + rest, f"{len(found.data)}\nCOMPLETED")
+    require_record(place, found, kept.end, report)
 
 
 def put(place: Place, found: Recording, data: bytes, idx: str) -> None:

@@ -7,14 +7,21 @@ from pathlib import Path
 import pytest
 
 import commitlog
-from agent.cdc_raw import read_idx
+from agent.cdc_raw import Idx, read_idx
 from tests.reference import parse_schema, read_segment, to_line
+from tests.reference.descriptor import read_descriptor
 from tests.reference.recordings import GOLDEN, KEYSTORE, SHARED, Scenario, scenarios
+from tests.reference.sections import read_sections
 from tests.reference.segment import read_bytes
 
-from .reading import dump, reader_of, schema_of, unpacked
+from .reading import dump, overwrite, reader_of, schema_of, unpacked
 
 SCENARIOS = scenarios()
+REPLAYED = [
+    scenario
+    for scenario in SCENARIOS
+    if scenario.folder.parent.name.endswith("kill9-lz4") and scenario.folder.name[0] in "23"
+]
 SNAPSHOTS = sorted((SHARED / "fixtures").rglob("snap-*/CommitLog-*.log.gz"))
 
 # Folder, cells and hash as published beside the segments (Cassandra's CommitLogUpgradeTest).
@@ -46,11 +53,39 @@ def test_no_segment_ends_before_the_position_that_its_index_names(
         if not index.exists():
             continue
         segment = unpacked(path, name, tmp_path)
-        synced_end = read_idx(index).synced_end(segment.stat().st_size)
-        reader = reader_of(segment)
-        while not (seen := reader.verify(expected_end=synced_end)).done:
-            pass
-        assert seen.gaps == []
+        assert gaps_by_index(segment, read_idx(index)) == []
+
+
+@pytest.mark.parametrize("scenario", REPLAYED, ids=str)
+def test_a_replayed_segment_of_blocks_that_is_cut_or_zeroed_has_a_gap(
+    scenario: Scenario, tmp_path: Path
+) -> None:
+    """Beside COMPLETED stands the length of the file; the logical end is larger."""
+    path, name = scenario.segments()[0]
+    idx = read_idx(path.with_name(f"{Path(name).stem}_cdc.idx"))
+    segment = unpacked(path, name, tmp_path)
+    data = segment.read_bytes()
+    assert idx.completed_at == len(data)
+    descriptor = read_descriptor(data, name)
+    ends = [section.file_end for section in read_sections(data, descriptor, scenario.keys())]
+    for boundary in (descriptor.header_length, *ends[:-1]):
+        for rest in (b"", bytes(len(data) - boundary)):
+            overwrite(segment, data[:boundary] + rest)
+            assert gaps_by_index(segment, idx), (boundary, len(rest))
+    overwrite(segment, data)
+    assert gaps_by_index(segment, idx) == []
+
+
+def gaps_by_index(segment: Path, idx: Idx) -> list[commitlog.Gap]:
+    """The gaps of a final segment that has this index."""
+    reader = reader_of(segment)
+    named = {
+        "expected_end": idx.synced_end(segment.stat().st_size),
+        "completed_at": idx.completed_at or 0,
+    }
+    while not (seen := reader.verify(**named)).done:
+        pass
+    return seen.gaps
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)

@@ -170,8 +170,16 @@ def payload(number: int, length: int, version: int) -> bytes:
 
 
 def read(
-    folder: Path, data: bytes, framing: Framing, version: int, named: int, position: int = 0
+    folder: Path,
+    data: bytes,
+    framing: Framing,
+    version: int,
+    named: int,
+    position: int = 0,
+    *,
+    completed_at: int = 0,
 ) -> Result:
+    """`named`: the largest position that an index named; `completed_at`: beside COMPLETED."""
     path = folder / f"CommitLog-{version}-1.log"
     overwrite(path, data)
     reader = commitlog.SegmentReader(str(path), position=position, keys=framing.keys)
@@ -180,7 +188,14 @@ def read(
     gaps: list[Range] = []
     while True:
         try:
-            batch = reader.read(SCHEMA, FORMAT, complete=True, expected_end=named, max_events=3)
+            batch = reader.read(
+                SCHEMA,
+                FORMAT,
+                complete=True,
+                expected_end=named,
+                completed_at=completed_at,
+                max_events=3,
+            )
         except commitlog.SegmentKeyError:
             return Result((), (), (Range(0, None),))
         gaps += (Range(gap.start, gap.end) for gap in batch.gaps)

@@ -5,7 +5,7 @@
 //! marker is not believed: the next marker is looked for by its checksum.
 
 use crate::error::SegmentError;
-use crate::framing::Framing;
+use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH, Framing};
 use crate::marker::{MARKER_LENGTH, Marker};
 use crate::segment::{Gap, Section, SegmentReader};
 use crate::source::{Source, io_error, read_fully};
@@ -85,17 +85,31 @@ impl<S: Source> SegmentReader<S> {
     /// Where no marker stands: the end of the log, or a hole before a position that an index named.
     fn end_of_chain(&mut self, length: u64, complete: bool) -> Result<Opened, SegmentError> {
         let reached = self.marker_logical.max(self.position);
-        if !complete || self.has_ended() || reached >= self.expected_end {
+        if !complete || self.has_ended() {
             return Ok(Opened::End);
         }
-        if self.is_plain() && self.marker_physical + MARKER_LENGTH < length.min(self.expected_end) {
-            return self.open_unmarked(length);
-        }
         if !self.is_plain() {
+            let is_short =
+                reached < self.expected_end || self.is_before_completed(reached, length)?;
             // Where logical and physical positions differ, those behind are not known.
-            return Ok(
+            return Ok(if is_short {
                 self.give_up("the chain ends before a position that an index of the node names")
-            );
+            } else {
+                Opened::End
+            });
+        }
+        if reached >= self.expected_end {
+            // A replay names the length of the file. Markers behind a hole prove what was there.
+            let is_replayed = self.completed_at == length;
+            let at = self.marker_physical;
+            return Ok(if is_replayed && self.find_marker(at, length)?.is_some() {
+                self.give_up("the chain ends before sync markers that stand behind it")
+            } else {
+                Opened::End
+            });
+        }
+        if self.marker_physical + MARKER_LENGTH < length.min(self.expected_end) {
+            return self.open_unmarked(length);
         }
         let cause = "the file ends before a position that an index of the node names";
         self.end_chain();
@@ -104,6 +118,30 @@ impl<S: Source> SegmentReader<S> {
             Some(self.expected_end),
             cause,
         )))
+    }
+
+    /// Whether a chain of blocks that ends here misses the number beside COMPLETED, logical or
+    /// physical as it may be. Blocks leave no room behind them, so a replayed file is all chain.
+    fn is_before_completed(&self, reached: u64, length: u64) -> Result<bool, SegmentError> {
+        let is_whole = reached == self.completed_at && self.marker_physical == length;
+        let is_short = !is_whole && self.marker_physical < self.completed_at;
+        Ok(is_short && !self.is_unfinished_sync(length)?)
+    }
+
+    /// Whether what stands here is what a killed node leaves of an encrypted section: the node
+    /// stores the chunks first and their marker last, so nothing of it was synced.
+    fn is_unfinished_sync(&self, length: u64) -> Result<bool, SegmentError> {
+        if self.descriptor.encryption.is_none() {
+            return Ok(false);
+        }
+        let content = self.marker_physical + MARKER_LENGTH + BLOCK_HEADER_LENGTH;
+        let mut bytes = [0; (MARKER_LENGTH + BLOCK_HEADER_LENGTH) as usize + CHUNK_HEADER_LENGTH];
+        let read = read_fully(&self.source, self.marker_physical, &mut bytes)
+            .map_err(|error| io_error(&self.segment, error))?;
+        let (header, chunk) = bytes.split_at((MARKER_LENGTH + BLOCK_HEADER_LENGTH) as usize);
+        let is_hole = header.iter().all(|byte| *byte == 0);
+        let is_chunk = read == bytes.len() && chunk.iter().any(|byte| *byte != 0);
+        Ok(is_hole && is_chunk && self.find_marker(content, length)?.is_none())
     }
 
     /// A good marker that leads to no other: its end is wrong, or the next marker is damaged.

@@ -150,6 +150,8 @@ pub struct SegmentReader<S> {
     pub(crate) block_is_sound: bool,
     /// As given to [`Self::expect_end`].
     pub(crate) expected_end: u64,
+    /// As given to [`Self::expect_completed`].
+    pub(crate) completed_at: u64,
 }
 
 impl<S: Source> SegmentReader<S> {
@@ -183,6 +185,7 @@ impl<S: Source> SegmentReader<S> {
             block_gaps: VecDeque::new(),
             block_is_sound: false,
             expected_end: 0,
+            completed_at: 0,
             source,
             descriptor,
             framing,
@@ -207,6 +210,13 @@ impl<S: Source> SegmentReader<S> {
     /// damaged where it ends earlier. The largest one counts.
     pub fn expect_end(&mut self, end: u64) {
         self.expected_end = self.expected_end.max(end);
+    }
+
+    /// The number beside COMPLETED of the segment's index, 0 for none: the logical end where the
+    /// node closed the segment, the length of the file where it replayed it (§7.4). A chain of
+    /// blocks leads to the one or to the other.
+    pub fn expect_completed(&mut self, number: u64) {
+        self.completed_at = number;
     }
 
     /// The section that is being read. A damaged marker's section begins with a gap and no
@@ -328,7 +338,12 @@ impl<S: Source> SegmentReader<S> {
             Found::Zero => {
                 if section.claimed_end.is_none() && self.rest_is_zero(section)? {
                     let start = self.position;
-                    let synced_end = section.end.min(self.expected_end);
+                    // A marker is set when all records before it are written, and a segment is
+                    // complete when its last one is (§7.3).
+                    let synced_end = match self.completed_at {
+                        0 => section.end.min(self.expected_end),
+                        _ => section.end,
+                    };
                     self.position = section.end;
                     self.section = None;
                     if synced_end > start {

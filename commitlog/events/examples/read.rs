@@ -143,6 +143,7 @@ fn events(
         limit: None,
         complete: true,
         expected_end: 0,
+        completed_at: 0,
         max_events: 5000,
         max_bytes: 1 << 20,
         unknown_tables: UnknownTables::Block,

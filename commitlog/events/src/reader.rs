@@ -41,6 +41,8 @@ pub struct ReadRequest {
     pub complete: bool,
     /// As for [`SegmentReader::expect_end`]; 0 without an index.
     pub expected_end: u64,
+    /// As for [`SegmentReader::expect_completed`]; 0 without COMPLETED.
+    pub completed_at: u64,
     pub max_events: usize,
     pub max_bytes: usize,
     pub unknown_tables: UnknownTables,
@@ -102,6 +104,7 @@ impl EventReader {
         let scan = (request.max_bytes as u64).saturating_mul(SCAN_FACTOR);
         let max_position = segment.position().saturating_add(scan);
         segment.expect_end(request.expected_end);
+        segment.expect_completed(request.completed_at);
         batch.stop = loop {
             match segment.fill(request.limit, request.complete)? {
                 Fill::End => break Stop::End,

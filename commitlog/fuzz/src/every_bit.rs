@@ -207,6 +207,7 @@ const REQUEST: ReadRequest = ReadRequest {
     limit: None,
     complete: true,
     expected_end: 0,
+    completed_at: 0,
     max_events: 5000,
     max_bytes: 1 << 20,
     unknown_tables: UnknownTables::Block,

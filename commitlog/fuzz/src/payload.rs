@@ -75,6 +75,7 @@ fn events(schema: &Arc<Schema>, version: Version, payload: &[u8]) {
         limit: None,
         complete: true,
         expected_end: 0,
+        completed_at: 0,
         max_events: 1000,
         max_bytes: 1 << 20,
         unknown_tables: UnknownTables::Skip,

@@ -308,8 +308,8 @@ impl SegmentReader {
     }
 
     #[pyo3(signature = (schema, event_format, *, limit = None, complete = false,
-        expected_end = 0, max_events = 5000, max_bytes = 1 << 20, unknown_tables = "block",
-        given_up = Vec::new(), counters = None))]
+        expected_end = 0, completed_at = 0, max_events = 5000, max_bytes = 1 << 20,
+        unknown_tables = "block", given_up = Vec::new(), counters = None))]
     #[allow(clippy::too_many_arguments)]
     fn read(
         &self,
@@ -319,6 +319,7 @@ impl SegmentReader {
         limit: Option<u64>,
         complete: bool,
         expected_end: u64,
+        completed_at: u64,
         max_events: usize,
         max_bytes: usize,
         unknown_tables: &str,
@@ -329,6 +330,7 @@ impl SegmentReader {
             limit,
             complete,
             expected_end,
+            completed_at,
             max_events,
             max_bytes,
             unknown_tables: match unknown_tables {
@@ -447,18 +449,20 @@ impl SegmentReader {
     }
 
     #[pyo3(signature = (*, limit = None, complete = true, expected_end = 0,
-        max_bytes = 64 << 20))]
+        completed_at = 0, max_bytes = 64 << 20))]
     fn verify(
         &self,
         py: Python<'_>,
         limit: Option<u64>,
         complete: bool,
         expected_end: u64,
+        completed_at: u64,
         max_bytes: u64,
     ) -> PyResult<Verification> {
         py.detach(|| {
             self.with_state(|state| {
                 state.segment.expect_end(expected_end);
+                state.segment.expect_completed(completed_at);
                 let verification = &mut state.verification;
                 verification.advance(&mut state.segment, limit, complete, max_bytes)?;
                 Ok(Verification::of(&state.segment, verification))

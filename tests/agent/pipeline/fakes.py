@@ -179,6 +179,7 @@ class FakeReader:
         limit: int | None,
         complete: bool,
         expected_end: int = 0,
+        completed_at: int = 0,
         max_events: int,
         max_bytes: int,
         given_up: Sequence[tuple[str, str | None]] = (),

@@ -1,7 +1,15 @@
 """The life of segments and the progress in them: pure values and decisions."""
 
 from agent.segments.ledger import Ledger, ledger_from_entries
-from agent.segments.plan import Segments, Unseen, begin, deleted_unseen, looked, next_known
+from agent.segments.plan import (
+    Segments,
+    Unseen,
+    begin,
+    deleted_unseen,
+    kept_by_link,
+    looked,
+    next_known,
+)
 from agent.segments.state import Phase, Read, Segment
 
 __all__ = [
@@ -13,6 +21,7 @@ __all__ = [
     "Unseen",
     "begin",
     "deleted_unseen",
+    "kept_by_link",
     "ledger_from_entries",
     "looked",
     "next_known",

@@ -5,7 +5,7 @@ writes of a partition keep their order. Pure: a look makes new segments of the o
 steps follow from the segments.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -167,3 +167,25 @@ def _known(name: SegmentName, ledger: Ledger) -> Segment:
 
 def _segments(by_name: dict[SegmentName, Segment]) -> Segments:
     return Segments(MappingProxyType(dict(sorted(by_name.items()))))
+
+
+def kept_by_link(segments: Iterable[Segment]) -> tuple[SegmentName, ...]:
+    """Segments that a link elsewhere keeps from becoming final while the node's commit log is not
+    known.
+
+    The node completes a segment before a newer one has news. One that is not completed by then was
+    replayed, so the link is none of the node's.
+    """
+    known = tuple(segments)
+    newest = max((each.name for each in known if each.idx.has_news), default=None)
+    return tuple(
+        each.name
+        for each in known
+        if newest is not None
+        and each.name < newest
+        and each.idx.offset is not None
+        and not each.is_final
+        and each.log is not None
+        and each.log.link_count > 1
+        and each.log.is_in_commit_log is None
+    )

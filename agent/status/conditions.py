@@ -137,6 +137,16 @@ def _source(facts: Facts) -> Iterator[Condition]:
         )
     if facts.hold is not None:
         yield _blocked(facts.hold, facts.schema.error)
+    if facts.kept_by_link:
+        yield Condition(
+            "segment_not_released",
+            State.DEGRADED,
+            "cdc_raw",
+            f"The last changes of {facts.kept_by_link[0]} are not read: another hard link exists, "
+            "and the node's commit log, which tells whether the node released it, is not known.",
+            "Set cassandra.config to the node's cassandra.yaml, and let the agent's user search "
+            "commitlog_directory.",
+        )
     yield from _room(facts)
 
 

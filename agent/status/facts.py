@@ -47,6 +47,8 @@ class Facts:
     """Why progress cannot be stored."""
     record_error: str = ""
     """Why the quarantine takes nothing, so that reading waits."""
+    kept_by_link: tuple[str, ...] = ()
+    """Segments that a link elsewhere keeps from becoming final."""
     removal_error: str = ""
     """Why finished segments stay in `cdc_raw`."""
     retry_error: str = ""

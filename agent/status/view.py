@@ -13,6 +13,7 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, View
 from agent.raw_growth import full_in_s
 from agent.schema import SchemaHolder
+from agent.segments import kept_by_link
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import set_gauges, snapshot_facts
 from agent.status.components import components_of
@@ -161,6 +162,7 @@ class AgentStatus:
             watch_error=view.watch_trouble,
             save_error=view.save_trouble,
             record_error=view.record_trouble,
+            kept_by_link=tuple(name.log for name in kept_by_link(view.segments)),
             removal_error=view.removal_trouble,
             retry_error=view.retry_trouble,
             quarantine=view.quarantine,

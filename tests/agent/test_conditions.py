@@ -61,6 +61,13 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "cdc_raw",
         f"{NAME} is held for 12 s",
     ),
+    "link": (
+        {"kept_by_link": (NAME,)},
+        "segment_not_released",
+        State.DEGRADED,
+        "cdc_raw",
+        "Set cassandra.config",
+    ),
     "quota": (
         {"quota": Quota(None, "no SELECT permission.", "GRANT SELECT ON …;")},
         "cdc_raw_quota_unknown",

@@ -79,11 +79,8 @@ def test_a_replayed_segment_of_blocks_that_is_cut_or_zeroed_has_a_gap(
 def gaps_by_index(segment: Path, idx: Idx) -> list[commitlog.Gap]:
     """The gaps of a final segment that has this index."""
     reader = reader_of(segment)
-    named = {
-        "expected_end": idx.synced_end(segment.stat().st_size),
-        "completed_at": idx.completed_at or 0,
-    }
-    while not (seen := reader.verify(**named)).done:
+    end, number = idx.synced_end(segment.stat().st_size), idx.completed_at or 0
+    while not (seen := reader.verify(expected_end=end, completed_at=number)).done:
         pass
     return seen.gaps
 

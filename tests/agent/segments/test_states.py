@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent.cdc_raw import NO_NEWS, Idx, Observation, SeenLog, SeenSegment, SegmentName
-from agent.segments import Ledger, Phase, Read, Segments, begin, looked
+from agent.segments import Ledger, Phase, Read, Segments, begin, kept_by_link, looked
 from agent.segments.state import acknowledged, read
 
 LINKED = SeenLog(size_bytes=1048576, link_count=2)
@@ -91,6 +91,7 @@ def test_every_position_that_an_index_named_is_expected(
     )
     assert segments.next_read is not None
     assert segments.next_read.expected_end == expected_end
+    assert segments.next_read.completed_at == number
     # A completed index is not read again.
     segments = look(at(1, SeenLog(size_bytes, 1), COMPLETED), before=segments)
     assert segments.next_read is not None
@@ -275,3 +276,29 @@ def test_a_node_that_is_killed_started_and_stopped() -> None:
     segments = read_all(segments, 47455)
     assert segments.drained == (name(940), name(7141))
     assert segments.next_read is None
+
+
+NEWER = at(2, SeenLog(1048576, 2), Idx(offset=100))
+REPLAYED = at(1, SeenLog(1048576, 2), Idx(offset=500))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "kept"),
+    [
+        pytest.param(REPLAYED, NEWER, (name(1),), id="nobody knows whose link it is"),
+        pytest.param(REPLAYED, at(2, LINKED), (), id="the node may still append to it"),
+        pytest.param(at(1, RELEASED, Idx(offset=500)), NEWER, (), id="it is released"),
+        pytest.param(at(1, LINKED, COMPLETED), NEWER, (), id="it is completed"),
+        pytest.param(at(1, LINKED), NEWER, (), id="it has no change data"),
+        pytest.param(
+            at(1, SeenLog(1048576, 2, is_in_commit_log=True), Idx(offset=500)),
+            NEWER,
+            (),
+            id="the node has it",
+        ),
+    ],
+)
+def test_a_link_elsewhere_keeps_a_replayed_segment(
+    older: SeenSegment, newer: SeenSegment, kept: tuple[SegmentName, ...]
+) -> None:
+    assert kept_by_link(look(older, newer)) == kept

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +18,11 @@ class Outcome:
     errors: str
 
 
-def agent(*arguments: str | Path, cwd: Path | None = None) -> Outcome:
-    """Runs to the end; for commands that end by themselves."""
+def agent(*arguments: str | Path, cwd: Path | None = None, prefix: Sequence[str] = ()) -> Outcome:
+    """Runs to the end; for commands that end by themselves. `prefix` starts it, as another user for
+    instance."""
     done = subprocess.run(
-        [AGENT, *map(str, arguments)],
+        [*prefix, str(AGENT), *map(str, arguments)],
         capture_output=True,
         cwd=cwd,
         timeout=300,

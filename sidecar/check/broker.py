@@ -8,7 +8,7 @@ from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
 from sidecar.settings import SidecarProperties
 from sidecar.sinks.base import SinkState
-from sidecar.sinks.kafka.survey import existing_topics
+from sidecar.sinks.kafka.survey import existing_topics, unwritable_topics
 
 ANSWER_S = 10.0
 _SHOWN = 5
@@ -90,10 +90,24 @@ def check_topics(
     if answer.error is not None or not topics:
         return
     missing = [topic for topic in topics if topic not in answer.topics]
+    there = [topic for topic in topics if topic in answer.topics]
+    denied = unwritable_topics(properties.kafka_producer, there, ANSWER_S) if there else []
+    if denied:
+        user = properties.kafka_producer.get("sasl.username", "NAME")
+        yield fault(
+            "topics",
+            f"The broker does not let the agent write to {len(denied)} topics: {_shown(denied)}.",
+            f"For each: kafka-acls.sh --bootstrap-server {_servers(properties)} --add "
+            f"--allow-principal User:{user} --operation Write --operation Describe --topic "
+            f"{denied[0]}",
+            code="topics_not_writable",
+        )
+    if not missing and denied:
+        return
     if not missing:
         yield ok("topics", f"All {len(topics)} topics are there.")
         return
-    shown = ", ".join(missing[:_SHOWN]) + (", …" if len(missing) > _SHOWN else "")
+    shown = _shown(missing)
     if properties.topic_creation_enable:
         message = f"{len(missing)} topics will be made: {shown}."
         yield ok("topics", message, code="topics_created_later")
@@ -101,10 +115,15 @@ def check_topics(
     command = f"kafka-topics.sh --bootstrap-server {_servers(properties)} --create --topic"
     yield warning(
         "topics",
-        f"{len(missing)} topics are missing, and delivery waits for them: {shown}.",
+        f"{len(missing)} topics are missing or hidden from this user, and delivery waits for them: "
+        f"{shown}.",
         f"Create them ({command} {missing[0]}), or set topic.creation.enable=true.",
         code="topics_missing",
     )
+
+
+def _shown(topics: Sequence[str]) -> str:
+    return ", ".join(topics[:_SHOWN]) + (", …" if len(topics) > _SHOWN else "")
 
 
 def _servers(properties: SidecarProperties) -> str:

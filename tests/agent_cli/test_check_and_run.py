@@ -324,8 +324,9 @@ def test_a_fault_that_heals_is_gone_from_the_health(site: Site) -> None:
             process.wait_until("the log", lambda: "not yet" in log.read_text(), DEADLINE_S)
             registry.mood = lambda method, subject: None
             process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
+            resolved = "condition resolved: schema_registry_unavailable"
+            process.wait_until("the line", lambda: resolved in log.read_text(), DEADLINE_S)
             assert process.stop() == 0
-    assert "condition resolved: schema_registry_unavailable" in log.read_text()
     assert registry.schemas == []
 
 

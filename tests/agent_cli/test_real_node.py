@@ -1,5 +1,6 @@
 """The connection, the schema and `agent check` against a node that asks for a password."""
 
+import json
 import re
 import time
 import urllib.request
@@ -261,7 +262,68 @@ def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site
     )
     assert done.exit_code == 1
     faults = [line for line in done.output.splitlines() if line.startswith("fault")]
-    assert [line.split()[1] for line in faults] == ["node:", "directories:", "broker:"]
+    # What is found on this machine comes first, then what the servers answer, as they do.
+    assert [line.split()[1] for line in faults][:1] == ["directories:"]
+    assert sorted(line.split()[1] for line in faults[1:]) == ["broker:", "node:"]
+
+
+def test_the_grants_that_check_prints_resolve_its_findings(node: CassandraNode, site: Site) -> None:
+    """Each right that is missing has its statement, with the name of the role."""
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    replication = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    for statement in (
+        "CREATE ROLE IF NOT EXISTS \"Checker\" WITH PASSWORD = 'secret' AND LOGIN = true",
+        f"CREATE KEYSPACE IF NOT EXISTS rights WITH replication = {replication}",
+        "CREATE TABLE IF NOT EXISTS rights.plain (k int PRIMARY KEY) WITH cdc = true",
+        f'CREATE KEYSPACE IF NOT EXISTS "Rights" WITH replication = {replication}',
+        'CREATE TABLE IF NOT EXISTS "Rights"."A" (k int PRIMARY KEY) WITH cdc = true',
+        'CREATE TABLE IF NOT EXISTS "Rights"."B" (k int PRIMARY KEY) WITH cdc = true',
+    ):
+        link.rows(statement)
+    path = site.configuration(
+        {
+            "schema.file": None,
+            "node.id": None,
+            "cluster.name": None,
+            "snapshot.mode": "initial",
+            "table.include.list": "rights.*,Rights.*",
+            "cdc.raw.directory": str(node.cdc_raw),
+            "cassandra.hosts": node.address.host,
+            "cassandra.port": str(node.address.cql_port),
+            "cassandra.username": "Checker",
+            "cassandra.password": "secret",
+        }
+    )
+
+    def findings() -> dict[str, dict[str, str]]:
+        done = agent("check", "--json", "--config", path)
+        return {each["code"]: each for each in json.loads(done.output)["findings"]}
+
+    before = findings()
+    denied, unread = before["snapshot_rights_missing"], before["settings_not_readable"]
+    assert (denied["level"], unread["level"]) == ("warning", "fault")
+    assert "3 of 3 published tables" in denied["message"]
+    grants = re.findall(r"GRANT [^;]*;", denied["remedy"] + unread["remedy"])
+    assert grants == [
+        'GRANT SELECT ON KEYSPACE "Rights" TO "Checker";',
+        'GRANT SELECT ON rights.plain TO "Checker";',
+        'GRANT SELECT ON system_views.settings TO "Checker";',
+    ]
+    for statement in grants:
+        link.rows(statement)
+    link.close()
+
+    def after() -> dict[str, dict[str, str]]:
+        """The node keeps rights in a cache for some seconds."""
+        found = findings()
+        if not {"snapshot_rights_missing", "settings_not_readable"}.isdisjoint(found):
+            raise UnavailableError("The rights are not there yet.")
+        return found
+
+    granted = eventually(after, UnavailableError)
+    assert "may read the 3 published tables" in granted["rights_ok"]["message"]
+    assert granted["cdc_enabled_ok"]["level"] == "ok"
 
 
 def test_a_node_that_comes_back_is_asked_again(node: CassandraNode) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.sinks.kafka.survey import existing_topics
+from sidecar.sinks.kafka.survey import existing_topics, unwritable_topics
 from tests.harness.kafka import KafkaBroker
 
 
@@ -11,6 +11,17 @@ from tests.harness.kafka import KafkaBroker
 def test_topics_and_their_partitions(broker: KafkaBroker) -> None:
     broker.create_topic("survey", 3)
     assert existing_topics({"bootstrap.servers": broker.bootstrap}, 60)["survey"] == 3
+
+
+@pytest.mark.servers
+def test_a_broker_without_an_authorizer_lets_everybody_write(broker: KafkaBroker) -> None:
+    broker.create_topic("open", 1)
+    settings = {"bootstrap.servers": broker.bootstrap}
+    assert unwritable_topics(settings, ["open", "none"], 60) == []
+
+
+def test_a_broker_that_does_not_answer_says_nothing_of_rights() -> None:
+    assert unwritable_topics({"bootstrap.servers": "127.0.0.1:9"}, ["a"], 0.5) == []
 
 
 def test_a_broker_that_is_away() -> None:

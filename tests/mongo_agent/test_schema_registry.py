@@ -102,7 +102,7 @@ def test_a_registry_that_is_away_is_waited_for(
         assert agent.sink.messages == []
         registry.mood = lambda method, subject: None
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
-        assert health(agent) == ""
+        agent.wait_until(lambda: health(agent) == "", "the next check")
 
 
 def test_an_agent_that_stops_meanwhile_reads_the_events_again(

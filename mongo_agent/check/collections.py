@@ -65,7 +65,8 @@ def _without_images(config: MongoConfig, captured: Sequence[Verdict]) -> Iterato
         return
     first = lacking[0].collection
     command = {"collMod": first.name, "changeStreamPreAndPostImages": {"enabled": True}}
-    yield (fault if len(lacking) == len(captured) else warning)(
+    found = fault if len(lacking) == len(captured) else warning
+    yield found(
         "images",
         f"{what} will be null for {len(lacking)} of {len(captured)} collections, whose images the "
         f"server does not keep: {_names(lacking)}.",

@@ -10,6 +10,7 @@ import pytest
 from mongo_agent.oplog_watch import Concern, Findings, Warnings, concern
 from mongo_agent.quarantine import Gap, Quarantine, Unreadable, Usage
 from mongo_agent.status import Facts, StreamFacts, conditions_of, status_from
+from sidecar.check.finding import fault
 from sidecar.quarantine import RefusedEvent
 from sidecar.sinks.base import SinkState
 from sidecar.status import State
@@ -162,3 +163,24 @@ def test_the_quarantine_counts_what_it_holds(tmp_path: Path) -> None:
     assert again.usage() == usage
     (tmp_path / "quarantine" / "refused.ndjson").unlink()
     assert again.usage().refused_events == 0
+
+
+@pytest.mark.parametrize(
+    ("subject", "changed", "code"),
+    [
+        ("MongoDB", {"is_started": False, "start_error": "No primary."}, "start_blocked"),
+        ("privileges", {"streams": (StreamFacts(is_open=False),)}, "stream_not_open"),
+        ("broker", {"sink": SinkState(False, "no broker answers")}, "sink_unavailable"),
+        ("topics", {"sink": SinkState(True, "missing", ("p.a",))}, "topic_unavailable"),
+        ("schema_registry", {"registry_error": "away"}, "schema_registry_unavailable"),
+        ("directories", {"save_error": "The disk is full."}, "offsets_not_saved"),
+    ],
+)
+def test_a_cause_that_a_check_finds_too_is_reported_once(
+    subject: str, changed: dict[str, Any], code: str
+) -> None:
+    found = fault(subject, "The same.", "The same.", code="found")
+    assert codes(Facts(findings=(found,), **changed)) == [code]
+    assert codes(Facts(findings=(found,))) == ["found"]
+    (condition,) = conditions_of(Facts(findings=(found,)))
+    assert condition.state is State.DEGRADED

@@ -113,6 +113,9 @@ def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
 ) -> None:
     """Events go on meanwhile, and cdc_raw does not fill up."""
     upload = site.relocation / "upload"
+    node = site.folder / "cassandra.yaml"
+    node.write_text(f"cdc_enabled: true\ncdc_raw_directory: {site.cdc_raw}\n")
+    settings = {**SETTINGS, "cassandra.config": str(node)}
     contents = {}
     for number in (1, 2, 3):
         path = write_segment(site.cdc_raw, number, [[payload(number, b"%d" % number)]])
@@ -121,7 +124,7 @@ def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
         proxy.plan = lambda seen: Fault(status=503)
-        with running(site, SETTINGS) as process:
+        with running(site, settings) as process:
             process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
             process.wait_until(
                 "the sentence",
@@ -137,7 +140,7 @@ def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
         assert values(site) == ["1", "2", "3"]
         assert len(list(upload.iterdir())) == 6
         proxy.plan = None
-        with running(site, SETTINGS) as process:
+        with running(site, settings) as process:
             process.wait_until("the last upload", lambda: not list(upload.iterdir()), DEADLINE_S)
             process.wait_until(
                 "the health", lambda: (now := process.health()) is not None and now.ok, DEADLINE_S

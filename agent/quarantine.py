@@ -21,8 +21,10 @@ from agent.requeue import end_request, requeue
 from agent.transfer.move import move
 from sidecar.durable import append_lines, sync_directory, write_synced
 from sidecar.quarantine import RefusedEvent, event_line
+from sidecar.regular_files import make_directory, read_regular
 
 _MAX_RANGES = 1000
+_MAX_REASON_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ class Quarantine:
         """Why this segment is to be kept; None when it is not. Raises OSError."""
         path = self._reason_path(name)
         try:
-            text = path.read_bytes()
+            text = read_regular(path, _MAX_REASON_BYTES)
         except FileNotFoundError:
             return None
         try:
@@ -145,7 +147,7 @@ class Quarantine:
         after = (before or blank).with_ranges(ranges)
         if after == before:
             return False
-        self.directory.mkdir(parents=True, exist_ok=True)
+        make_directory(self.directory)
         self._write_reason(name, after)
         return True
 
@@ -177,7 +179,7 @@ class Quarantine:
         inside = self.directory / log.name
         if self.usage().size_bytes - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
             return False
-        self.directory.mkdir(parents=True, exist_ok=True)
+        make_directory(self.directory)
         # The index first: whoever finds the segment finds all of it.
         for source in (idx, log):
             move(source, self.directory / source.name)
@@ -256,6 +258,6 @@ def _is_continued(last: LostRange, new: LostRange) -> bool:
 
 def _size_bytes(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return path.lstat().st_size
     except FileNotFoundError:
         return 0

@@ -19,6 +19,9 @@ EVENTS = ".events.ndjson"
 REMOTE = ".remote"
 RETRY = ".retry"
 
+MAX_MARK_BYTES = 4096
+"""Of `.remote`, which names a directory of a store."""
+
 
 def with_suffix(file_names: Iterable[str], suffix: str) -> frozenset[SegmentName]:
     """Segments of which there is a file with this suffix; the segments themselves for none."""

@@ -6,6 +6,8 @@ The request is a file, so an agent that runs sees it within seconds, and one tha
 next start.
 """
 
+import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +16,13 @@ import orjson
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.quarantine import Quarantine, Reason
-from agent.quarantine_files import EVENTS, REASON, REMOTE, RETRY
+from agent.quarantine_files import EVENTS, MAX_MARK_BYTES, REASON, REMOTE, RETRY
 from sidecar.durable import sync_directory, write_synced
 from sidecar.errors import ConfigError
+from sidecar.regular_files import open_regular, read_regular, regular_size_bytes
 
 _COPY = "snapshot-"
+_TABLE = re.compile(r"\w{1,222}\.\w{1,222}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,7 +89,9 @@ class Quarantined:
 def parse_kept_name(text: str) -> KeptName | None:
     """`CommitLog-7-1699.log` or `snapshot-shop.orders`; None for every other name."""
     if text.startswith(_COPY):
-        return CopyName(text.removeprefix(_COPY))
+        table = text.removeprefix(_COPY)
+        # Names are file names: nothing else may come of what a person or a file says.
+        return CopyName(table) if _TABLE.fullmatch(table) else None
     return parse_log_name(text)
 
 
@@ -163,7 +169,7 @@ def discard(
 
 def _remote(directory: Path, name: KeptName) -> str:
     try:
-        return (directory / f"{name.log}{REMOTE}").read_text().strip()
+        return read_regular(directory / f"{name.log}{REMOTE}", MAX_MARK_BYTES).decode().strip()
     except FileNotFoundError:
         return ""
 
@@ -171,11 +177,7 @@ def _remote(directory: Path, name: KeptName) -> str:
 def _seen(quarantine: Quarantine, name: KeptName) -> Quarantined:
     log = quarantine.directory / name.log
     events = quarantine.directory / f"{name.log}{EVENTS}"
-    size_bytes: int | None
-    try:
-        size_bytes = log.stat().st_size
-    except FileNotFoundError:
-        size_bytes = None
+    size_bytes = regular_size_bytes(log)
     return Quarantined(
         name,
         size_bytes,
@@ -188,7 +190,7 @@ def _seen(quarantine: Quarantine, name: KeptName) -> Quarantined:
 
 def _refused(file: Path) -> RefusedEvents:
     count, reasons, noted_at = 0, dict[str, None](), None
-    with file.open("rb") as lines:
+    with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as lines:
         for line in lines:
             try:
                 document = orjson.loads(line)

@@ -390,12 +390,14 @@ class SegmentReader:
         name: str | None = None,
         position: int = 0,
         keys: Mapping[str, bytes] | None = None,
+        follow_links: bool = True,
     ) -> SegmentReader:
         """`name` is the segment's file name when `path` has another; `position` a record's end, as
         given by `end_position`; `keys` are those that encrypted segments need, by alias. Raises
         CorruptSegmentError for an unreadable header, UnsupportedFeatureError for what this reader
         does not know, SegmentKeyError for a missing key (reading raises it for a wrong one),
-        OSError."""
+        OSError, also for what is no regular file and, without `follow_links`, for a symbolic
+        link."""
     @property
     def descriptor(self) -> Descriptor: ...
     @property

@@ -50,6 +50,25 @@ def _is_same(one: Path, other: Path) -> bool:
         return False
 
 
+def exposed_directories(wanted: Iterable[tuple[str, Path]]) -> list[str]:
+    """A sentence for each directory in which every user may replace files; `wanted` as above. One
+    that cannot be looked at is left to `directory_problems`."""
+    return [
+        f"{name}: every user of this machine can replace files in {path}. Run `chmod o-w {path}`."
+        for name, path in wanted
+        if _is_exposed(path)
+    ]
+
+
+def _is_exposed(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    # In a sticky directory only the owner of a file can replace it.
+    return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
+
+
 def _problem(name: str, path: Path) -> str | None:
     try:
         status = path.stat()

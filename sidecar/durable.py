@@ -3,27 +3,30 @@
 import os
 from pathlib import Path
 
+from sidecar.regular_files import make_directory, open_new, open_regular
+
 
 def append_lines(path: Path, lines: bytes) -> None:
     """Durably. A line that a crash has torn is ended first. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_directory(path.parent)
     torn = b"" if _ends_with_line(path) else b"\n"
-    write_synced(path, torn + lines, "ab")
+    _write(open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT), torn + lines)
     sync_directory(path.parent)
 
 
-def write_synced(path: Path, content: bytes, mode: str = "wb") -> None:
-    """Durable on return, but for the name of a new file. Raises OSError."""
-    with path.open(mode) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def write_synced(path: Path, content: bytes) -> None:
+    """A new file in place of what has the name. Durable on return, but for the name. Raises
+    OSError."""
+    _write(open_new(path), content)
 
 
 def sync_file(path: Path) -> None:
     """Makes what is in it durable. Raises OSError."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    descriptor = open_regular(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def sync_directory(directory: Path) -> None:
@@ -35,10 +38,17 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
+def _write(descriptor: int, content: bytes) -> None:
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def _ends_with_line(path: Path) -> bool:
     """False after a crash in the middle of a write."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             return (
                 file.seek(0, os.SEEK_END) == 0
                 or os.pread(file.fileno(), 1, file.tell() - 1) == b"\n"

@@ -12,8 +12,10 @@ from typing import TypeVar
 from flask import Flask, Response, request
 
 from sidecar.errors import ConfigError
+from sidecar.regular_files import read_regular
 
 _READING_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
+_MAX_BYTES = 4096
 _SCHEME = "bearer "
 _ONLY_READS = "only_reads"
 
@@ -29,7 +31,9 @@ def only_reads(view: View) -> View:
 def read_token(file: Path) -> str:
     """Raises ConfigError: one sentence with the file."""
     try:
-        token = file.read_text(encoding="utf-8").strip()
+        # Secrets are mounted as symbolic links, so these are followed.
+        content = read_regular(file.resolve(), _MAX_BYTES)
+        token = content.decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         raise ConfigError(f"http.token.file: {file} cannot be read: {reason}.") from error

@@ -25,7 +25,9 @@ import javaproperties
 
 from sidecar.durable import sync_directory, write_synced
 from sidecar.errors import ConfigError, OffsetSaveError, OffsetStoreError
+from sidecar.regular_files import link_regular, read_regular
 
+_MAX_BYTES = 64 << 20
 _CHECKSUM = b"#sha256="
 _REMARK = b"#Progress of the sidecar. A file that is changed by hand is not used.\n"
 FORMAT_VERSION = 1
@@ -148,10 +150,10 @@ class PropertiesStore:
         link = self.previous_path.with_name(f".{self.previous_path.name}.tmp")
         link.unlink(missing_ok=True)
         try:
-            link.hardlink_to(self.path)
+            link_regular(self.path, link)
         except OSError:
             # A file system without hard links.
-            write_synced(link, self.path.read_bytes())
+            write_synced(link, read_regular(self.path, _MAX_BYTES))
         link.rename(self.previous_path)
         # A rename between two names of one file does nothing; a crash before may have left both.
         link.unlink(missing_ok=True)
@@ -190,7 +192,7 @@ def decode(text: bytes) -> dict[str, str]:
 
 def _read(path: Path) -> _Reading:
     try:
-        text = path.read_bytes()
+        text = read_regular(path, _MAX_BYTES)
         values = decode(text)
     except FileNotFoundError:
         return _Reading()

@@ -8,9 +8,10 @@ number beside COMPLETED is the logical end of the segment where the node closed 
 
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from sidecar.regular_files import open_regular
 
 # An offset has at most ten digits, and "COMPLETED" follows on the second line.
 _MAX_IDX_BYTES = 64
@@ -69,11 +70,10 @@ def parse_idx(content: bytes) -> Idx:
 
 
 def read_idx(path: Path) -> Idx:
-    """Raises OSError, for what is no file too; it never waits, as reading a pipe would."""
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    """Raises OSError, also for what is no regular file, such as a symbolic link; it never waits, as
+    reading a pipe would."""
+    file = open_regular(path, os.O_RDONLY)
     try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise OSError(0, "is no file", str(path))
         return parse_idx(os.read(file, _MAX_IDX_BYTES + 1))
     finally:
         os.close(file)

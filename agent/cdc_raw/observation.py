@@ -49,7 +49,8 @@ class Observation:
 
     segments: tuple[SeenSegment, ...] = ()
     refused: tuple[str, ...] = ()
-    """What is no segment and no index: legacy names, foreign files, anything that is no file."""
+    """What is no segment and no index: legacy names, foreign files, symbolic links, pipes and so
+    on."""
     size_bytes: int = 0
     """Of all segments, as the node counts them against `cdc_total_space`."""
 
@@ -104,9 +105,10 @@ def observe(
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Whoever opens a pipe of such a name waits for ever."""
+    """The node makes hard links alone: a symbolic link is somebody else's, and may lead anywhere.
+    Reading a pipe would never end."""
     try:
-        return entry.is_file()
+        return entry.is_file(follow_symlinks=False)
     except OSError:
         return False
 
@@ -172,7 +174,7 @@ def _is_same_file(path: Path, other: Path) -> bool | None:
 
 def _stat(path: Path) -> SeenLog | None:
     try:
-        found = path.stat()
+        found = path.lstat()
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):

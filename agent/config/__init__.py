@@ -4,7 +4,8 @@ from agent.config.loading import (
     OFFSET_FILE,
     AgentConfig,
     directory_problems,
+    directory_warnings,
     load_config,
 )
 
-__all__ = ["OFFSET_FILE", "AgentConfig", "directory_problems", "load_config"]
+__all__ = ["OFFSET_FILE", "AgentConfig", "directory_problems", "directory_warnings", "load_config"]

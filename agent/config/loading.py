@@ -124,6 +124,18 @@ def _driver_settings(
 
 def directory_problems(config: AgentConfig) -> list[str]:
     """A sentence for each directory that is missing, cannot be used, or is part of another one."""
+    return [
+        *directories.directory_problems(_directories(config)),
+        *separation_problems(config.cdc_raw_directory, config.properties, config.node_settings),
+    ]
+
+
+def directory_warnings(config: AgentConfig) -> list[str]:
+    """A sentence for each directory in which every user of the machine can replace files."""
+    return directories.exposed_directories(_directories(config))
+
+
+def _directories(config: AgentConfig) -> list[tuple[str, Path]]:
     properties = config.properties
     wanted = [
         ("cdc.raw.directory", config.cdc_raw_directory),
@@ -132,10 +144,7 @@ def directory_problems(config: AgentConfig) -> list[str]:
     ]
     if properties.sink == "file" and properties.file_path is not None:
         wanted.append(("file.path", properties.file_path.absolute().parent))
-    return [
-        *directories.directory_problems(wanted),
-        *separation_problems(config.cdc_raw_directory, properties, config.node_settings),
-    ]
+    return wanted
 
 
 def _contradictions(properties: AgentProperties) -> Iterator[str]:

@@ -8,15 +8,19 @@ from agent.keystore.source import KeySource
 from commitlog import SegmentKeyError, SegmentReader
 
 
-def open_segment(path: Path, name: str, keystore: KeySource, position: int = 0) -> SegmentReader:
+def open_segment(
+    path: Path, name: str, keystore: KeySource, position: int = 0, *, follow_links: bool = True
+) -> SegmentReader:
     """A reader; the keystore is looked at for encrypted segments only. Raises as `SegmentReader`,
     and `SegmentKeyError` with what to do about it."""
     try:
-        return SegmentReader(str(path), name=name, position=position)
+        return SegmentReader(str(path), name=name, position=position, follow_links=follow_links)
     except SegmentKeyError:
         with advised(keystore):
             keys = keystore.keystore().keys
-            return SegmentReader(str(path), name=name, position=position, keys=keys)
+            return SegmentReader(
+                str(path), name=name, position=position, keys=keys, follow_links=follow_links
+            )
 
 
 @contextmanager

@@ -143,7 +143,7 @@ def open_with(
     keys = keystore or KeySource(None)
 
     def open_reader(path: Path, name: SegmentName, position: int) -> Reader:
-        reader = open_segment(path, name.log, keys, position)
+        reader = open_segment(path, name.log, keys, position, follow_links=False)
         return _FormattedReader(reader, event_format, counters, keys)
 
     return open_reader

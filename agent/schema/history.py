@@ -8,7 +8,6 @@ damaged one is not used and not an error.
 
 import gzip
 import logging
-import os
 import zlib
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import orjson
 
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema, SchemaError
+from sidecar.durable import write_synced
 from sidecar.logs import Repeated, fields
 
 logger = logging.getLogger(__name__)
@@ -67,10 +67,7 @@ class SchemaHistory:
         }
         temporary = self.path.with_name(f".{self.path.name}.tmp")
         try:
-            with temporary.open("wb") as file:
-                file.write(gzip.compress(orjson.dumps(document), 6, mtime=0))
-                file.flush()
-                os.fsync(file.fileno())
+            write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
             temporary.replace(self.path)
         except OSError as error:
             self._repeated.say(

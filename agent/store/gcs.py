@@ -14,11 +14,12 @@ megabytes.
 import base64
 import errno
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from agent.store.base import StoreError
 from agent.store.gcs_answers import (
@@ -34,9 +35,12 @@ from agent.store.gcs_answers import (
 from agent.store.remote import RemoteDirectory
 from sidecar.durable import sync_directory, sync_file
 from sidecar.errors import ConfigError
+from sidecar.regular_files import open_new, open_regular
 
 _CHUNK_UNIT_BYTES = 256 << 10
 _READ_BYTES = 1 << 20
+# `commitlog_segment_size` is less than 2 GiB; a segment may end with one mutation more.
+_MAX_OBJECT_BYTES = 4 << 30
 _RETRY_FIRST_S, _RETRY_LONGEST_S = 0.5, 8.0
 # Without the right to list Google answers 403 instead of 404 for an object that is not there.
 _TO_SEND = f"{CREATE}, {GET} and {LIST}"
@@ -113,9 +117,17 @@ class GcsStore:
             if there is None:
                 self._require_bucket(name)
                 return False
+            if there.size > _MAX_OBJECT_BYTES:
+                raise StoreError(
+                    f"{self.where} has {name} of {there.size} bytes, which no segment has: look "
+                    "at it, and delete it there.",
+                    of_segment=True,
+                )
             blob = bucket.blob(self._object(name), generation=there.generation)
             try:
-                blob.download_to_filename(str(temporary), checksum="crc32c", **asked)
+                with os.fdopen(open_new(temporary), "wb") as stream:
+                    into = _Bounded(stream, there.size)
+                    blob.download_to_file(into, checksum="crc32c", **asked)
             except DataCorruption as error:
                 raise StoreError(not_what_is_there(name, self.where)) from error
         if (there.size, there.crc32c) != _size_and_checksum(temporary):
@@ -194,7 +206,7 @@ class GcsStore:
             return False
         units = max(1, self._settings.chunk_bytes // _CHUNK_UNIT_BYTES)
         blob = bucket.blob(name, chunk_size=units * _CHUNK_UNIT_BYTES)
-        with file.open("rb") as stream:
+        with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
             try:
                 blob.upload_from_file(
                     stream,
@@ -234,12 +246,26 @@ class GcsStore:
         return self._bucket
 
 
+class _Bounded:
+    """A file that takes so many bytes and no more, whatever is sent."""
+
+    def __init__(self, file: BinaryIO, max_bytes: int) -> None:
+        self._file = file
+        self._left_bytes = max_bytes
+
+    def write(self, content: bytes) -> int:
+        self._left_bytes -= len(content)
+        if self._left_bytes < 0:
+            raise StoreError("The store sends more of an object than it says that there is.")
+        return self._file.write(content)
+
+
 def _size_and_checksum(file: Path) -> tuple[int, str]:
     """Bytes, and their CRC32C as Google writes it. Raises OSError."""
     import google_crc32c
 
     checksum = size_bytes = 0
-    with file.open("rb") as stream:
+    with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as stream:
         while block := stream.read(_READ_BYTES):
             checksum = google_crc32c.extend(checksum, block)
             size_bytes += len(block)

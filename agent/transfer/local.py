@@ -4,6 +4,7 @@ from pathlib import Path
 
 from agent.transfer.base import Transfer
 from agent.transfer.move import move
+from sidecar.regular_files import make_directory
 
 ARCHIVE = "archive"
 
@@ -16,6 +17,6 @@ class Local(Transfer):
         self.directory = relocation_directory / ARCHIVE
 
     def transfer(self, log: Path, idx: Path) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
+        make_directory(self.directory)
         for source in (log, idx):
             move(source, self.directory / source.name)

@@ -3,12 +3,15 @@
 import errno
 import os
 import shutil
+import stat
 from pathlib import Path
 
 from agent.cdc_raw.names import temporary_of
 from sidecar.durable import sync_directory
+from sidecar.regular_files import link_regular, open_new, open_regular
 
 _COPY_BLOCK_BYTES = 1 << 20
+_PERMISSIONS = 0o777
 # Another file system, one without hard links, a file of another user, too many links.
 _CANNOT_LINK = frozenset((errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS))
 
@@ -16,7 +19,8 @@ _CANNOT_LINK = frozenset((errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLI
 def move(source: Path, target: Path) -> bool:
     """Moves `source` to `target`, replacing what is there; the directory of `target` exists.
 
-    Durable on return. False when there was no source. Raises OSError, with the source in place.
+    Durable on return. False when there was no source. Raises OSError, with the source in place;
+    also for a source that is no regular file: a link that somebody planted is not moved along.
 
     Where it can the file is linked and unlinked rather than renamed: watchdog holds every event
     behind a file that moved out of a watched directory back for half a second.
@@ -43,7 +47,7 @@ def stage(source: Path, temporary: Path) -> bool:
         if not _linked(source, temporary):
             _copy(source, temporary)
     except FileNotFoundError:
-        if source.exists():
+        if os.path.lexists(source):
             raise
         return False
     except OSError:
@@ -55,7 +59,7 @@ def stage(source: Path, temporary: Path) -> bool:
 
 def _linked(source: Path, temporary: Path) -> bool:
     try:
-        temporary.hardlink_to(source)
+        link_regular(source, temporary)
     except OSError as error:
         if error.errno in _CANNOT_LINK:
             return False
@@ -64,8 +68,13 @@ def _linked(source: Path, temporary: Path) -> bool:
 
 
 def _copy(source: Path, temporary: Path) -> None:
-    with source.open("rb") as original, temporary.open("wb") as copied:
+    with (
+        os.fdopen(open_regular(source, os.O_RDONLY), "rb") as original,
+        os.fdopen(open_new(temporary), "wb") as copied,
+    ):
         shutil.copyfileobj(original, copied, _COPY_BLOCK_BYTES)
         copied.flush()
+        found = os.fstat(original.fileno())
+        os.fchmod(copied.fileno(), stat.S_IMODE(found.st_mode) & _PERMISSIONS)
+        os.utime(copied.fileno(), ns=(found.st_atime_ns, found.st_mtime_ns))
         os.fsync(copied.fileno())
-    shutil.copystat(source, temporary)

@@ -17,10 +17,11 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.cdc_raw.names import is_temporary
 from agent.metrics import AgentMetrics
-from agent.quarantine_files import REMOTE, RETRY, with_suffix
+from agent.quarantine_files import MAX_MARK_BYTES, REMOTE, RETRY, with_suffix
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from sidecar.durable import sync_directory, write_synced
 from sidecar.logs import Repeated, fields
+from sidecar.regular_files import make_directory, read_regular
 
 logger = logging.getLogger(__name__)
 
@@ -172,7 +173,7 @@ class RemoteErrors:
         here = with_suffix(self._file_names(), "")
         for name in filter(None, map(parse_log_name, stored)):
             if name not in here and not (self._settings.cdc_raw / name.log).exists():
-                directory.mkdir(parents=True, exist_ok=True)
+                make_directory(directory)
                 self._mark_remote(name)
                 write_synced(directory / f"{name.log}{RETRY}", b"")
         self._has_listed = True
@@ -214,7 +215,7 @@ class RemoteErrors:
     def _fetch(self, name: SegmentName) -> None:
         directory = self._settings.directory
         log, remote = directory / name.log, directory / f"{name.log}{REMOTE}"
-        where, sent_to = self._store.where, remote.read_text().strip()
+        where, sent_to = self._store.where, read_regular(remote, MAX_MARK_BYTES).decode().strip()
         # A kill can leave the mark empty, with the segment beside it.
         if sent_to not in ("", where):
             raise StoreError(

@@ -8,6 +8,7 @@ start. The directory is bounded: a segment that has no room stays in `cdc_raw`, 
 """
 
 import logging
+import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from agent.transfer.base import Backlog, StaysError, Transfer
 from agent.transfer.move import move
 from sidecar.logs import Repeated, fields
+from sidecar.regular_files import make_directory, regular_size_bytes
 
 UPLOAD = "upload"
 
@@ -56,11 +58,12 @@ class Uploads(Transfer):
 
     def open(self) -> None:
         directory = self._settings.directory
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         for file in directory.iterdir():
             name = parse_log_name(file.name) or parse_idx_name(file.name)
             if name is not None:
-                self._waiting[name] = self._waiting.get(name, 0) + file.stat().st_size
+                size_bytes = regular_size_bytes(file) or 0
+                self._waiting[name] = self._waiting.get(name, 0) + size_bytes
             elif file.name.startswith(".") and file.suffix == ".tmp":
                 file.unlink()
         if self._waiting:
@@ -86,7 +89,9 @@ class Uploads(Transfer):
     def transfer(self, log: Path, idx: Path) -> None:
         name = parse_log_name(log.name)
         assert name is not None
-        sizes_bytes = [size for file in (log, idx) if (size := _size_bytes(file)) is not None]
+        sizes_bytes = [
+            size for file in (log, idx) if (size := regular_size_bytes(file)) is not None
+        ]
         if not sizes_bytes:
             return
         size_bytes = sum(sizes_bytes)
@@ -152,9 +157,10 @@ class Uploads(Transfer):
     def _send(self, name: SegmentName) -> None:
         sent_bytes, files = 0, []
         for file in (self._settings.directory / name.log, self._settings.directory / name.idx):
-            size_bytes = _size_bytes(file)
-            if size_bytes is None:
+            if not os.path.lexists(file):
                 continue
+            # What is no regular file is refused by the store, which says so.
+            size_bytes = regular_size_bytes(file) or 0
             try:
                 is_new = self._store.put(file)
             except FileNotFoundError:
@@ -209,11 +215,3 @@ class Uploads(Transfer):
         self._metrics.transfer_segments.set(backlog.segments)
         self._metrics.transfer_bytes.set(backlog.size_bytes)
         self._metrics.transfer_up.set(not backlog.trouble)
-
-
-def _size_bytes(file: Path) -> int | None:
-    """None when it is not there."""
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return None

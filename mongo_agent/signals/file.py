@@ -23,10 +23,12 @@ from typing import Self
 
 from mongo_agent.signals.signal import Answer, Signal, signal_from
 from sidecar.logs import Repeated
+from sidecar.regular_files import read_regular
 
 logger = logging.getLogger(__name__)
 
 CHANNEL = "file"
+_MAX_BYTES = 16 << 20
 _SUFFIX = ".taken"
 _LOOK_INTERVAL_S = 0.5
 _ANSWER_LOOK_S = 1.0
@@ -101,7 +103,7 @@ class SignalFile:
     def _is_whole(self) -> bool:
         """Whether there is something, and nobody seems to be writing it."""
         try:
-            content = self._path.read_bytes()
+            content = read_regular(self._path, _MAX_BYTES)
         except FileNotFoundError:
             self._seen_size = 0
             return False
@@ -111,7 +113,7 @@ class SignalFile:
     def _answer(self, taken: Path) -> None:
         """Who had the file open when it was taken may have added to it since."""
         done = b""
-        while (content := taken.read_bytes()) != done:
+        while (content := read_regular(taken, _MAX_BYTES)) != done:
             for signal in signals_of(content, taken.name):
                 if not self._is_answered(signal):
                     return

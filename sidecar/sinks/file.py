@@ -9,6 +9,7 @@ from typing import Any
 
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
+from sidecar.regular_files import open_regular
 from sidecar.sinks.base import Outcome, SinkState
 
 _BLOCK_BYTES = 1 << 16
@@ -32,7 +33,7 @@ class FileSink:
         """Raises ConfigError when the file cannot be opened, LockedError when it is in use."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._descriptor = open_regular(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._size_bytes = _end_of_last_line(self._descriptor)
             os.ftruncate(self._descriptor, self._size_bytes)

@@ -248,7 +248,7 @@ def test_an_index_that_cannot_be_read_is_seen(site: Site) -> None:
     site.rig.settle()
     assert not site.component("cdc_raw").ok
     assert log.name.idx in site.component("cdc_raw").sentence
-    assert "is no file" in site.component("cdc_raw").sentence
+    assert "Is a directory" in site.component("cdc_raw").sentence
     index.rmdir()
     site.rig.raw.index(log, log.end)
     site.rig.settle()

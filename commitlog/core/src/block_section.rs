@@ -20,6 +20,9 @@ const BLOCK_START: usize = 16;
 const MAX_EMPTY_BLOCK: usize = 16;
 /// Buffers are kept for the next block unless they are this many times too large.
 const MAX_SLACK: usize = 4;
+/// Of the records of one section. Cassandra's buffer for a section has the size of a segment, 32 MiB
+/// unless `commitlog_segment_size` says otherwise; without a bound 64 KiB of Zstandard take 2 GiB.
+const MAX_SECTION_BYTES: usize = 512 << 20;
 /// How many chunks are tried before a key counts as wrong.
 const MAX_KEY_TRIALS: usize = 1024;
 
@@ -142,7 +145,7 @@ impl<S: Source> SegmentReader<S> {
         Ok(Some(BlockHeader {
             length: u32::from_be_bytes(*length) as usize,
             own_length: decoder.stored_length(block),
-            max_length: decoder.max_length(stored as usize).min(i32::MAX as usize),
+            max_length: decoder.max_length(stored as usize).min(MAX_SECTION_BYTES),
             stored: stored as usize,
         }))
     }

@@ -1,7 +1,9 @@
 //! `SegmentReader` and `Descriptor`.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -100,13 +102,27 @@ fn segment_name(path: &Path, name: Option<String>) -> String {
     })
 }
 
-fn open(path: &Path, name: &str) -> PyResult<File> {
-    File::open(path).map_err(|error| {
+fn open(path: &Path, name: &str, follow_links: bool) -> PyResult<File> {
+    open_regular(path, follow_links).map_err(|error| {
         from_segment_error(SegmentError::Io {
             segment: name.to_owned(),
             error,
         })
     })
+}
+
+/// Opens a regular file. A pipe of that name would block the reader until somebody writes to it.
+fn open_regular(path: &Path, follow_links: bool) -> io::Result<File> {
+    let no_follow = if follow_links { 0 } else { libc::O_NOFOLLOW };
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | no_follow)
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::from_raw_os_error(libc::EINVAL))
+    }
 }
 
 fn keys_of(keys: Bound<'_, PyMapping>) -> PyResult<Keys> {
@@ -255,16 +271,17 @@ impl SegmentReader {
 #[pymethods]
 impl SegmentReader {
     #[new]
-    #[pyo3(signature = (path, *, name = None, position = 0, keys = None))]
+    #[pyo3(signature = (path, *, name = None, position = 0, keys = None, follow_links = true))]
     fn new(
         path: PathBuf,
         name: Option<String>,
         position: u64,
         keys: Option<Bound<'_, PyMapping>>,
+        follow_links: bool,
     ) -> PyResult<Self> {
         let keys = keys.map_or_else(|| Ok(Keys::default()), keys_of)?;
         let name = segment_name(&path, name);
-        let file = open(&path, &name)?;
+        let file = open(&path, &name, follow_links)?;
         let segment = segment::SegmentReader::open_with_keys(&name, file, position, &keys)
             .map_err(from_segment_error)?;
         Ok(Self {
@@ -477,7 +494,7 @@ impl SegmentReader {
 #[pyo3(signature = (path, *, name = None))]
 pub fn read_descriptor(path: PathBuf, name: Option<String>) -> PyResult<Descriptor> {
     let name = segment_name(&path, name);
-    let file = open(&path, &name)?;
+    let file = open(&path, &name, true)?;
     let descriptor = segment::read_descriptor(&name, &file).map_err(from_segment_error)?;
     Ok(Descriptor::of(&name, &descriptor))
 }

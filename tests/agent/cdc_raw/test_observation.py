@@ -117,7 +117,9 @@ def test_what_is_no_file_is_no_segment(tmp_path: Path) -> None:
 def test_an_idx_that_is_a_pipe_is_no_news(tmp_path: Path) -> None:
     write(tmp_path, 1)
     os.mkfifo(tmp_path / SegmentName(id=1, version=7).idx)
-    assert [seen.idx for seen in observe(tmp_path).segments] == [Idx(unreadable="is no file")]
+    assert [seen.idx for seen in observe(tmp_path).segments] == [
+        Idx(unreadable="it is no regular file")
+    ]
 
 
 def test_a_segment_with_a_link_in_an_archive_is_released_when_the_commit_log_lacks_it(

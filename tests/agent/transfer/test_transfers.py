@@ -37,10 +37,10 @@ def created(name: TransferName, relocation: Path) -> Transfer:
 
 
 def refuse_links(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    def refuse(self: Path, target: Path) -> None:
+    def refuse(source: Path, target: Path, **_: object) -> None:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    monkeypatch.setattr(os, "link", refuse)
 
 
 @pytest.mark.parametrize("name", ["delete", "archive", "gcs"])

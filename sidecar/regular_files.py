@@ -1,0 +1,92 @@
+"""Files opened without following what another user may have planted under their names.
+
+A directory of the agent can be writable for others: `cdc_raw` is the node's, and a shared group or
+a world-writable mount is common. So a name is never followed: a symbolic link is refused, a pipe or
+a device never blocks, and a new file is never an existing one. The kernel's `protected_hardlinks`
+keeps other users from linking files that they cannot write themselves.
+"""
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+_SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+CREATION_MODE = 0o640
+"""Of new files, before the umask: they can hold rows, which are not for every user of a machine."""
+
+
+def open_regular(path: Path, flags: int, mode: int = CREATION_MODE) -> int:
+    """A descriptor of a regular file. Raises OSError: ELOOP for a symbolic link, EISDIR for a
+    directory, EINVAL for a pipe or a device."""
+    try:
+        descriptor = os.open(path, flags | _SAFE, mode)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _symbolic_link(path) from None
+        # A pipe without a reader, or a socket.
+        if error.errno == errno.ENXIO:
+            raise _irregular(path) from None
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise _irregular(path)
+
+
+def open_new(path: Path, mode: int = CREATION_MODE) -> int:
+    """A descriptor of a file that this call creates, for writing; what has the name is unlinked
+    first. Raises OSError."""
+    path.unlink(missing_ok=True)
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE, mode)
+
+
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    """The content of a regular file. Raises OSError, EFBIG for more than `max_bytes`."""
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise OSError(errno.EFBIG, f"it has more than {max_bytes} bytes", str(path))
+    return content
+
+
+def link_regular(source: Path, target: Path) -> None:
+    """Gives a regular file a second name, which must be free. Raises OSError."""
+    os.link(source, target, follow_symlinks=False)
+    # Looked at after the fact: the source can become another file at any time, the target not.
+    mode = target.lstat().st_mode
+    if stat.S_ISREG(mode):
+        return
+    with suppress(OSError):
+        target.unlink()
+    raise _symbolic_link(source) if stat.S_ISLNK(mode) else _irregular(source)
+
+
+def regular_size_bytes(path: Path) -> int | None:
+    """None where there is no regular file of that name. Raises other OSErrors."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def make_directory(path: Path) -> None:
+    """A directory, made when it is not there. One that is a symbolic link must be this user's or
+    root's, as the kernel demands in sticky directories. Raises OSError."""
+    path.mkdir(parents=True, exist_ok=True)
+    found = path.lstat()
+    if stat.S_ISLNK(found.st_mode) and found.st_uid not in (0, os.geteuid()):
+        raise OSError(errno.EPERM, "it is a symbolic link of another user", str(path))
+
+
+def _symbolic_link(path: Path) -> OSError:
+    return OSError(errno.ELOOP, "it is a symbolic link, which is not followed", str(path))
+
+
+def _irregular(path: Path) -> OSError:
+    return OSError(errno.EINVAL, "it is no regular file", str(path))

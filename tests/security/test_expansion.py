@@ -1,0 +1,167 @@
+"""Segments that unpack to far more than they are, and values nested without end. Each is read in a
+process of its own, with the memory that it may have set by the kernel."""
+
+import json
+import resource
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import cramjam
+import pytest
+
+import commitlog
+from tests.writer import MARKER_LENGTH, be32, header, marker
+from tests.writer.framings import compressed
+from tests.writer.test_memory import NAME, READ, SCHEMA_TEXT
+
+GIB = 1 << 30
+LIMIT_BYTES = 3 * GIB // 4
+BOMB_BYTES = 2 * GIB - 1
+PREFIX = "org.apache.cassandra.io.compress."
+
+
+def zstd_bomb() -> bytes:
+    """A frame that names its length, of blocks that repeat one byte 128 KiB times each."""
+    # Magic; a single segment with a content size of 4 bytes; the size.
+    frame = bytearray(bytes.fromhex("28b52ffd") + bytes([0xA0]) + BOMB_BYTES.to_bytes(4, "little"))
+    left = BOMB_BYTES
+    while left:
+        size = min(left, 128 << 10)
+        left -= size
+        # Bit 0: the last block; bits 1 and 2: type 1, repeated; the rest: its size.
+        frame += ((size << 3) | (1 << 1) | (left == 0)).to_bytes(3, "little") + b"\0"
+    return bytes(frame)
+
+
+def deflate_bomb() -> bytes:
+    packer = zlib.compressobj(9)
+    block = bytes(1 << 20)
+    parts = [packer.compress(block) for _ in range(BOMB_BYTES >> 20)]
+    parts += [packer.compress(block[: BOMB_BYTES & 0xFFFFF]), packer.flush()]
+    return b"".join(parts)
+
+
+def lz4_bomb() -> bytes:
+    """One literal, a match of all the rest, and the five literals that end every block."""
+    length = BOMB_BYTES - 6
+    more = length - 4 - 15
+    match = b"\xff" * (more // 255) + bytes([more % 255])
+    block = bytes([0x1F, 0]) + b"\x01\x00" + match + bytes([0x50]) + bytes(5)
+    return BOMB_BYTES.to_bytes(4, "little") + block
+
+
+def snappy_bomb() -> bytes:
+    """The size of the literal that begins it, then copies of 64 bytes from one byte before."""
+    copies, rest = divmod(BOMB_BYTES - 1, 64)
+    size, value = b"", BOMB_BYTES
+    while value:
+        size += bytes([(value & 0x7F) | (0x80 if value > 0x7F else 0)])
+        value >>= 7
+    copy = bytes([(63 << 2) | 2, 1, 0])
+    last = bytes([((rest - 1) << 2) | 2, 1, 0]) if rest else b""
+    return size + b"\0\0" + copy * copies + last
+
+
+BOMBS = {
+    "ZstdCompressor": zstd_bomb,
+    "DeflateCompressor": deflate_bomb,
+    "LZ4Compressor": lz4_bomb,
+    "SnappyCompressor": snappy_bomb,
+}
+
+
+ENCODE = """
+import sys
+from commitlog.mongo import MongoEncoder
+encoder = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="n")
+try:
+    encoder.encode((sys.stdin.buffer.read(),))
+except Exception as error:
+    assert isinstance(error, (ValueError, RuntimeError)) or "mongo" in type(error).__module__, error
+"""
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_block_that_unpacks_to_2_gib_is_a_gap(name: str, tmp_path: Path) -> None:
+    """It is no damaged block: the compressor's own library would unpack all of it."""
+    block = BOMBS[name]()
+    framing = compressed(name, lambda content: content, PREFIX + name)
+    start = header(7, 1, framing.parameters)
+    content = be32(BOMB_BYTES) + block
+    end = len(start) + MARKER_LENGTH + len(content)
+    path = tmp_path / NAME
+    path.write_bytes(start + marker(1, len(start), end) + content)
+    for how in ("scan", "read"):
+        done = subprocess.run(
+            [sys.executable, "-c", READ, str(path), SCHEMA_TEXT, "{}", how],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            preexec_fn=limited,
+        )
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["gaps"] == 1
+        assert (found["peak"] - found["before"]) * 1024 < 256 << 20, found
+
+
+def test_the_bombs_are_none_that_a_decoder_would_refuse() -> None:
+    """Otherwise the test above would show nothing."""
+    small = BOMB_BYTES
+    unpacker = zlib.decompressobj()
+    assert len(unpacker.decompress(deflate_bomb(), 1 << 20)) == 1 << 20
+    assert zstd_bomb()[5:9] == lz4_bomb()[:4] == small.to_bytes(4, "little")
+    assert cramjam.snappy.decompress_raw_len(snappy_bomb()[:64]) == small
+
+
+@pytest.mark.parametrize("depth", [100, 10_000, 200_000])
+def test_a_type_nested_without_end_is_an_error(depth: int) -> None:
+    nested = "frozen<list<" * depth + "int" + ">>" * depth
+    for text in (
+        f"CREATE TABLE k.t (p int PRIMARY KEY, v {nested}) WITH cdc = true",
+        f"CREATE TABLE k.t (p int PRIMARY KEY, v 'List({'List(' * depth}')",
+    ):
+        run_alone(
+            "import sys, commitlog\n"
+            "try: commitlog.Schema.from_cql(sys.stdin.read())\n"
+            "except commitlog.SchemaError: pass\n",
+            text.encode(),
+        )
+
+
+@pytest.mark.parametrize("depth", [100, 10_000, 200_000])
+def test_documents_nested_without_end_are_an_error(depth: int) -> None:
+    """BSON has a length at each level; a server allows 100 levels."""
+    document = b"\x05\0\0\0\0"
+    for _ in range(min(depth, 20_000)):
+        body = b"\x03a\0" + document + b"\0"
+        document = (len(body) + 4).to_bytes(4, "little") + body
+        if len(document) > 16 << 20:
+            break
+    run_alone(
+        ENCODE,
+        document,
+    )
+
+
+def run_alone(program: str, content: bytes) -> None:
+    """Without a crash, and with the memory of `LIMIT_BYTES`."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=content,
+        capture_output=True,
+        timeout=600,
+        preexec_fn=limited,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_schema_of_a_hostile_length_is_an_error() -> None:
+    with pytest.raises(commitlog.SchemaError):
+        commitlog.Schema.from_cql("CREATE TABLE " + "a" * (1 << 20))

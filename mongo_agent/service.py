@@ -116,6 +116,7 @@ class MongoService:
             pages,
             properties.http_token_file,
             hide,
+            properties.http_allowed_hosts,
         )
         self._elections = Elections()
         self._schemas = create_schemas(

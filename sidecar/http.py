@@ -29,6 +29,7 @@ from werkzeug.exceptions import HTTPException
 from sidecar import metrics
 from sidecar.http_address import listening_socket
 from sidecar.http_connections import THREADS, bounded_server
+from sidecar.http_guard import KnownHosts, guard_requests
 from sidecar.http_token import read_token, require_token
 from sidecar.status import Health, State
 
@@ -73,11 +74,14 @@ def create_app(
     pages: Sequence[Blueprint] = (),
     token_file: Path | None = None,
     hide: Callable[[str], str] = str,
+    hosts: KnownHosts | None = None,
 ) -> Flask:
     """The application alone, for a server or a test client; `pages` are the agent's own.
-    `token_file` None: nothing needs a token. `hide` takes out of JSON what nobody may see."""
+    `token_file` None: nothing needs a token. `hide` takes out of JSON what nobody may see. `hosts`
+    are the names by which it may be asked."""
     app = Flask("sidecar", static_folder=None)
     app.json = _BoundedJson(app)
+    guard_requests(app, hosts or KnownHosts())
 
     @app.after_request
     def without_secrets(response: Response) -> Response:
@@ -171,11 +175,15 @@ class HttpServer:
         pages: Sequence[Blueprint] = (),
         token_file: Path | None = None,
         hide: Callable[[str], str] = str,
+        allowed_hosts: Sequence[str] = (),
     ) -> None:
-        """Arguments as for `create_app`. Raises ConfigError for a file that holds no token."""
+        """Arguments as for `create_app`; `allowed_hosts` as `http.allowed.hosts`. Raises
+        ConfigError for a file that holds no token."""
         if token_file is not None:
             read_token(token_file)
-        self._app = create_app(status, pages, token_file, hide)
+        self._app = create_app(
+            status, pages, token_file, hide, KnownHosts(host, tuple(allowed_hosts))
+        )
         self._host = host
         self._wanted_port = port
         self._server: Any = None

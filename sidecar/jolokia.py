@@ -54,6 +54,8 @@ class Asked:
     attributes: str | Sequence[str] | None = None
     path: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    is_proxied: bool = False
+    """It names another JVM as its `target`, which a Jolokia proxy would connect to."""
 
     def echo(self) -> dict[str, Any]:
         """The request as the answer repeats it."""
@@ -105,6 +107,7 @@ def asked_by_document(document: object, options: Mapping[str, Any]) -> Asked:
         else (str(attributes) if attributes else None),
         _path(path),
         {**options, **(config if isinstance(config, Mapping) else {})},
+        is_proxied="target" in document,
     )
 
 
@@ -129,6 +132,9 @@ def answer(asked: Asked, beans: Sequence[MBean], version: str, at_s: int) -> dic
 
 
 def _value(asked: Asked, beans: Sequence[MBean], version: str) -> object:
+    if asked.is_proxied:
+        sentence = "Requests for another target are not allowed: this is no proxy."
+        raise _RefusedError(_FORBIDDEN, "java.lang.SecurityException", sentence)
     match asked.type:
         case "read":
             return _read(asked, beans)

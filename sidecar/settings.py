@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, field_validator, model_validator
 
 from sidecar.errors import ConfigError
+from sidecar.http_guard import allowed_host_problems
 from sidecar.logs import LogFormat, LogLevel
 from sidecar.properties import (
     ByteSize,
@@ -39,6 +40,12 @@ def _tags(values: tuple[str, ...]) -> tuple[str, ...]:
             raise ValueError("must be a list of `name=value`, separated by commas")
         if name.strip() in ("type", "context", "server", "task"):
             raise ValueError(f"must not hold `{name.strip()}`, which is a part of the name anyway")
+    return values
+
+
+def _host_names(values: tuple[str, ...]) -> tuple[str, ...]:
+    if problems := allowed_host_problems(values):
+        raise ValueError(problems[0])
     return values
 
 
@@ -112,6 +119,13 @@ class SidecarProperties(Properties):
         default=None,
         doc="A file with the token that requests which change something must bring, as "
         "`Authorization: Bearer …`. Not set: they need none. What only looks never does.",
+    )
+    http_allowed_hosts: Annotated[CommaList, AfterValidator(_host_names)] = prop(
+        "http.allowed.hosts",
+        default=(),
+        doc="Names by which the agent may be asked over HTTP, besides IP addresses and the names "
+        "of this machine; `.example.com` is every name below it, `*` is any. It keeps web pages "
+        "from reaching the agent by DNS rebinding (docs/explanation/security.md).",
     )
     http_port: int = prop(
         "http.port", default=8000, ge=0, le=65535, doc="Port; 0 takes a free one."

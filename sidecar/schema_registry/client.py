@@ -11,14 +11,17 @@ What an answer means, by its status:
 
 import json
 import threading
+import time
 from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Protocol
 from urllib.parse import quote
 
 import urllib3
+from urllib3.response import BaseHTTPResponse
 from urllib3.util import Timeout, make_headers
 
 from sidecar.errors import Policy, RefusedError, SidecarError, UnavailableError
@@ -33,6 +36,12 @@ _REFUSED_SCHEMA = frozenset(
     {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
 )
 _MOST_TEXT = 300
+_MAX_ANSWER_BYTES = 16 << 20
+_READ_BYTES = 64 << 10
+
+
+class _TooLongError(urllib3.exceptions.HTTPError):
+    """An answer that has no end, by its size or by its time."""
 
 
 class RefusedSchemaError(SidecarError):
@@ -118,8 +127,8 @@ class RegistryClient:
                 self._urls.append(self._urls.pop(0))
                 continue
             if answer.status == HTTPStatus.OK:
-                return _document(url, answer.data)
-            said = f"{url} answers {answer.status}: {_message(answer.data)}"
+                return _document(url, answer.content)
+            said = f"{url} answers {answer.status}: {_message(answer.content)}"
             if answer.status in _REFUSED:
                 raise RefusedError(f"The schema registry refuses us: {said}")
             if answer.status in _REFUSED_SCHEMA:
@@ -132,16 +141,14 @@ class RegistryClient:
             failures.append(said)
         raise UnavailableError(f"the schema registry is away: {'; '.join(failures)}")
 
-    def _answer(
-        self, method: str, url: str, body: bytes | None
-    ) -> urllib3.response.BaseHTTPResponse:
+    def _answer(self, method: str, url: str, body: bytes | None) -> "_Answer":
         """Asked on a thread of its own that is left alone when the client is closed: an answer
         that does not come must not keep the process from ending."""
-        answered: Future[urllib3.response.BaseHTTPResponse] = Future()
+        answered: Future[_Answer] = Future()
 
         def ask() -> None:
             try:
-                answered.set_result(self._pool.request(method, url, body=body))
+                answered.set_result(self._whole_answer(method, url, body))
             except BaseException as error:
                 answered.set_exception(error)
 
@@ -152,11 +159,44 @@ class RegistryClient:
             raise UnavailableError("the schema registry is not asked any more")
         return answered.result()
 
+    def _whole_answer(self, method: str, url: str, body: bytes | None) -> "_Answer":
+        """Never follows a redirection: it would take the credentials to another host."""
+        end_s = time.monotonic() + self._settings.timeout_s
+        reply = self._pool.request(
+            method, url, body=body, preload_content=False, redirect=False, decode_content=False
+        )
+        try:
+            content = _bounded(reply, end_s)
+        except BaseException:
+            reply.close()
+            raise
+        reply.release_conn()
+        return _Answer(reply.status, content)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    status: int
+    content: bytes
+
+
+def _bounded(reply: BaseHTTPResponse, end_s: float) -> bytes:
+    """The body as it was sent. A time-out of the socket counts from each byte, so a server that
+    sends one at a time could go on for ever: this counts for the whole answer."""
+    content = bytearray()
+    while block := reply.read1(_READ_BYTES):
+        content += block
+        if len(content) > _MAX_ANSWER_BYTES:
+            raise _TooLongError(f"its answer has more than {_MAX_ANSWER_BYTES >> 20} MiB")
+        if time.monotonic() > end_s:
+            raise _TooLongError("its answer does not end in time")
+    return bytes(content)
+
 
 def _document(url: str, data: bytes) -> Mapping[str, Any]:
     try:
         found = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnavailableError(f"{url} is no schema registry: its answer is no JSON") from error
     if not isinstance(found, dict):
         raise UnavailableError(f"{url} is no schema registry: its answer is no object")
@@ -173,7 +213,7 @@ def _id_of(answer: Mapping[str, Any]) -> int:
 def _check_same(subject: str, latest: str, ours: str) -> None:
     try:
         is_same = canonical(json.loads(latest)) == canonical(json.loads(ours))
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RefusedSchemaError(f"the latest schema of {subject} is no Avro: {error}") from error
     if not is_same:
         raise RefusedSchemaError(
@@ -184,7 +224,7 @@ def _check_same(subject: str, latest: str, ours: str) -> None:
 
 def _message(data: bytes) -> str:
     text = data.decode(errors="replace")
-    with suppress(ValueError, KeyError, TypeError):
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
         text = str(json.loads(text)["message"])
     return " ".join(text.split())[:_MOST_TEXT] or "nothing"
 

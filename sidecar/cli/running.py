@@ -7,6 +7,7 @@ from sidecar import lifecycle, logs
 from sidecar.cli.invocation import Config
 from sidecar.logs import LogLevel, fields
 from sidecar.pipeline.memory import keep_freed_memory
+from sidecar.process_privacy import forbid_dumps
 from sidecar.properties import hiding
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,9 @@ def run_service(
     for sentence in config.warnings:
         logger.warning(sentence)
     keep_freed_memory()
+    # With --debug somebody wants to look: a core file is then what they asked for.
+    if not is_debugging and not forbid_dumps():
+        logger.warning("the kernel does not keep core files of this process from being written")
     service = create(config)
     logger.info("starting", extra=fields(**about, sink=properties.sink))
     return lifecycle.run(service, properties.shutdown_timeout_ms)

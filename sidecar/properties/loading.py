@@ -2,20 +2,20 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from sidecar.errors import ConfigError
 from sidecar.properties.model import REFUSED_VALUE, Declaration, Properties, declarations
 from sidecar.properties.references import resolve
-from sidecar.properties.secrets import is_secret_name, shown_text
-from sidecar.properties.source import Setting, read_properties
+from sidecar.properties.secrets import is_secret_name, shown_text, shown_value
+from sidecar.properties.source import COMMAND_LINE, Setting, read_properties
 
 Model = TypeVar("Model", bound=Properties)
 Seen = TypeVar("Seen", bound=Properties, covariant=True)
@@ -66,7 +66,10 @@ class _Reading(Generic[Model]):
         self._names: dict[str, tuple[str, Declaration]] = {}
         self._prefixes: list[tuple[str, Declaration]] = []
         self._paths: set[str] = set()
+        self._secrets: set[str] = set()
         for field_name, info, declaration in declarations(model):
+            if SecretStr in (info.annotation, *get_args(info.annotation)):
+                self._secrets.add(declaration.name)
             if Path in (info.annotation, *get_args(info.annotation)):
                 self._paths.add(declaration.name)
             if declaration.is_prefix:
@@ -102,7 +105,20 @@ class _Reading(Generic[Model]):
         if properties is None or self._problems:
             raise ConfigError(*dict.fromkeys(self._problems))
         self._warnings.extend(properties.warnings())
+        self._warnings.extend(self._shown_to_all())
         return Loaded(properties, tuple(self._used.values()), tuple(self._warnings))
+
+    def _shown_to_all(self) -> Iterator[str]:
+        """A sentence for each secret that stands in the process list."""
+        for name, setting in self._used.items():
+            if setting.origin != COMMAND_LINE or "${" in setting.value or not setting.value:
+                continue
+            if name in self._secrets or shown_value(name, setting.value) != setting.value:
+                yield (
+                    f"`{name}` is given on the command line, where every user of this machine can "
+                    "read it in the process list. Put it into a file that only the agent's user "
+                    "may read, and refer to it by ${file:…} or ${env:…}."
+                )
 
     def _take(self, setting: Setting) -> str | None:
         """Keep the value of a setting; gives the name that it stands for, None when it is bad."""

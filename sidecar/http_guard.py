@@ -53,6 +53,13 @@ HEADERS: Mapping[str, str] = MappingProxyType(
 """What every answer has unless a page sets its own: no other site may show or embed it."""
 
 
+@cache
+def machine_names() -> frozenset[str]:
+    """The names of this machine: its host name, and the full name that its resolver knows."""
+    name = socket.gethostname()
+    return frozenset(each.lower().rstrip(".") for each in (name, socket.getfqdn(name)) if each)
+
+
 @dataclass(frozen=True, slots=True)
 class KnownHosts:
     """Names by which the agent may be asked. Without values it listens on loopback."""
@@ -61,7 +68,7 @@ class KnownHosts:
     """`http.host`."""
     allowed: tuple[str, ...] = ()
     """`http.allowed.hosts`: names, `.example.com` for all names below one, `*` for any name."""
-    machine: frozenset[str] = field(default_factory=lambda: machine_names())
+    machine: frozenset[str] = field(default_factory=machine_names)
 
     @property
     def is_loopback(self) -> bool:
@@ -155,13 +162,6 @@ def guard_requests(app: Flask, hosts: KnownHosts) -> None:
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         return response
-
-
-@cache
-def machine_names() -> frozenset[str]:
-    """The names of this machine: its host name, and the full name that its resolver knows."""
-    name = socket.gethostname()
-    return frozenset(each.lower().rstrip(".") for each in (name, socket.getfqdn(name)) if each)
 
 
 def allowed_host_problems(names: Iterable[str]) -> list[str]:

@@ -1,6 +1,9 @@
 """How many lines a growing file has."""
 
+import os
 from pathlib import Path
+
+from sidecar.regular_files import open_regular
 
 _CHUNK_BYTES = 1 << 20
 
@@ -16,7 +19,7 @@ class LineCount:
     def count(self) -> int:
         """Lines that end; 0 when there is no file. Raises OSError."""
         try:
-            size_bytes = self._path.stat().st_size
+            size_bytes = self._path.lstat().st_size
         except FileNotFoundError:
             size_bytes = 0
         if size_bytes < self._size_bytes:
@@ -27,7 +30,7 @@ class LineCount:
         return self._lines
 
     def _read(self) -> None:
-        with self._path.open("rb") as file:
+        with os.fdopen(open_regular(self._path, os.O_RDONLY), "rb") as file:
             file.seek(self._size_bytes)
             while chunk := file.read(_CHUNK_BYTES):
                 self._lines += chunk.count(b"\n")

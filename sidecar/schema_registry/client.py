@@ -134,7 +134,7 @@ class RegistryClient:
             if answer.status in _REFUSED_SCHEMA:
                 if is_survey:
                     # Any web server answers 404; a registry does so in JSON.
-                    _document(url, answer.data)
+                    _document(url, answer.content)
                 raise RefusedSchemaError(
                     f"the schema registry does not take the schema of {subject}: {said}"
                 )
@@ -205,7 +205,7 @@ def _document(url: str, data: bytes) -> Mapping[str, Any]:
 
 def _id_of(answer: Mapping[str, Any]) -> int:
     number = answer.get("id")
-    if not isinstance(number, int) or not 0 <= number < 1 << 32:
+    if type(number) is not int or not 0 <= number < 1 << 32:
         raise UnavailableError("the schema registry gives no id that fits 32 bits")
     return number
 

@@ -193,7 +193,7 @@ def test_a_planted_segment_in_the_quarantine_does_not_come_back(
     quarantine.directory.mkdir()
     plant(quarantine.directory / NAME.log, victim)
     with pytest.raises(OSError):
-        quarantine.put_back(NAME, raw)
+        quarantine.requeue(NAME, raw)
     assert not any(raw.iterdir())
 
 

@@ -1,0 +1,117 @@
+"""A schema registry that means harm: answers without end, redirections, documents nested deeply."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from sidecar.errors import UnavailableError
+from sidecar.schema_registry import RegistryClient, registry_settings
+
+SCHEMA = '{"type":"record","name":"Key","fields":[{"name":"k","type":"int"}]}'
+OK = b"HTTP/1.1 200 OK\r\n"
+
+
+class Answering:
+    """Sends the same bytes to whoever connects, then `forever` until the other end has enough."""
+
+    def __init__(self, answer: bytes, forever: bytes = b"", pause_s: float = 0.0) -> None:
+        self.answer, self.forever, self.pause_s = answer, forever, pause_s
+        self.requests: list[bytes] = []
+        self.ended = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            with connection, suppress(OSError):
+                self.requests.append(connection.recv(65536))
+                connection.sendall(self.answer)
+                while self.forever and not self.ended.wait(self.pause_s):
+                    connection.sendall(self.forever)
+
+
+@contextmanager
+def answering(answer: bytes, forever: bytes = b"", pause_s: float = 0.0) -> Iterator[Answering]:
+    server = Answering(answer, forever, pause_s)
+    server.thread.start()
+    try:
+        yield server
+    finally:
+        server.ended.set()
+        # Ends the thread that waits for a connection; closing alone would not wake it.
+        server.listener.shutdown(socket.SHUT_RDWR)
+        server.listener.close()
+        server.thread.join()
+
+
+def refusal(url: str, timeout_ms: int = 2000) -> str:
+    settings = {
+        "schema.registry.url": url,
+        "basic.auth.credentials.source": "USER_INFO",
+        "basic.auth.user.info": "agent:s3cret-of-agent",
+        "request.timeout.ms": str(timeout_ms),
+    }
+    client = RegistryClient(registry_settings("value.converter.", settings, "value"))
+    try:
+        with pytest.raises(UnavailableError) as raised:
+            client.schema_id("orders-value", SCHEMA)
+    finally:
+        client.close()
+    assert "s3cret" not in str(raised.value)
+    assert len(str(raised.value)) < 1000
+    return str(raised.value)
+
+
+def test_an_answer_without_end_is_not_kept() -> None:
+    with answering(OK + b"\r\n", bytes(1 << 20)) as server:
+        assert "more than 16 MiB" in refusal(server.url, 60_000)
+
+
+def test_an_answer_byte_by_byte_ends_in_time() -> None:
+    """Each byte begins the time-out of the socket anew."""
+    with answering(OK + b"\r\n", b" ", pause_s=0.01) as server:
+        assert "does not end in time" in refusal(server.url)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "http://{other}/x"])
+def test_a_redirection_is_not_followed(status: int, location: str) -> None:
+    """It would take the password to another host."""
+    with answering(OK + b'Content-Length: 8\r\n\r\n{"id":1}') as other:
+        target = location.format(other=other.url.removeprefix("http://"))
+        head = f"HTTP/1.1 {status} X\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n"
+        with answering(head.encode()) as server:
+            assert str(status) in refusal(server.url)
+        assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 200_000,
+        b'{"id":' * 100_000,
+        b'{"id":99999999999999}',
+        b'{"id":-1}',
+        b'{"id":"1"}',
+        b'{"id":true}',
+        b"\xff\xfe",
+    ],
+    ids=["lists", "objects", "large", "negative", "text", "boolean", "no text"],
+)
+def test_an_answer_that_is_no_id_is_refused(body: bytes) -> None:
+    head = OK + b"Content-Length: %d\r\n\r\n" % len(body)
+    with answering(head + body) as server:
+        refusal(server.url)
+
+
+def test_headers_without_end_are_refused() -> None:
+    with answering(OK, b"X: a\r\n" * 1000) as server:
+        refusal(server.url)

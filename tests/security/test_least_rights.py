@@ -1,0 +1,86 @@
+"""The rights of docs/explanation/security.md on directories, with users that are not root: the node
+writes, the agent reads and takes away, everybody else gets nothing."""
+
+import os
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from agent.cdc_raw import observe
+from agent.transfer.local import Local
+
+NODE, AGENT, OTHER, GROUP = 20001, 20002, 20003, 20004
+LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="acting as other users takes root")
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A directory that every user reaches, which pytest's own is not."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for directory, user, mode in (
+            ("commitlog", NODE, 0o2750),
+            ("cdc_raw", NODE, 0o2770),
+            ("cdc_relocation", AGENT, 0o750),
+        ):
+            (folder / directory).mkdir()
+            os.chown(folder / directory, user, GROUP)
+            # After the change of the owner, which clears the bit of the group.
+            (folder / directory).chmod(mode)
+        yield folder
+
+
+def act(user: int, group: int, action: Callable[[Path], None], folder: Path) -> None:
+    """In a process of that user. What it raises stands in the output of the test."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setgid(group)
+            os.setuid(user)
+            action(folder)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def write_segment(folder: Path) -> None:
+    os.umask(0o027)
+    (folder / "commitlog" / LOG).write_text("segment")
+    (folder / "cdc_raw" / LOG).hardlink_to(folder / "commitlog" / LOG)
+    (folder / "cdc_raw" / IDX).write_text("7")
+
+
+def take_segment(folder: Path) -> None:
+    raw = folder / "cdc_raw"
+    (seen,) = observe(raw).segments
+    assert seen.idx.offset == 7
+    assert (raw / LOG).read_text() == "segment"
+    with pytest.raises(PermissionError):
+        (folder / "commitlog" / LOG).write_text("")
+    with pytest.raises(PermissionError):
+        (folder / "commitlog" / LOG).unlink()
+    Local(folder / "cdc_relocation").transfer(raw / LOG, raw / IDX)
+
+
+def look_around(folder: Path) -> None:
+    for directory in ("commitlog", "cdc_raw", "cdc_relocation"):
+        for access in (os.R_OK, os.W_OK, os.X_OK):
+            assert not os.access(folder / directory, access), directory
+
+
+def test_the_documented_rights_are_enough_and_no_more(place: Path) -> None:
+    act(NODE, NODE, write_segment, place)
+    act(OTHER, OTHER, look_around, place)
+    act(AGENT, GROUP, take_segment, place)
+    assert list((place / "cdc_raw").iterdir()) == []
+    assert (place / "cdc_relocation" / "archive" / LOG).read_text() == "segment"
+    assert (place / "commitlog" / LOG).exists()

@@ -392,12 +392,10 @@ class SegmentReader:
         keys: Mapping[str, bytes] | None = None,
         follow_links: bool = True,
     ) -> SegmentReader:
-        """`name` is the segment's file name when `path` has another; `position` a record's end, as
-        given by `end_position`; `keys` are those that encrypted segments need, by alias. Raises
-        CorruptSegmentError for an unreadable header, UnsupportedFeatureError for what this reader
-        does not know, SegmentKeyError for a missing key (reading raises it for a wrong one),
-        OSError, also for what is no regular file and, without `follow_links`, for a symbolic
-        link."""
+        """`name` is the segment's file name when `path` has another; `position` an `end_position`;
+        `keys` those of encrypted segments, by alias. Raises OSError (for a symbolic link without
+        `follow_links`), CorruptSegmentError for an unreadable header, UnsupportedFeatureError for
+        what is not known, SegmentKeyError for a missing or (on reading) wrong key."""
     @property
     def descriptor(self) -> Descriptor: ...
     @property

@@ -58,6 +58,7 @@ SURFACE = {
         "OFFSET_FILE",
         "AgentConfig",
         "directory_problems",
+        "directory_warnings",
         "load_config",
     },
     "mongo_agent.cli": {"main"},

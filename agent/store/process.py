@@ -37,8 +37,15 @@ def main() -> None:
         store = connection.recv()
         listener = threading.Thread(target=_listen, args=(connection, requests), daemon=True)
         listener.start()
-        while True:
-            connection.send(_answer(store, requests.get()))
+        try:
+            while True:
+                connection.send(_answer(store, requests.get()))
+        except (EOFError, OSError):
+            raise
+        except BaseException:
+            # Here, as closing the connection makes the listener end the process with 0.
+            traceback.print_exc()
+            os._exit(1)
 
 
 def _listen(connection: Connection, requests: queue.SimpleQueue[Request]) -> None:

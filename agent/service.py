@@ -12,7 +12,7 @@ from agent.cdc_quota import QuotaWatch, configured_quota, deletes_at_bytes, node
 from agent.check.checks import RUNNING
 from agent.check.probe import probe_of_run
 from agent.check.publication import create_publication
-from agent.config import OFFSET_FILE, AgentConfig, directory_warnings
+from agent.config import OFFSET_FILE, AgentConfig
 from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.keystore import KeySource
 from agent.metrics import AgentMetrics
@@ -115,8 +115,6 @@ class AgentService:
 
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""
-        for sentence in directory_warnings(self._config):
-            logger.warning(sentence)
         directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
         with (
             self._trouble,

@@ -54,6 +54,12 @@ class Observation:
     size_bytes: int = 0
     """Of all segments, as the node counts them against `cdc_total_space`."""
 
+    @property
+    def refused_segments(self) -> tuple[str, ...]:
+        """Refused files with the name of a segment or index. The node makes regular files only, so
+        another user made them; their events are not read."""
+        return tuple(name for name in self.refused if parse_log_name(name) or parse_idx_name(name))
+
     def without(self, names: Collection[SegmentName]) -> "Observation":
         """The same without some segments."""
         if not names:

@@ -7,6 +7,7 @@ from agent.cdc_quota import grant_sentence
 from agent.cdc_raw import Observation, observe
 from agent.check.directories import (
     check_directories,
+    check_directory_rights,
     check_file_systems,
     check_room,
     check_strangers,
@@ -167,6 +168,7 @@ CHECKS: tuple[Check[AgentProbe], ...] = (
     Check("http", lambda probe: check_address(probe.config.properties), is_of_run=False),
     Check("sink", lambda probe: check_sink(probe.config.properties)),
     Check("directories", lambda probe: check_directories(probe.config)),
+    Check("directory rights", lambda probe: check_directory_rights(probe.config)),
     Check("quarantine", _quarantine),
     Check("segments", _cdc_raw),
     Check("keystore", _keys, every_s=None),

@@ -1,11 +1,11 @@
 """The directories: there, usable, on the right file system, with room."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent.cdc_raw import Observation
-from agent.config import AgentConfig, directory_problems
+from agent.config import AgentConfig, directory_problems, directory_warnings
 from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
 from sidecar.check.finding import Finding, fault, ok, size_text, warning
 
@@ -31,6 +31,18 @@ def check_directories(config: AgentConfig) -> Iterator[Finding]:
             "directories",
             f"{config.cdc_raw_directory}, {properties.relocation_directory} and "
             f"{properties.offset_directory} can be read and written.",
+        )
+
+
+def check_directory_rights(config: AgentConfig) -> Iterator[Finding]:
+    """Whether other users of the machine can replace files in a directory of the agent."""
+    for message in directory_warnings(config):
+        yield fault(
+            "directory rights",
+            message,
+            "Let only the node's and the agent's users write there: docs/explanation/security.md "
+            "has the commands.",
+            code="directory_writable_by_all",
         )
 
 
@@ -85,8 +97,12 @@ def check_room(
 
 def check_strangers(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
     """Files in `cdc_raw` that are no segments."""
-    if seen.refused:
-        shown = ", ".join(seen.refused[:_SHOWN]) + (", …" if len(seen.refused) > _SHOWN else "")
+    segments = seen.refused_segments
+    if segments:
+        yield segment_refused(config.cdc_raw_directory, segments)
+    foreign = [name for name in seen.refused if name not in segments]
+    if foreign:
+        shown = _shown(foreign)
         yield warning(
             "cdc_raw",
             f"Not segments: {shown}.",
@@ -94,6 +110,22 @@ def check_strangers(config: AgentConfig, seen: Observation) -> Iterator[Finding]
             "index files belongs there.",
             code="cdc_raw_foreign_files",
         )
+
+
+def segment_refused(directory: Path, names: Sequence[str]) -> Finding:
+    """The fault of names of segments that are links or not regular files."""
+    return fault(
+        "segment names",
+        f"{directory} has names of segments that are links or not regular files, so they are not "
+        f"read: {_shown(names)}.",
+        f"The node never makes such files. Find out which user did, remove that user's right to "
+        f"write {directory}, then move the files out of it.",
+        code="segment_refused",
+    )
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _device(path: Path) -> int | None:

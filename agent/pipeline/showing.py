@@ -76,6 +76,7 @@ class Showing(Shown[View]):
             look_trouble=looking.trouble,
             watch_trouble=looking.watch_trouble,
             refused_files=looking.last.refused,
+            refused_segments=looking.last.refused_segments,
             save_trouble=keeping.trouble,
             copy_save_trouble=copy_save_trouble,
             leave_trouble=leaving.trouble,

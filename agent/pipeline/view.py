@@ -47,6 +47,8 @@ class View:
     """Why changes in cdc_raw do not wake the agent; empty where they do."""
     refused_files: tuple[str, ...] = ()
     """What lies in cdc_raw and is no segment."""
+    refused_segments: tuple[str, ...] = ()
+    """Those of them with the name of a segment or index."""
     save_trouble: str = ""
     copy_save_trouble: str = ""
     """Why the progress of copies is not stored; empty where it is."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from agent.check.directories import segment_refused
 from agent.pipeline.view import HoldView
 from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
@@ -30,6 +31,7 @@ _SAME_CAUSE: SameCause = {
     "topics": frozenset(("sink_unavailable", "topic_unavailable")),
     "node": _NODE,
     "schema": _NODE,
+    "segment names": frozenset(("segment_refused", "cdc_raw_unreadable")),
     "directories": frozenset(
         (
             "cdc_raw_unreadable",
@@ -53,6 +55,8 @@ _COMPONENTS = {
     "topics": "sink",
     "keystore": "cdc_raw",
     "directories": "cdc_raw",
+    "directory rights": "cdc_raw",
+    "segment names": "cdc_raw",
     "cdc_enabled": "cdc_raw",
     "segments": "cdc_raw",
     "settings": "cdc_raw",
@@ -135,6 +139,9 @@ def _source(facts: Facts) -> Iterator[Condition]:
             f"{facts.watch_error} Events come later by cdc.dir.poll.interval.ms.",
             "Raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl.",
         )
+    if facts.refused_segments:
+        refused = segment_refused(facts.cdc_raw_directory, facts.refused_segments)
+        yield Condition(refused.code, State.DEGRADED, "cdc_raw", refused.message, refused.remedy)
     if facts.hold is not None:
         yield _blocked(facts.hold, facts.schema.error)
     if facts.kept_by_link:

@@ -41,6 +41,8 @@ class Facts:
     hold: HoldView | None = None
     read_error: str = ""
     """Why `cdc_raw` cannot be read; empty where it can."""
+    refused_segments: tuple[str, ...] = ()
+    """Names of segments in `cdc_raw` that are links or not regular files."""
     watch_error: str = ""
     """Why changes in `cdc_raw` do not wake the agent; empty where they do."""
     save_error: str = ""

@@ -159,6 +159,7 @@ class AgentStatus:
             quota=self._quota,
             hold=view.hold,
             read_error=view.look_trouble,
+            refused_segments=view.refused_segments,
             watch_error=view.watch_trouble,
             save_error=view.save_trouble,
             record_error=view.record_trouble,

@@ -4,6 +4,7 @@ what."""
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,6 +47,13 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         State.FAILING,
         "cdc_raw",
         "Permission denied",
+    ),
+    "refused segment": (
+        {"refused_segments": (NAME,), "cdc_raw_directory": Path("/raw")},
+        "segment_refused",
+        State.DEGRADED,
+        "cdc_raw",
+        f"not regular files, so they are not read: {NAME}.",
     ),
     "watch": (
         {"watch_error": "inotify: no space left."},

@@ -8,7 +8,12 @@ import pytest
 
 from agent.cdc_raw import observe
 from agent.check.checks import CHECKS
-from agent.check.directories import check_directories, check_room, check_strangers
+from agent.check.directories import (
+    check_directories,
+    check_directory_rights,
+    check_room,
+    check_strangers,
+)
 from agent.check.keys import check_keys
 from agent.check.node import check_settings, check_tables
 from agent.check.probe import asking_probe
@@ -95,6 +100,24 @@ def test_strange_files_are_named(site: Site) -> None:
     (site.cdc_raw / "notes.txt").touch()
     (finding,) = check_strangers(config(site), observe(site.cdc_raw))
     assert (finding.level, finding.code) == (Level.WARNING, "cdc_raw_foreign_files")
+
+
+def test_a_planted_name_of_a_segment_is_a_fault(site: Site) -> None:
+    (site.cdc_raw / "CommitLog-7-2.log").symlink_to(site.folder / "nowhere")
+    os.mkfifo(site.cdc_raw / "CommitLog-7-3_cdc.idx")
+    (finding,) = check_strangers(config(site), observe(site.cdc_raw))
+    assert (finding.level, finding.code) == (Level.FAULT, "segment_refused")
+    assert "CommitLog-7-2.log, CommitLog-7-3_cdc.idx" in finding.message
+
+
+def test_a_directory_that_every_user_can_write_is_a_fault(site: Site) -> None:
+    assert list(check_directory_rights(config(site))) == []
+    site.offsets.chmod(0o777)
+    (finding,) = check_directory_rights(config(site))
+    assert (finding.level, finding.code) == (Level.FAULT, "directory_writable_by_all")
+    assert f"chmod o-w {site.offsets}" in finding.message
+    site.offsets.chmod(0o1777)
+    assert list(check_directory_rights(config(site))) == []
 
 
 def test_a_pipe_that_is_named_like_a_segment_is_not_opened(site: Site) -> None:

@@ -115,6 +115,16 @@ def _other_directory(site: Site) -> Changes:
     return {"cassandra.config": str(_yaml(site, cdc_raw_directory=str(other)))}
 
 
+def _planted(site: Site) -> Changes:
+    (site.cdc_raw / "CommitLog-7-2.log").symlink_to(site.folder / "nowhere")
+    return {}
+
+
+def _exposed(site: Site) -> Changes:
+    site.offsets.chmod(0o777)
+    return {}
+
+
 def _disabled(site: Site) -> Changes:
     return {"cassandra.config": str(_yaml(site, cdc_enabled="false"))}
 
@@ -201,6 +211,10 @@ HEALS = {
     "node": Bad("node_unavailable", "does not answer: Connection refused", _node),
     "registry": Bad("schema_registry_unavailable", "does not answer", _registry),
     "directory": Bad("cdc_raw_directory_differs", "and the agent reads", _other_directory),
+    "planted segment": Bad("segment_refused", "CommitLog-7-2.log", _planted),
+    "everybody's directory": Bad(
+        "directory_writable_by_all", "every user of this machine can replace files", _exposed
+    ),
     "cdc off": Bad("cdc_disabled", "Change data capture is off", _disabled),
     "full": Bad("cdc_raw_nearly_full", "when it is full, the node", _full),
     "no table": Bad("no_table_captured", "No table of the node is captured", _uncaptured),

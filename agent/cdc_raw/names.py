@@ -4,8 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-_LOG = re.compile(r"CommitLog-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)\.log")
-_IDX = re.compile(r"CommitLog-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)_cdc\.idx")
+# As many digits as the largest numbers have: int() raises ValueError for more than 4,300 digits,
+# and an object in a store can have that name.
+_LOG = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})\.log")
+_IDX = re.compile(r"CommitLog-(0|[1-9][0-9]{0,9})-(0|[1-9][0-9]{0,18})_cdc\.idx")
 _MAX_VERSION = (1 << 31) - 1
 _MAX_ID = (1 << 63) - 1
 

@@ -1,0 +1,179 @@
+"""A store that means harm: names that lead elsewhere, sizes that lie, content of other bytes."""
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import google_crc32c
+import pytest
+
+from agent.cdc_raw import parse_log_name
+from agent.store.base import StoreError
+from agent.store.gcs import GcsSettings, GcsStore
+from agent.store.remote import RemoteDirectory
+
+NAME = "CommitLog-7-1.log"
+CONTENT = b"a segment"
+MIB = 1 << 20
+TIB = 1 << 40
+
+
+def checksum(content: bytes) -> str:
+    return base64.b64encode(google_crc32c.value(content).to_bytes(4)).decode()
+
+
+@dataclass
+class Hostile:
+    """The answers of the store, and how much of a body it could send."""
+
+    claimed_bytes: int = len(CONTENT)
+    body: bytes = CONTENT
+    crc32c: str = field(default_factory=lambda: checksum(CONTENT))
+    names: tuple[str, ...] = ()
+    is_endless: bool = False
+    sent_bytes: int = 0
+    downloads: int = 0
+    url: str = ""
+
+
+def handler(hostile: Hostile) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if "alt=media" in self.path:
+                self._download()
+            elif "/o?" in self.path or self.path.endswith("/o"):
+                prefix = "cdc/error/"
+                self._json({"items": [{"name": prefix + name} for name in hostile.names]})
+            else:
+                self._json(
+                    {
+                        "name": f"cdc/error/{NAME}",
+                        "bucket": "b",
+                        "generation": "1",
+                        "size": str(hostile.claimed_bytes),
+                        "crc32c": hostile.crc32c,
+                    }
+                )
+
+        def _json(self, document: object) -> None:
+            body = json.dumps(document).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def _download(self) -> None:
+            hostile.downloads += 1
+            self.send_response(200)
+            self.send_header("X-Goog-Hash", f"crc32c={hostile.crc32c}")
+            if not hostile.is_endless:
+                self.send_header("Content-Length", str(len(hostile.body)))
+            self.end_headers()
+            try:
+                self.wfile.write(hostile.body)
+                while hostile.is_endless:
+                    hostile.sent_bytes += self.wfile.write(bytes(MIB))
+            except OSError:
+                # The agent closed the connection.
+                self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    return Handler
+
+
+@contextmanager
+def serving(hostile: Hostile) -> Iterator[Hostile]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(hostile))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    hostile.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield hostile
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def refused(hostile: Hostile, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Why the download fails. Nothing is left of it."""
+    with serving(hostile):
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
+        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=2))
+        with pytest.raises(StoreError) as caught:
+            store.get(NAME, folder / NAME)
+    assert list(folder.iterdir()) == []
+    return str(caught.value)
+
+
+def test_an_honest_answer_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the refusals below are for the reason that they name."""
+    with serving(Hostile()) as hostile:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
+        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=2))
+        assert store.get(NAME, tmp_path / NAME)
+    assert [file.name for file in tmp_path.iterdir()] == [NAME]
+    assert (tmp_path / NAME).read_bytes() == CONTENT
+
+
+def test_a_size_that_no_segment_has_is_not_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = Hostile(claimed_bytes=TIB)
+    assert f"{NAME} of {TIB} bytes, which no segment has" in refused(hostile, tmp_path, monkeypatch)
+    assert hostile.downloads == 0
+
+
+def test_a_body_without_end_stops_at_the_size_that_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = Hostile(is_endless=True)
+    assert "sends more of an object than it says" in refused(hostile, tmp_path, monkeypatch)
+    # What fits into the buffers of both ends of the connection.
+    assert hostile.sent_bytes < 64 * MIB
+
+
+def test_a_body_longer_than_its_size_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longer = CONTENT + b"."
+    hostile = Hostile(body=longer, crc32c=checksum(longer))
+    assert "sends more of an object than it says" in refused(hostile, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("body", [b"", CONTENT[:-1], b"another!!"])
+def test_a_body_that_is_not_the_object_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    message = refused(Hostile(body=body), tmp_path, monkeypatch)
+    assert "is not what gs://b/cdc/error has, by its checksum" in message
+
+
+def test_names_of_objects_that_are_no_segments_are_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The names come as the store lists them; each passes the strict parser before any use."""
+    foreign = (
+        f"../{NAME}",
+        f"/etc/{NAME}",
+        f"{NAME}\0",
+        f"{NAME}/../../x",
+        f"CommitLog-7-{'9' * 5000}.log",
+        "",
+    )
+    with serving(Hostile(names=(*foreign, NAME))) as hostile:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
+        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=2))
+        listed = store.names()
+    assert set(foreign) | {NAME} == set(listed)
+    names = [name for name in map(parse_log_name, listed) if name is not None]
+    assert [name.log for name in names] == [NAME]

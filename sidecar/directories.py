@@ -65,8 +65,15 @@ def _is_exposed(path: Path) -> bool:
         mode = path.stat().st_mode
     except OSError:
         return False
+    if _is_pod_volume(path):
+        return False
     # In a sticky directory only the owner of a file can replace it.
     return bool(mode & stat.S_IWOTH) and not mode & stat.S_ISVTX
+
+
+def _is_pod_volume(path: Path) -> bool:
+    """Kubernetes gives an emptyDir the mode 0777; only containers of the pod reach it."""
+    return "KUBERNETES_SERVICE_HOST" in os.environ and path.is_mount()
 
 
 def _problem(name: str, path: Path) -> str | None:

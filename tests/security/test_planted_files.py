@@ -252,6 +252,19 @@ def test_directories_that_every_user_can_write_are_named(tmp_path: Path) -> None
         assert exposed_directories([("offset.backing.store.dir", tmp_path)]) == []
 
 
+def test_a_volume_of_a_pod_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An emptyDir of Kubernetes has the mode 0777, and other users do not reach it."""
+    tmp_path.chmod(0o777)
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == tmp_path)
+    assert exposed_directories([("offset.backing.store.dir", tmp_path)])
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert exposed_directories([("offset.backing.store.dir", tmp_path)]) == []
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    inner.chmod(0o777)
+    assert exposed_directories([("offset.backing.store.dir", inner)])
+
+
 @pytest.mark.parametrize(
     "name",
     [

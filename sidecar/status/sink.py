@@ -1,0 +1,31 @@
+"""What the state of a sink means for the status of its agent."""
+
+from collections.abc import Iterator
+
+from sidecar.sinks.base import SinkState
+from sidecar.status.condition import Condition, State
+
+UNAVAILABLE = frozenset(("sink_unavailable", "sink_refused"))
+TOPICS = frozenset(("topic_missing", "topic_refused", "topic_unavailable"))
+
+
+def sink_conditions(sink: SinkState, *, subject: str, check: str) -> Iterator[Condition]:
+    """`subject` are what events belong to, such as tables; `check` is the command that asks the
+    broker. Failing while nothing is delivered, degraded while only some topics wait."""
+    if not sink.healthy:
+        yield Condition(
+            sink.code or "sink_unavailable",
+            State.FAILING,
+            "sink",
+            f"Events are not delivered: {sink.sentence}",
+            sink.remedy or f"Start the broker or correct what it rejects; `{check}` asks it.",
+        )
+    elif sink.topics:
+        yield Condition(
+            sink.code or "topic_unavailable",
+            State.DEGRADED,
+            "sink",
+            f"Events of some {subject} are not delivered: {sink.sentence}",
+            sink.remedy
+            or f"Create the topics or let the agent write to them: {', '.join(sink.topics[:5])}.",
+        )

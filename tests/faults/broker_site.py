@@ -1,0 +1,177 @@
+"""An agent that reads recorded segments and publishes to a real broker.
+
+Segments come in waves, so that a fault has events before it, during it and after it. What must
+arrive follows from Cassandra's own reading of the segments: an event is named by segment, position
+and place in its mutation.
+"""
+
+import gzip
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from commitlog import Schema
+from tests.events.expected import expected_events
+from tests.harness.agent_process import AgentProcess
+from tests.harness.kafka import KafkaBroker
+from tests.harness.processes import wait_until
+from tests.reference.recordings import OWN, Scenario
+
+EventName = tuple[int, int, int]
+"""Segment id, position in it, and place among the events of the mutation."""
+
+PREFIX = "faults"
+DEADLINE_S = 300.0
+_WAVES = ("types", "batches", "ttl", "deletions", "timestamps", "wide")
+
+
+class BrokerSite:
+    """Directories, a schema and a source of segments; `running` starts the agent over them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._raw = folder / "cdc_raw"
+        self._raw.mkdir(parents=True)
+        for name in ("relocation", "offsets"):
+            (folder / name).mkdir()
+        found = [Scenario(OWN, OWN / "5.0" / name) for name in _WAVES]
+        self._waiting = sorted(found, key=lambda each: each.segments()[0][1])
+        self._fed: list[Scenario] = []
+        text = "\n".join((each.folder / "schema.cql").read_text() for each in found)
+        (folder / "schema.cql").write_text(text)
+        views = {table.id for table in Schema.from_cql(text).tables() if table.kind == "view"}
+        self._lines = {
+            each.folder: [line for line in each.expected() if line["id"] not in views]
+            for each in found
+        }
+        self.agent: AgentProcess
+
+    @property
+    def topics(self) -> Mapping[str, int]:
+        """Every topic that events of any wave go to, and how many events."""
+        counts: Counter[str] = Counter()
+        for lines in self._lines.values():
+            for line in lines:
+                topic = f"{PREFIX}.{line['ks']}.{line['table']}"
+                counts[topic] += sum(1 for _ in expected_events(line))
+        return {topic: count for topic, count in counts.items() if count}
+
+    def next_topics(self) -> list[str]:
+        """Those of the wave that is fed next, the one with the most events first."""
+        counts: Counter[str] = Counter()
+        for line in self._lines[self._waiting[0].folder]:
+            topic = f"{PREFIX}.{line['ks']}.{line['table']}"
+            counts[topic] += sum(1 for _ in expected_events(line))
+        return [topic for topic, count in counts.most_common() if count]
+
+    def feed(self) -> None:
+        """Lets the next wave of segments appear, each index after its segment."""
+        scenario = self._waiting.pop(0)
+        for path, name in scenario.segments():
+            (self._raw / name).write_bytes(gzip.decompress(path.read_bytes()))
+            index = name.removesuffix(".log") + "_cdc.idx"
+            (self._raw / index).write_bytes((scenario.folder / index).read_bytes())
+        self._fed.append(scenario)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is another wave."""
+        return bool(self._waiting)
+
+    def feed_all(self) -> None:
+        """Lets all other waves appear."""
+        while self._waiting:
+            self.feed()
+
+    def expected(self) -> set[EventName]:
+        """Events of the waves that were fed, as Cassandra reads them."""
+        counts: Counter[tuple[int, int]] = Counter()
+        for scenario in self._fed:
+            for line in self._lines[scenario.folder]:
+                at = (_segment_id(line["segment"]), line["pos"])
+                counts[at] += sum(1 for _ in expected_events(line))
+        return {(*at, index) for at, count in counts.items() for index in range(count)}
+
+    @contextmanager
+    def running(
+        self, bootstrap: str, properties: Mapping[str, object] | None = None
+    ) -> Iterator[None]:
+        """The agent, up and answering on HTTP."""
+        self.agent = AgentProcess(
+            "agent",
+            self._folder,
+            {
+                "topic.prefix": PREFIX,
+                "kafka.producer.bootstrap.servers": bootstrap,
+                "schema.file": self._folder / "schema.cql",
+                "node.id": "node-1",
+                "cluster.name": "lab",
+                "cdc.raw.directory": self._raw,
+                "commit.log.relocation.dir": self._folder / "relocation",
+                "offset.backing.store.dir": self._folder / "offsets",
+                "snapshot.mode": "never",
+                "poll.interval.ms": 100,
+                **(properties or {}),
+            },
+        )
+        self.agent.launch()
+        try:
+            self.wait(lambda: bool(self.agent.get("/ping")), "the agent's HTTP server")
+            yield
+            self.agent.stop()
+        finally:
+            self.agent.end()
+
+    def wait(self, condition: Any, what: str) -> None:
+        """Until a condition holds; raises when the agent ends."""
+        self.agent.wait_until(condition, what, DEADLINE_S)
+
+    def sink(self) -> Mapping[str, Any]:
+        """The sink's part of `/health`."""
+        health = self.agent.ask("/health") or {}
+        part: Mapping[str, Any] = health.get("components", {}).get("sink", {})
+        return part
+
+    def wait_for_report(self, words: str) -> None:
+        """Until `/health` reports the sink, for a reason with these words."""
+
+        def is_reported() -> bool:
+            sink = self.sink()
+            said = str(sink.get("sentence") or sink.get("message"))
+            return sink.get("status") in ("failing", "degraded") and words in said
+
+        self.wait(is_reported, f"`/health` to report: {words}")
+
+    def wait_for_arrival(self, broker: KafkaBroker) -> list[EventName]:
+        """Until all expected events are in the topics and `/health` is well again; gives all
+        arrivals."""
+        expected = self.expected()
+        self.wait(lambda: expected <= set(arrivals(broker)), "the expected events")
+        self.wait(lambda: self.sink().get("status") == "ok", "`/health` to be ok")
+        return arrivals(broker)
+
+
+def arrivals(broker: KafkaBroker) -> list[EventName]:
+    """Every event in every topic."""
+    found = []
+    for record in broker.consume_all():
+        source = dict(record.headers)["cdc.source"].decode()
+        segment, position, index = source.rsplit("/", 3)[1:]
+        found.append((int(segment), int(position), int(index)))
+    return found
+
+
+def create_topics(
+    broker: KafkaBroker, site: BrokerSite, *, but: str = "", partitions: int = 3
+) -> None:
+    """Every topic of the site except one."""
+    for topic in site.topics:
+        if topic != but:
+            broker.create_topic(topic, partitions)
+    wait_until(lambda: len(broker.topics()) >= len(site.topics) - bool(but), "the topics")
+
+
+def _segment_id(name: str) -> int:
+    return int(name.removesuffix(".log").rpartition("-")[2])

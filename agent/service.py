@@ -82,7 +82,11 @@ class AgentService:
             create_publication(config.properties),
         )
         self._schema_ids = SchemaIds()
-        self._registrar = create_registrar(self._schema_ids, config.properties.registries())
+        self._registrar = create_registrar(
+            self._schema_ids,
+            config.properties.registries(),
+            waits_when_refused=config.properties.waits_when_refused,
+        )
         self._status.registrar = self._registrar
         properties = config.properties
         hide = hiding(config.loaded)
@@ -284,6 +288,7 @@ class AgentService:
                 hold_max_ms=properties.hold_max_ms,
                 commit_log_directory=_commit_log_directory(config),
                 deletes_at_bytes=deletes_at_bytes(config),
+                waits_when_refused=properties.waits_when_refused,
                 transform=self._transform,
                 tracing=self._tracing,
             ),

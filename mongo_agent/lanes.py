@@ -80,7 +80,11 @@ class Lanes:
             source,
             position.stream,
             Encoding(self._encoder, position.transaction, self._schemas.registering),
-            rules=Rules(config.history_lost_policy, properties.oversize_handling),
+            rules=Rules(
+                config.history_lost_policy,
+                properties.oversize_handling,
+                properties.waits_when_refused,
+            ),
             backoff=config.backoff,
             wake=wake,
         )
@@ -92,6 +96,7 @@ class Lanes:
             position.copies,
             wake=wake,
             backoff=config.backoff,
+            waits_when_refused=properties.waits_when_refused,
             is_ready=partial(self._is_ready, wake),
         )
         reader.start()

@@ -192,10 +192,12 @@ def create_schemas(
     registries: Mapping[Literal["key", "value"], RegistrySettings],
     hold_max_ms: int,
     transaction_topic: str | None,
+    *,
+    waits_when_refused: bool = True,
 ) -> Schemas:
     """By the settings of the sides that are Avro. `transaction_topic` is that of begin and end of
     transactions, which no event is refused for. Raises ConfigError."""
     ids = SchemaIds()
-    registrar = create_registrar(ids, registries)
+    registrar = create_registrar(ids, registries, waits_when_refused=waits_when_refused)
     registering = Registering(ids, registrar, hold_max_ms / 1000, never_given_up=transaction_topic)
     return Schemas(ids, registrar, registering, Asking(registrar))

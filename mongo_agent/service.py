@@ -63,6 +63,7 @@ logger = logging.getLogger(__name__)
 _CLOSE_S = 2.0
 _LOOK_S = 10.0
 _LOAD_PAUSE_S = 1.0
+_LONGEST_LOAD_PAUSE_S = 30.0
 
 Client = MongoClient[Any]
 Answered = TypeVar("Answered")
@@ -123,6 +124,7 @@ class MongoService:
             properties.registries(),
             properties.schema_hold_max_ms,
             properties.transaction_topic_name if properties.provide_transaction_metadata else None,
+            waits_when_refused=properties.waits_when_refused,
         )
         self.status.attach_registrar(self._schemas.registrar)
 
@@ -174,6 +176,7 @@ class MongoService:
     def _deployment(self, client: Client, stop: Stop) -> Deployment | None:
         """Who the server is; None when the stop came first. One that is away is waited for, as long
         as the table of pauses lasts."""
+        properties = self._config.properties
         pauses_ms = self._config.backoff.delays_ms()
         repeated = Repeated(logger)
         # A stop is seen between two looks, and has to be seen within its deadline.
@@ -186,14 +189,14 @@ class MongoService:
                     guard(client, self._config)
             except (RefusedError, UnavailableError) as error:
                 behind = explained(error, self._config.client)
-                if not isinstance(behind, UnavailableError):
+                pause_ms = next(pauses_ms, None)
+                if isinstance(behind, RefusedError) and properties.waits_when_refused:
+                    pause_ms = self._config.backoff.max_delay_ms if pause_ms is None else pause_ms
+                elif pause_ms is None or not isinstance(behind, UnavailableError):
                     raise behind from error
                 self.status.wait_for(str(behind))
                 repeated.say("connect", str(behind))
-                pause_ms = next(pauses_ms, None)
-                if pause_ms is None:
-                    raise behind from error
-                stop.wait(pause_ms / 1000)
+                stop.wait(self._config.backoff.jittered_s(pause_ms))
                 continue
             self.status.wait_for("")
             repeated.over("connect", "MongoDB answers.")
@@ -250,6 +253,7 @@ class MongoService:
                     properties.heartbeat_topic_name,
                     lanes.heartbeat,
                 ),
+                waits_when_refused=properties.waits_when_refused,
                 transform=self._transform,
             ),
             open_lane=lanes.open,
@@ -327,13 +331,18 @@ class MongoService:
     def _waited(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
         """None when the stop came first. A broker that has the position is waited for."""
         repeated = Repeated(logger)
+        pause_s = _LOAD_PAUSE_S
         while not stop.requested:
             try:
                 return ask()
-            except UnavailableError as error:
+            except (UnavailableError, RefusedError) as error:
+                waits = self._config.properties.waits_when_refused
+                if isinstance(error, RefusedError) and not waits:
+                    raise
                 self.status.wait_for(str(error))
                 repeated.say("position", str(error))
-                stop.wait(_LOAD_PAUSE_S)
+                stop.wait(pause_s)
+                pause_s = min(_LONGEST_LOAD_PAUSE_S, 2 * pause_s)
         return None
 
     def _send(self, signal: Signal) -> Future[Answer]:

@@ -142,11 +142,23 @@ class SidecarProperties(Properties):
     log_level: Annotated[LogLevel, LogLevelName] = prop(
         "log.level", default="info", doc="Least level that is logged."
     )
+    refused_action: Annotated[Literal["wait", "exit"], LowerCase] = prop(
+        "refused.action",
+        default="wait",
+        doc="What the agent does when Kafka, the database or a schema registry refuses its "
+        "credentials or its rights. `wait`: it stays up, is not ready and tries again after "
+        "growing pauses of up to 30 s. `exit`: it ends with exit code 4.",
+    )
     shutdown_timeout_ms: Milliseconds = prop(
         "shutdown.timeout.ms",
         default=20_000,
         doc="Time to bring events that are on their way to an end when the process is stopped.",
     )
+
+    @property
+    def waits_when_refused(self) -> bool:
+        """Whether a refusal is waited for (`refused.action`)."""
+        return self.refused_action == "wait"
 
     @property
     def metric_tags(self) -> Mapping[str, str]:

@@ -33,7 +33,7 @@ from agent.segments import Ledger, begin
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
 from commitlog import SchemaIds, Unregistered
-from sidecar.errors import SinkRestartError
+from sidecar.errors import RefusedError, SinkRestartError
 from sidecar.lifecycle import Stop
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.garbage import rare_collection
@@ -164,6 +164,11 @@ class Pipeline:
         except SinkRestartError as error:
             self._start_again(error)
             worked = True
+        except RefusedError as error:
+            if not parts.settings.waits_when_refused:
+                raise
+            self._start_again(error)
+            worked = True
         worked |= self._deliver.advance()
         worked |= self._deliver.set_refused_aside()
         parts.keeping.save()
@@ -174,7 +179,7 @@ class Pipeline:
             self._show()
         return worked
 
-    def _start_again(self, error: SinkRestartError) -> None:
+    def _start_again(self, error: SinkRestartError | RefusedError) -> None:
         """Everything from the watermark on is read and sent again."""
         parts = self._parts
         self._deliver.end(error)

@@ -23,6 +23,8 @@ class PipelineSettings:
     """Where the node may keep its own links of the segments."""
     deletes_at_bytes: int | None = None
     """Size of `cdc_raw` at which the node deletes segments unread; None when it rejects writes."""
+    waits_when_refused: bool = True
+    """Whether a sink that refuses the agent is tried again, or its error raised."""
     transform: Transform | None = None
     """Every event goes through it on its way to the sink."""
     tracing: Tracing | None = None

@@ -26,7 +26,7 @@ from cassandra.cluster import (
     Session,
 )
 from cassandra.connection import ConnectionShutdown
-from cassandra.policies import ConstantReconnectionPolicy, WhiteListRoundRobinPolicy
+from cassandra.policies import ExponentialReconnectionPolicy, WhiteListRoundRobinPolicy
 from cassandra.query import dict_factory
 
 from agent.schema.tls_failures import tls_clause
@@ -36,7 +36,9 @@ _log = logging.getLogger(__name__)
 
 _CONNECT_TIMEOUT_S = 5.0
 _REQUEST_TIMEOUT_S = 10.0
+# The driver doubles the pause between attempts, and varies it by 15 %.
 _RECONNECT_S = 1.0
+_LONGEST_RECONNECT_S = 30.0
 # The node knows no verdict yet, for instance while it joins: PasswordAuthenticator's own words.
 _UNDECIDED = "Unable to perform authentication"
 
@@ -134,7 +136,9 @@ class NodeConnection:
             ssl_context=address.tls,
             ssl_options=_expected_name(address),
             execution_profiles={EXEC_PROFILE_DEFAULT: profile},
-            reconnection_policy=ConstantReconnectionPolicy(_RECONNECT_S, max_attempts=None),
+            reconnection_policy=ExponentialReconnectionPolicy(
+                _RECONNECT_S, _LONGEST_RECONNECT_S, max_attempts=None
+            ),
             connect_timeout=_CONNECT_TIMEOUT_S,
             control_connection_timeout=_CONNECT_TIMEOUT_S,
             # The schema is read as rows; the driver's own copy of it would only cost memory.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity, SchemaFeeder
 from commitlog import Schema, SchemaChanges
-from sidecar.errors import ConfigError, UnavailableError
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.logs import Repeated, fields
 
 logger = logging.getLogger(__name__)
@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 _MISS_INTERVAL_S = 0.5
 _MISS_WAIT_S = 2.0
 _FIRST_RETRY_S = 1.0
+_LONGEST_RETRY_S = 10.0
 _CLOSE_S = 5.0
 _FIRST_ANSWER_S = 15.0
 """For how long a stored schema is not used while the node has neither answered nor failed."""
@@ -44,8 +45,17 @@ class SchemaHolder:
     """
 
     def __init__(
-        self, feeder: SchemaFeeder, history: SchemaHistory, *, refresh_interval_ms: int
+        self,
+        feeder: SchemaFeeder,
+        history: SchemaHistory,
+        *,
+        refresh_interval_ms: int,
+        waits_when_refused: bool = True,
     ) -> None:
+        """A node that refuses the agent before it ever answered is asked again with
+        `waits_when_refused`; without, the refusal is `fatal`."""
+        self._waits_when_refused = waits_when_refused
+        self._failures_in_a_row = 0
         self._feeder = feeder
         self._history = history
         self._refresh_interval_s = refresh_interval_ms / 1000
@@ -209,7 +219,10 @@ class SchemaHolder:
         except Exception as refused:
             error = str(refused)
             # A node that has answered before and refuses us at present may let us in again.
-            is_final = isinstance(refused, ReplacedNodeError) or not self._has_answered
+            may_wait = isinstance(refused, RefusedError) and self._waits_when_refused
+            is_final = isinstance(refused, ReplacedNodeError) or not (
+                self._has_answered or may_wait
+            )
             fatal = refused if is_final else None
             fetched = None
         self._log_outcome(error)
@@ -223,6 +236,7 @@ class SchemaHolder:
                 if fetched is not None:
                     self._identity = fetched.identity
                 self._error, self._fatal = error, fatal
+                self._failures_in_a_row = 0 if error is None else self._failures_in_a_row + 1
                 self._fetches += 1
                 self._is_fetching = False
                 self._last_fetch_s = time.monotonic()
@@ -271,6 +285,12 @@ class SchemaHolder:
         else:
             self._repeated.say("schema", "the schema cannot be refreshed", reason=error)
 
+    @property
+    def _retry_pause_s(self) -> float:
+        """Doubles with each failure in a row."""
+        doublings = min(self._failures_in_a_row, 10)
+        return min(_LONGEST_RETRY_S, _MISS_INTERVAL_S * float(1 << doublings))
+
     def _is_over(self) -> bool:
         return self._is_stopping or self._fatal is not None
 
@@ -289,4 +309,6 @@ class SchemaHolder:
             interval_s = _MISS_INTERVAL_S
         elif self._schema is None:
             interval_s = min(interval_s, _FIRST_RETRY_S)
+        if self._failures_in_a_row:
+            interval_s = max(interval_s, self._retry_pause_s)
         return self._last_fetch_s + interval_s - time.monotonic()

@@ -11,6 +11,7 @@ from agent.status.published import publication_conditions
 from sidecar.schema_registry.health import registry_conditions
 from sidecar.status import Condition, State, Status, status_of
 from sidecar.status.findings import SameCause, finding_conditions
+from sidecar.status.sink import TOPICS, UNAVAILABLE, sink_conditions
 
 _NEARLY_FULL = 0.9
 """Of what the node lets `cdc_raw` grow to."""
@@ -27,8 +28,8 @@ _BLOCKED_REMEDIES = {
 
 _NODE = frozenset(("schema_unavailable", "schema_not_refreshed", "segment_blocked"))
 _SAME_CAUSE: SameCause = {
-    "broker": frozenset(("sink_unavailable",)),
-    "topics": frozenset(("sink_unavailable", "topic_unavailable")),
+    "broker": UNAVAILABLE,
+    "topics": UNAVAILABLE | TOPICS,
     "node": _NODE,
     "schema": _NODE,
     "segment names": frozenset(("segment_refused", "cdc_raw_unreadable")),
@@ -40,7 +41,7 @@ _SAME_CAUSE: SameCause = {
             "segment_not_removed",
         )
     ),
-    "file.path": frozenset(("sink_unavailable",)),
+    "file.path": UNAVAILABLE,
     "segments": frozenset(("segment_blocked", "cdc_raw_unreadable")),
     "settings": frozenset(("cdc_raw_quota_unknown",)) | _NODE,
     "transfer": frozenset(("transfer_unavailable",)),
@@ -194,23 +195,9 @@ def _room(facts: Facts) -> Iterator[Condition]:
 
 
 def _sink(facts: Facts) -> Iterator[Condition]:
-    sink = facts.sink
-    if not sink.healthy and not (facts.is_stopping and not facts.unacknowledged_events):
-        yield Condition(
-            "sink_unavailable",
-            State.FAILING,
-            "sink",
-            f"Events are not delivered: {sink.sentence}",
-            "Start the broker or correct what it rejects; `agent check` asks it.",
-        )
-    elif sink.healthy and sink.topics:
-        yield Condition(
-            "topic_unavailable",
-            State.DEGRADED,
-            "sink",
-            f"Events of some tables are not delivered: {sink.sentence}",
-            f"Create the topics or let the agent write to them: {', '.join(sink.topics[:5])}.",
-        )
+    if facts.is_stopping and not facts.unacknowledged_events:
+        return
+    yield from sink_conditions(facts.sink, subject="tables", check="agent check")
 
 
 def _progress(facts: Facts) -> Iterator[Condition]:

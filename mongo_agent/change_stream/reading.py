@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from typing import Any
 
 from commitlog.mongo import MongoBatch, MongoTransaction
@@ -158,7 +159,7 @@ class StreamReader:
 
     def _read_on(self) -> None:
         start = opening(self._position, self._source.fingerprint)
-        pauses_ms = self._backoff.delays_ms()
+        pauses_ms: Iterator[int] = self._backoff.delays_ms()
         while not self._closed.is_set():
             read_before = self._position
             try:
@@ -176,6 +177,8 @@ class StreamReader:
             start = step.opening
             self._fragments = self._no_fragments()
             self._note(step, message)
+            if step.is_refusal and self._rules.waits_when_refused:
+                pauses_ms = chain(pauses_ms, repeat(self._backoff.max_delay_ms))
             if step.has_pause and not self._pause(pauses_ms, message):
                 raise step.gives_up(self._backoff.max_attempts)
 
@@ -192,7 +195,7 @@ class StreamReader:
         if pause_ms is None:
             return False
         logger.debug("the stream is opened again", extra=fields(in_ms=pause_ms, reason=message))
-        self._closed.wait(pause_ms / 1000)
+        self._closed.wait(self._backoff.jittered_s(pause_ms))
         return True
 
     def _read(self, start: Opening) -> None:

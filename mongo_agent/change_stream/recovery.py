@@ -26,6 +26,8 @@ class Rules:
 
     history_lost: HistoryLostPolicy = "fail"
     oversize: OversizePolicy = "split"
+    waits_when_refused: bool = False
+    """Whether a server that refuses the agent's credentials is tried again without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +80,13 @@ def recovery(
         again = reopening(last, position, Failure.RESUMABLE)
         return Reopen(again or last, message, has_pause=False)
     if failure is Failure.AUTHENTICATION:
-        return End(
-            RefusedError(
-                f"MongoDB refuses the login: {message}. Correct `mongodb.user`, "
-                "`mongodb.password` and `mongodb.authsource`."
-            )
+        sentence = (
+            f"MongoDB refuses the login: {message}. Correct `mongodb.user`, "
+            "`mongodb.password` and `mongodb.authsource`."
         )
+        if rules.waits_when_refused:
+            return Reopen(_same(last, position), sentence, is_refusal=True)
+        return End(RefusedError(sentence))
     if failure is Failure.NOT_SUPPORTED:
         return End(ConfigError(f"{STANDALONE} MongoDB says: {message}"))
     if failure is Failure.AUTHORISATION:

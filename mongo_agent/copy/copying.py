@@ -81,11 +81,13 @@ class Copying:
         *,
         wake: Callable[[], None],
         backoff: Backoff | None = None,
+        waits_when_refused: bool = False,
         is_ready: Callable[[str, str], bool] = lambda database, collection: True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`is_ready` says of a database and collection whether its documents can be encoded;
-        `clock` gives seconds."""
+        """With `waits_when_refused` a server that refuses the agent is tried again. `is_ready`
+        says of a database and collection whether its documents can be encoded; `clock` gives
+        seconds."""
         self._is_ready = is_ready
         self._encoder = encoder
         self._namespaces = namespaces
@@ -102,7 +104,12 @@ class Copying:
         self._point = _NEVER
         self._passed = _NEVER
         self._reads_at_times = True
-        self._trouble = Trouble(backoff or Backoff(), clock, settings.delay_ms)
+        self._trouble = Trouble(
+            backoff or Backoff(),
+            clock,
+            settings.delay_ms,
+            waits_when_refused=waits_when_refused,
+        )
         self._measure_anew()
 
     @property
@@ -180,6 +187,11 @@ class Copying:
         """Copy everything that is captured: changes are missing in the stream."""
         self._move_to(again(self._progress, reason))
         self._measure_anew()
+
+    @property
+    def error(self) -> str:
+        """Why collections could not be read at the last attempt; empty while they can be."""
+        return self._trouble.sentence
 
     def view(self) -> CopyView:
         """How far copies are."""

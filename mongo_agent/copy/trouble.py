@@ -15,8 +15,17 @@ logger = logging.getLogger(__name__)
 class Trouble:
     """Counts failures in a row. For one thread."""
 
-    def __init__(self, backoff: Backoff, clock: Callable[[], float], first_delay_ms: int) -> None:
-        """`clock` gives seconds; nothing may be read before the first delay."""
+    def __init__(
+        self,
+        backoff: Backoff,
+        clock: Callable[[], float],
+        first_delay_ms: int,
+        *,
+        waits_when_refused: bool = False,
+    ) -> None:
+        """`clock` gives seconds; nothing may be read before the first delay. With
+        `waits_when_refused` a server that refuses the agent is tried again without end."""
+        self._waits_when_refused = waits_when_refused
         self._backoff = backoff
         self._clock = clock
         self._delays_ms = backoff.delays_ms()
@@ -24,6 +33,8 @@ class Trouble:
         self._is_too_old = False
         self.error: SidecarError | None = None
         """What ends reading for good."""
+        self.sentence = ""
+        """Why the last attempt failed; empty when something was read since."""
 
     @property
     def may_read(self) -> bool:
@@ -33,6 +44,7 @@ class Trouble:
         """Something was read."""
         self._delays_ms = self._backoff.delays_ms()
         self._is_too_old = False
+        self.sentence = ""
 
     def was_too_old(self, error: PyMongoError) -> None:
         """A point had left the server's history. The first time it is tried again at once, at a
@@ -52,7 +64,11 @@ class Trouble:
                 f"Collections cannot be read, after {self._backoff.max_attempts} attempts: {error}."
             )
             return
+        self._wait(delay_ms, error)
+
+    def _wait(self, delay_ms: int, error: PyMongoError) -> None:
         self._not_before_s = self._clock() + delay_ms / 1000
+        self.sentence = f"{str(error).removesuffix('.')}."
         logger.warning(
             "a collection cannot be read; it is tried again",
             extra=fields(pause_ms=delay_ms, error=str(error)),
@@ -60,4 +76,7 @@ class Trouble:
 
     def was_refused(self, error: PyMongoError) -> None:
         """Who we are is refused."""
+        if self._waits_when_refused:
+            self._wait(next(self._delays_ms, self._backoff.max_delay_ms), error)
+            return
         self.error = RefusedError(f"MongoDB refuses the agent's credentials: {error}.")

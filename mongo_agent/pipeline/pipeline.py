@@ -23,7 +23,7 @@ from mongo_agent.pipeline.showing import Showing
 from mongo_agent.pipeline.view import View
 from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.signals import Answer, Signal
-from sidecar.errors import SinkRestartError, UnavailableError
+from sidecar.errors import RefusedError, SinkRestartError, UnavailableError
 from sidecar.lifecycle import Stop
 from sidecar.logs import Repeated
 from sidecar.pipeline.delivering import Delivery
@@ -146,6 +146,11 @@ class Pipeline:
         except SinkRestartError as error:
             self._start_again(error)
             worked = True
+        except RefusedError as error:
+            if not self._settings.waits_when_refused:
+                raise
+            self._start_again(error)
+            worked = True
         worked |= self._advance()
         worked |= self._set_refused_aside()
         self._save()
@@ -226,7 +231,7 @@ class Pipeline:
             worked = True
         return worked
 
-    def _start_again(self, error: SinkRestartError) -> None:
+    def _start_again(self, error: SinkRestartError | RefusedError) -> None:
         """Everything that is not acknowledged is read and sent again."""
         self._sink.end(error)
         self._advance()

@@ -26,5 +26,7 @@ class PipelineSettings:
     is_streamed: bool = True
     """False: it ends when everything is copied."""
     heartbeat: HeartbeatSettings = field(default_factory=HeartbeatSettings)
+    waits_when_refused: bool = True
+    """Whether a sink that refuses the agent is tried again, or its error raised."""
     transform: Transform | None = None
     """Every event goes through it on its way to the sink."""

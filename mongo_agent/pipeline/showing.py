@@ -111,6 +111,7 @@ def _lane_view(lane: Lane) -> LaneView:
         last_streamed=lane.last_streamed,
         last_copied=lane.last_copied,
         last_transaction=lane.last_transaction,
+        copy_error=lane.copying.error,
     )
 
 

@@ -26,6 +26,8 @@ class LaneView:
     last_copied: Seen | None = None
     """None before the first one since the start."""
     last_transaction: str | None = None
+    copy_error: str = ""
+    """Why collections could not be read at the last attempt; empty while they can be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.schema_registry.health import registry_conditions
 from sidecar.status import Condition, State, Status, status_of
 from sidecar.status.findings import SameCause, finding_conditions
+from sidecar.status.sink import TOPICS, UNAVAILABLE, sink_conditions
 
 _SERVER = frozenset(("start_blocked", "stream_not_open"))
 _SAME_CAUSE: SameCause = {
@@ -13,9 +14,9 @@ _SAME_CAUSE: SameCause = {
     "deployment": _SERVER,
     "privileges": _SERVER,
     "collections": _SERVER,
-    "broker": frozenset(("sink_unavailable",)),
-    "topics": frozenset(("sink_unavailable", "topic_unavailable")),
-    "file.path": frozenset(("sink_unavailable",)),
+    "broker": UNAVAILABLE,
+    "topics": UNAVAILABLE | TOPICS,
+    "file.path": UNAVAILABLE,
     "directories": frozenset(("offsets_not_saved", "quarantine_not_writable")),
     "schema_registry": frozenset(("schema_registry_unavailable",)),
 }
@@ -111,23 +112,9 @@ def _sentence(clause: str) -> str:
 
 
 def _sink(facts: Facts) -> Iterator[Condition]:
-    sink = facts.sink
-    if not sink.healthy and not (facts.is_stopping and not facts.unacknowledged_events):
-        yield Condition(
-            "sink_unavailable",
-            State.FAILING,
-            "sink",
-            f"Events are not delivered: {sink.sentence}",
-            "Start the broker or correct what it rejects; `mongo-agent check` asks it.",
-        )
-    elif sink.healthy and sink.topics:
-        yield Condition(
-            "topic_unavailable",
-            State.DEGRADED,
-            "sink",
-            f"Events of some collections are not delivered: {sink.sentence}",
-            f"Create the topics or let the agent write to them: {', '.join(sink.topics[:5])}.",
-        )
+    if facts.is_stopping and not facts.unacknowledged_events:
+        return
+    yield from sink_conditions(facts.sink, subject="collections", check="mongo-agent check")
 
 
 def _progress(facts: Facts) -> Iterator[Condition]:

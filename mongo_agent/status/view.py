@@ -182,7 +182,12 @@ class MongoStatus:
         return idle_s if idle_s > _STALLED_S else 0.0
 
     def _stream_facts(self, lane: LaneView) -> StreamFacts:
-        facts = StreamFacts(lane.name, lane.stream.is_open, lane.stream.sentence)
+        facts = StreamFacts(
+            lane.name,
+            lane.stream.is_open,
+            lane.stream.sentence,
+            snapshot_error=lane.copy_error,
+        )
         if self._oplog is None:
             return facts
         return replace(facts, concern=self._oplog.concern(lane.name))

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
 from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, Source, Window
@@ -86,8 +86,8 @@ class Delivery(Generic[Source, Position]):
         self._spans: deque[_Span[Source, Position]] = deque()
         self._refused: list[Refused[Source, Position]] = []
         self.is_open = False
-        self.closed_because = "not open"
-        """Why the sink is closed, while it is."""
+        self.closed_state = SinkState(False, "not open")
+        """The state of the sink while it is closed."""
         self.last_acknowledged_write_ts_us: int | None = None
 
     @property
@@ -101,7 +101,17 @@ class Delivery(Generic[Source, Position]):
     @property
     def sink_state(self) -> SinkState:
         """How the sink is, also while it is closed."""
-        return self._sink.state() if self.is_open else SinkState(False, self.closed_because)
+        if not self.is_open:
+            return self.closed_state
+        state = self._sink.state()
+        if not state.topics or self._window.has_room:
+            return state
+        return replace(
+            state,
+            healthy=False,
+            sentence=f"{state.sentence}. Now it has none: "
+            f"{self._window.unacknowledged} events wait",
+        )
 
     @property
     def is_idle(self) -> bool:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from sidecar.errors import SinkRestartError
+from sidecar.errors import RefusedError, SinkRestartError
 from sidecar.lifecycle import Stop
 from sidecar.logs import fields
 from sidecar.pipeline.delivering import Delivery
@@ -30,7 +30,7 @@ def drain(
     while delivery.is_open and not delivery.is_idle and stop.remaining_s > 0:
         try:
             worked = turn()
-        except SinkRestartError as error:
+        except (SinkRestartError, RefusedError) as error:
             logger.warning("the sink ended while stopping", extra=fields(reason=str(error)))
             return
         if not worked:

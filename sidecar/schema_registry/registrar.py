@@ -76,14 +76,20 @@ class Subjects:
 
 
 def create_registrar(
-    ids: SchemaIds[SchemaOf], registries: Mapping[Literal["key", "value"], RegistrySettings]
+    ids: SchemaIds[SchemaOf],
+    registries: Mapping[Literal["key", "value"], RegistrySettings],
+    *,
+    waits_when_refused: bool = True,
 ) -> "Registrar[SchemaOf]":
-    """By the settings of the sides that are Avro. Raises ConfigError."""
+    """By the settings of the sides that are Avro. A registry that refuses the agent is asked again
+    with `waits_when_refused`, and ends it without. Raises ConfigError."""
     clients = {side: RegistryClient(settings) for side, settings in registries.items()}
     sides: dict[str, Subjects] = {
         side: Subjects(client, registries[side].strategy) for side, client in clients.items()
     }
-    return Registrar(ids, sides, clients=tuple(clients.values()))
+    return Registrar(
+        ids, sides, clients=tuple(clients.values()), waits_when_refused=waits_when_refused
+    )
 
 
 class Registrar(Generic[SchemaOf]):
@@ -95,10 +101,12 @@ class Registrar(Generic[SchemaOf]):
         sides: Mapping[str, Subjects],
         *,
         clients: Sequence[RegistryClient] = (),
+        waits_when_refused: bool = False,
     ) -> None:
         """`sides` are the ones that are Avro, by `key` and `value`; `clients` end with this."""
         self._ids = ids
         self._clients = clients
+        self._waits_when_refused = waits_when_refused
         self._sides = sides
         self._asking = threading.Lock()
         self._lock = threading.Lock()
@@ -172,7 +180,10 @@ class Registrar(Generic[SchemaOf]):
             except RefusedSchemaError as error:
                 answer = Answer(Outcome.REFUSED, str(error))
             except RefusedError as error:
-                answer, fatal = Answer(Outcome.REFUSED, str(error)), error
+                if self._waits_when_refused:
+                    answer = Answer(Outcome.AWAY, str(error))
+                else:
+                    answer, fatal = Answer(Outcome.REFUSED, str(error)), error
             if answer.outcome is not Outcome.GIVEN:
                 self._note_trouble(subject, answer.sentence)
                 break

@@ -38,12 +38,18 @@ class Outcome:
 class SinkState:
     """Whether events go through, and one sentence about it for a person.
 
-    `topics` are the destinations that wait for something outside, such as a topic to be made.
+    `topics` are the destinations that wait for something outside, such as a topic to be made. While
+    events of others go through, a sink with such topics is healthy.
     """
 
     healthy: bool
     sentence: str
     topics: Sequence[str] = field(default=())
+    code: str = ""
+    """Stable name of what is wrong, where one cause is known: `sink_refused`, `topic_missing`,
+    `topic_refused` or `topic_unavailable`."""
+    remedy: str = ""
+    """What to do about it; empty where waiting is enough."""
 
 
 class Sink(Protocol):

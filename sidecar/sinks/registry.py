@@ -19,6 +19,7 @@ def _kafka(properties: SidecarProperties) -> Sink:
     return KafkaSink(
         properties.kafka_producer,
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
+        waits_when_refused=properties.waits_when_refused,
     )
 
 
@@ -97,5 +98,6 @@ def create_sink_and_store(
             max_bytes=max(1, properties.inflight_max_bytes // 2),
         ),
         topic_creation(properties.topic_creation_enable, properties.topic_creation_default),
+        waits_when_refused=properties.waits_when_refused,
     )
     return sink, SinkPositions(sink)

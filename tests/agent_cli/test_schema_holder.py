@@ -69,11 +69,20 @@ class SteeredFeeder:
 
 @contextmanager
 def started(
-    feeder: SteeredFeeder, interval_ms: int = HOUR_MS, history: SchemaHistory | None = None
+    feeder: SteeredFeeder,
+    interval_ms: int = HOUR_MS,
+    history: SchemaHistory | None = None,
+    *,
+    waits_when_refused: bool = True,
 ) -> Iterator[SchemaHolder]:
     with tempfile.TemporaryDirectory() as directory:
         history = history or SchemaHistory(Path(directory))
-        holder = SchemaHolder(feeder, history, refresh_interval_ms=interval_ms)
+        holder = SchemaHolder(
+            feeder,
+            history,
+            refresh_interval_ms=interval_ms,
+            waits_when_refused=waits_when_refused,
+        )
         holder.start()
         try:
             yield holder
@@ -161,9 +170,20 @@ def test_what_an_earlier_run_left_serves_while_the_node_is_away(tmp_path: Path) 
         assert holder.identity == IDENTITY
 
 
-def test_a_refusal_before_the_first_answer_is_final() -> None:
+def test_a_refusal_before_the_first_answer_is_waited_out() -> None:
     feeder = SteeredFeeder(RefusedError("no"))
-    with started(feeder) as holder:
+    with started(feeder, interval_ms=1) as holder:
+        feeder.wait_for_fetches(2)
+        assert holder.fatal is None
+        assert holder.last_error == "no"
+        feeder.answer = schema_of("a")
+        assert holder.wait_until_known(DEADLINE_S)
+        assert names(holder.current()) == {"a"}
+
+
+def test_a_refusal_before_the_first_answer_is_final_where_that_is_wanted() -> None:
+    feeder = SteeredFeeder(RefusedError("no"))
+    with started(feeder, waits_when_refused=False) as holder:
         with pytest.raises(RefusedError):
             holder.wait_until_known(DEADLINE_S)
         assert isinstance(holder.fatal, RefusedError)

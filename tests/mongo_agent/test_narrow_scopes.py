@@ -62,7 +62,8 @@ def test_a_reader_of_one_database_copies_and_streams_it(
 def test_it_cannot_watch_the_deployment_and_says_so(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client
 ) -> None:
-    with agent_of(tmp_path, guarded, {}, connect_max_attempts=2) as agent:
+    ends = {"connect.max.attempts": "2", "refused.action": "exit"}
+    with agent_of(tmp_path, guarded, ends) as agent:
         error = agent.wait_until_ended()
     assert isinstance(error, RefusedError)
     assert "A privilege is missing: not authorized on admin to execute command" in str(error)

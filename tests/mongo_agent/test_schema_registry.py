@@ -184,11 +184,25 @@ def test_a_copy_waits_for_its_schemas_and_the_stream_goes_on(
         agent.wait_until(lambda: ("p.shop.a", {"id": "1"}) in keys(registry, agent), "a's copy")
 
 
-def test_a_registry_that_refuses_us_ends_the_agent(
+def test_a_registry_that_refuses_the_agent_is_waited_for(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     registry.mood = lambda method, subject: (401, {"message": "who are you"})
-    with run_agent(MemorySink(), **settings(registry)) as agent:
+    with run_agent(**settings(registry)) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_until(lambda: "401: who are you" in health(agent), "the sentence")
+        assert agent.sink.messages == []
+        registry.mood = lambda method, subject: None
+        agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
+        agent.wait_until(lambda: health(agent) == "", "the next check")
+
+
+def test_a_registry_that_refuses_the_agent_ends_it_where_that_is_wanted(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    registry.mood = lambda method, subject: (401, {"message": "who are you"})
+    with run_agent(MemorySink(), refused_action="exit", **settings(registry)) as agent:
         agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": 1})
         error = agent.wait_until_ended()

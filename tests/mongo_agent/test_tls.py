@@ -127,7 +127,9 @@ def test_the_certificate_is_the_login(tmp_path: Path, files: Files) -> None:
     for replica_set in (MongoReplicaSet(tls=context, users=[User("CN=agent", "")]), refused):
         with replica_set:
             agent = RunningAgent(
-                tmp_path / "offsets", replica_set.connection_string + string, files.stores()
+                tmp_path / "offsets",
+                replica_set.connection_string + string,
+                {**files.stores(), "refused.action": "exit"},
             )
             with agent:
                 if replica_set is refused:

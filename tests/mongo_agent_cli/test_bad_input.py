@@ -10,6 +10,7 @@ from tests.harness.mongo import MongoReplicaSet, User
 from tests.mongo_agent_cli.command import CDC, FINDER, configuration, mongo_agent
 
 COMMANDS = [("run",), ("plan",)]
+ENDS = {"refused.action": "exit"}
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_no_configuration_at_all() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_wrong_credentials(tmp_path: Path, hosts: str, command: tuple[str, ...]) -> None:
     wrong = User("cdc", "open sesame")
-    done = mongo_agent(*command, "--config", configuration(tmp_path, hosts, wrong))
+    done = mongo_agent(*command, "--config", configuration(tmp_path, hosts, wrong, ENDS))
     assert done.exit_code == 4
     assert "MongoDB refuses the login" in done.errors
     assert "Correct `mongodb.user`, `mongodb.password` and `mongodb.authsource`" in done.errors
@@ -98,7 +99,7 @@ def test_the_name_of_another_replica_set(
 
 
 def test_a_privilege_that_is_missing_while_it_runs(tmp_path: Path, hosts: str) -> None:
-    done = mongo_agent("run", "--config", configuration(tmp_path, hosts, FINDER))
+    done = mongo_agent("run", "--config", configuration(tmp_path, hosts, FINDER, ENDS))
     assert done.exit_code == 4, done.errors
     assert "A privilege is missing: not authorized on admin" in done.errors
     assert "`mongo-agent check` names it" in done.errors

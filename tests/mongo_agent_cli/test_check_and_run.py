@@ -74,7 +74,10 @@ ENDS: Mapping[str, tuple[str, Callable[[Path], Changes]]] = {
     "file": ("sink_file_unusable", _folder),
     "directory": ("directory_unusable", _no_directory),
     "deployment": ("deployment_unusable", lambda folder: {"mongodb.deployment": "mongos"}),
-    "password": ("server_refuses", lambda folder: {"mongodb.password": "wrong"}),
+    "password": (
+        "server_refuses",
+        lambda folder: {"mongodb.password": "wrong", "refused.action": "exit"},
+    ),
 }
 """`run` ends: these never heal by themselves."""
 
@@ -105,6 +108,7 @@ def _registry(folder: Path) -> Changes:
 HEALS: Mapping[str, tuple[str, str, Callable[[Path], Changes]]] = {
     "broker": ("broker_unavailable", "sink_unavailable", _broker),
     "registry": ("schema_registry_unavailable", "schema_registry_unavailable", _registry),
+    "password": ("server_refuses", "start_blocked", lambda folder: {"mongodb.password": "wrong"}),
     "images": (
         "images_missing",
         "images_missing",

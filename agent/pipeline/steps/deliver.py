@@ -5,7 +5,7 @@ from functools import partial
 from agent.pipeline.parts import Parts
 from agent.segments.state import acknowledged
 from agent.snapshot.snapshot import CopySource
-from sidecar.errors import SinkRestartError
+from sidecar.errors import RefusedError, SinkRestartError
 from sidecar.pipeline.sink_turns import SinkTurns
 
 
@@ -55,7 +55,7 @@ class DeliverStep:
             parts.delivery.set_aside(refused)
         return True
 
-    def end(self, error: SinkRestartError) -> None:
+    def end(self, error: SinkRestartError | RefusedError) -> None:
         """The sink lost something: all that is not acknowledged is forgotten, and after a pause it
         is opened again."""
         self._sink.end(error)

@@ -7,6 +7,7 @@ itself, how a broker that is away is noticed, and how that is said.
 import logging
 import time
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -20,11 +21,14 @@ from sidecar.sinks.kafka.contact import Contact
 from sidecar.sinks.kafka.refusals import reason, refusal
 from sidecar.sinks.kafka.refused_settings import refused_settings
 from sidecar.sinks.kafka.topics import TopicCreation, Topics
+from sidecar.sinks.kafka.waiting_topics import TopicProblem
 
 logger = logging.getLogger(__name__)
 
 _FIRST_CONTACT_S = 5.0
 _PROBE_S = 0.2
+_SHOWN_TOPICS = 5
+_CODES = ("topic_refused", "topic_missing", "topic_unavailable")
 
 
 class KafkaClient:
@@ -36,10 +40,13 @@ class KafkaClient:
         creation: TopicCreation | None,
         fatal: Callable[[KafkaError], SidecarError],
         *,
+        waits_when_refused: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`settings` are `kafka.producer.*` without the prefix. `fatal` says what to raise once the
-        client has given up. `clock` gives seconds."""
+        client has given up; a topic that is refused to this user is waited for, or raised, by
+        `waits_when_refused`. `clock` gives seconds."""
+        self.waits_when_refused = waits_when_refused
         self._settings = settings
         self.config: Mapping[str, str] = client_config(settings)
         self.servers = self.config.get("bootstrap.servers", "")
@@ -94,12 +101,29 @@ class KafkaClient:
     def topics(self, creation: TopicCreation | None) -> Topics:
         """Partition counts by this producer; a missing topic is made by `creation`."""
         assert self._producer is not None
-        return Topics(self._producer.list_topics, self.admin, creation, clock=self._clock)
+        return Topics(
+            self._producer.list_topics,
+            self.admin,
+            creation,
+            refresh_s=int(self.config["topic.metadata.refresh.interval.ms"]) / 1000,
+            waits_when_refused=self.waits_when_refused,
+            clock=self._clock,
+        )
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
         """As `Topics.partition_count` says."""
         assert self._topics is not None
         return self._topics.partition_count(topic, timeout_s)
+
+    @property
+    def missing(self) -> Mapping[str, TopicProblem]:
+        """Topics that the broker does not have, or does not show to this user."""
+        return {} if self._topics is None else self._topics.missing
+
+    def forget_topic(self, topic: str) -> None:
+        """As `Topics.forget` says."""
+        assert self._topics is not None
+        self._topics.forget(topic)
 
     def admin(self) -> AdminClient:
         return AdminClient(self.connection(), logger=self._log)
@@ -125,15 +149,18 @@ class KafkaClient:
         if self.contact.is_probe_due():
             self._probe()
 
-    def state(self) -> SinkState:
+    def state(self, refused: Mapping[str, TopicProblem] = MappingProxyType({})) -> SinkState:
+        """`refused` are topics that a broker does not write to."""
         trouble = self.contact.trouble()
         if self.contact.is_away() and trouble is not None:
-            return SinkState(False, trouble)
-        if self._producer is not None and self._topics is not None and self._topics.missing:
-            missing = self._topics.missing
-            return SinkState(False, "; ".join(missing.values()), tuple(missing))
+            remedy = "Start the broker, or correct kafka.producer.bootstrap.servers."
+            return SinkState(False, trouble, remedy=remedy)
+        waiting = {**self.missing, **refused} if self._producer is not None else {}
+        if waiting:
+            return _waiting_state(waiting)
         if trouble is not None:
-            return SinkState(False, trouble)
+            remedy = "See that every partition has min.insync.replicas replicas in sync."
+            return SinkState(False, trouble, remedy=remedy)
         return SinkState(True, f"Kafka at {self.servers} takes events")
 
     def on_error(self, error: KafkaError) -> None:
@@ -168,6 +195,16 @@ class KafkaClient:
             self.contact.probed(bool(self._producer.list_topics("", timeout=_PROBE_S).brokers))
         except KafkaException:
             self.contact.probed(False)
+
+
+def _waiting_state(waiting: Mapping[str, TopicProblem]) -> SinkState:
+    """One message for all topics that wait; the first one of each kind says what to do."""
+    worst = min(waiting.values(), key=lambda each: _CODES.index(each.code))
+    shown = [each.message for each in waiting.values()][:_SHOWN_TOPICS]
+    if len(waiting) > _SHOWN_TOPICS:
+        shown.append(f"{len(waiting) - _SHOWN_TOPICS} more topics wait")
+    message = f"{'; '.join(shown)}. Events of other topics are sent while the window has room"
+    return SinkState(True, message, tuple(waiting), worst.code, worst.remedy)
 
 
 def kafka_error(raised: BaseException) -> KafkaError:

@@ -45,7 +45,12 @@ DEFAULTS: Mapping[str, str] = MappingProxyType(
         # The window bounds what waits; the client's own bounds must not be met first.
         "queue.buffering.max.kbytes": str(1 << 20),
         "queue.buffering.max.messages": "1000000",
+        # The client doubles the pause after each failed connection and varies it by -25 to +50 %.
+        "reconnect.backoff.max.ms": "10000",
+        "reconnect.backoff.ms": "1000",
         "socket.keepalive.enable": "true",
+        # New partitions are used after this time.
+        "topic.metadata.refresh.interval.ms": "30000",
     }
 )
 
@@ -115,7 +120,16 @@ def client_config(settings: Mapping[str, str]) -> Mapping[str, str]:
 
 def connection(config: Mapping[str, str]) -> dict[str, str | int | float | bool]:
     """The part of a configuration that says how a broker is reached; every client takes it."""
-    prefixes = ("bootstrap.", "client.", "enable.ssl.", "sasl.", "security.", "socket.", "ssl.")
+    prefixes = (
+        "bootstrap.",
+        "client.",
+        "enable.ssl.",
+        "reconnect.",
+        "sasl.",
+        "security.",
+        "socket.",
+        "ssl.",
+    )
     return {name: value for name, value in config.items() if name.startswith(prefixes)}
 
 
@@ -134,7 +148,19 @@ def _with_defaults(config: dict[str, str]) -> dict[str, str]:
     largest = int(merged.get("message.max.bytes", "1000000"))
     if "batch.size" not in config:
         merged["batch.size"] = str(min(largest, int(DEFAULTS["batch.size"])))
-    return merged
+    return merged | _reconnect_pauses(config)
+
+
+def _reconnect_pauses(config: Mapping[str, str]) -> dict[str, str]:
+    """The default of one pause follows the other; the client refuses a first one that is longer
+    than the longest."""
+    first, longest = "reconnect.backoff.ms", "reconnect.backoff.max.ms"
+    given = {name: config[name].strip() for name in (first, longest) if name in config}
+    if len(given) != 1 or not all(value.isdecimal() for value in given.values()):
+        return {}
+    if longest in given:
+        return {first: str(min(int(DEFAULTS[first]), int(given[longest])))}
+    return {longest: str(max(int(DEFAULTS[longest]), int(given[first])))}
 
 
 def _nearest(name: str) -> str:

@@ -6,6 +6,7 @@ tenth of what a message costs the process.
 """
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import KafkaError
@@ -43,11 +44,21 @@ class Handed:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """Events first … stop-1 of a batch, but the numbers `without`."""
+
+    numbered: Numbered[Any, Any]
+    first: int
+    stop: int
+    without: frozenset[int]
+
+
 class HandedOver(Handed):
     """The callback of these events. The client calls it from `poll` with an error or None, and the
     message."""
 
-    __slots__ = ("_acknowledge", "_fail", "_waiting")
+    __slots__ = ("_acknowledge", "_fail", "_is_confirmed", "_waiting")
 
     def __init__(
         self,
@@ -63,6 +74,28 @@ class HandedOver(Handed):
         self._acknowledge = acknowledge
         self._fail = fail
         self._waiting = 0
+        self._is_confirmed = False
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the client has reported on each of them."""
+        return self._is_confirmed and not self._waiting
+
+    def give_back(self, topic: str) -> "GivenBack | None":
+        """The events of a topic, which are sent again and not answered here; None without any."""
+        stop = self._first + self._count
+        messages = self._numbered.batch.messages(self._first, stop)
+        first = self._numbered.first + self._first
+        without = frozenset(self._failed)
+        numbers = {
+            number
+            for number, message in enumerate(messages, first)
+            if message[0] == topic and number not in without
+        }
+        if not numbers:
+            return None
+        self._failed |= numbers
+        return GivenBack(self._numbered, self._first, stop, without)
 
     def __call__(self, error: KafkaError | None, report: Report) -> None:
         if error is not None and not self._fail(self, error, report):
@@ -76,6 +109,7 @@ class HandedOver(Handed):
         self._count = count
         self._failed.update(refused)
         self._waiting += count - len(refused)
+        self._is_confirmed = True
         if not self._waiting:
             self._answer()
 

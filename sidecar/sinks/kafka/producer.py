@@ -24,13 +24,15 @@ from sidecar.sinks.base import Failure, Outcome, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.handed_over import HandedOver
-from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, reason, refusal
-from sidecar.sinks.kafka.topics import TopicCreation
+from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, OF_THE_TOPIC, reason, refusal
+from sidecar.sinks.kafka.topics import TopicCreation, topic_refused
+from sidecar.sinks.kafka.waiting_topics import TopicPiece, TopicProblem, WaitingTopics
 
 # Few enough that the messages made of them are still in the processor's cache when they are freed:
 # about 1.5 µs of CPU an event less than with a thousand.
 _CHUNK_EVENTS = 250
 _LONGEST_WAIT_TO_GROW_S = 2.0
+_WAITING_S = 0.2
 
 logger = logging.getLogger(__name__)
 
@@ -43,10 +45,14 @@ class KafkaSink:
         settings: Mapping[str, str],
         creation: TopicCreation | None = None,
         *,
+        waits_when_refused: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix; `clock` gives seconds."""
-        self._client = KafkaClient(settings, creation, _gave_up, clock=clock)
+        """`settings` are `kafka.producer.*` without the prefix. A topic that is refused to this
+        user is waited for, or raised, by `waits_when_refused`. `clock` gives seconds."""
+        self._client = KafkaClient(
+            settings, creation, _gave_up, waits_when_refused=waits_when_refused, clock=clock
+        )
         self._clock = clock
         self._batch_size = BatchSize(self._client.config, clock=clock)
         self._reset()
@@ -56,6 +62,7 @@ class KafkaSink:
         self._acknowledged: list[range] = []
         self._failed: list[Failure] = []
         self._is_closing = False
+        self._waiting = WaitingTopics(self._clock)
 
     def open(self) -> None:
         """Waits up to five seconds for a broker. Raises ConfigError for settings that the client
@@ -69,6 +76,7 @@ class KafkaSink:
             return 0
         producer = self._client.opened()
         until_s = self._clock() + deadline_s
+        self._send_waiting(until_s)
         stop = len(numbered.batch)
         taken = start
         while taken < stop:
@@ -117,14 +125,29 @@ class KafkaSink:
         """Hand events over until one cannot be; gives the first one that was not."""
         produce: Callable[..., None] = producer.produce
 
+        waiting = self._waiting
+        names = waiting.names
+
         def partitions(topic: str) -> int | None:
-            return self._client.partition_count(topic, max(0.0, until_s - self._clock()))
+            if topic in waiting:
+                return 1
+            count = self._client.partition_count(topic, max(0.0, until_s - self._clock()))
+            if count is None and topic in self._client.missing:
+                waiting.begin(topic)
+                return 1
+            return count
 
         handed = HandedOver(numbered, first, self._acknowledged.append, self._on_failure)
         refused: list[int] = []
+        passed: set[str] = set()
         taken = 0
         try:
             for arguments in numbered.batch.produce_arguments(first, stop, partitions, handed):
+                if names and arguments[0] in names:
+                    passed.add(arguments[0])
+                    refused.append(numbered.first + first + taken)
+                    taken += 1
+                    continue
                 try:
                     produce(*arguments)
                 except KafkaException as error:
@@ -135,11 +158,66 @@ class KafkaSink:
         except BufferError:
             pass
         handed.confirm(taken, refused)
+        if not handed.is_answered:
+            waiting.handed_over(handed)
+        for topic in passed:
+            piece = TopicPiece(numbered.first + first, numbered, first, first + taken)
+            waiting.keep(topic, piece)
         return first + taken
+
+    def _send_waiting(self, until_s: float) -> None:
+        """Sends events of topics that can be written to again."""
+        waiting = self._waiting
+        if not waiting:
+            return
+        waiting.settle()
+        for topic in waiting.due():
+            timeout_s = max(0.0, until_s - self._clock())
+            if self._client.partition_count(topic, timeout_s) is None:
+                continue
+            for piece in waiting.next_pieces(topic):
+                if not self._send_piece(topic, piece) or self._clock() >= until_s:
+                    break
+            waiting.is_over(topic)
+
+    def _send_piece(self, topic: str, piece: TopicPiece) -> bool:
+        """False when the client is full."""
+        numbered, first = piece.numbered, piece.first
+        produce: Callable[..., None] = self._client.opened().produce
+
+        def partitions(name: str) -> int | None:
+            return self._client.partition_count(name, 0.0) if name == topic else 1
+
+        handed = HandedOver(numbered, first, self._acknowledged.append, self._on_failure)
+        others: list[int] = []
+        taken = 0
+        try:
+            for arguments in numbered.batch.produce_arguments(
+                first, piece.stop, partitions, handed
+            ):
+                number = numbered.first + first + taken
+                if arguments[0] != topic or number in piece.without:
+                    others.append(number)
+                else:
+                    try:
+                        produce(*arguments)
+                    except KafkaException as error:
+                        self._on_refused_call(number, error.args[0])
+                        others.append(number)
+                taken += 1
+        except BufferError:
+            pass
+        if not taken:
+            return False
+        handed.confirm(taken, others)
+        self._waiting.sent(topic, piece, handed, first + taken)
+        self._client.contact.sent()
+        return first + taken == piece.stop
 
     def poll(self, timeout_s: float) -> Outcome:
         producer = self._client.opened()
         self._client.serve(timeout_s)
+        self._send_waiting(self._clock() + _WAITING_S)
         outcome = self._take_outcome()
         if outcome.acknowledged:
             self._client.contact.acknowledged(waiting=len(producer))
@@ -148,7 +226,7 @@ class KafkaSink:
         return outcome
 
     def state(self) -> SinkState:
-        return self._client.state()
+        return self._client.state(self._waiting.problems)
 
     def set_aside(self, number: int) -> None:
         """Nothing waits for that."""
@@ -177,7 +255,12 @@ class KafkaSink:
         """The delivery report of a message that was not delivered; True when it failed alone."""
         if self._is_closing:
             return False
-        topic = report.topic()
+        topic = report.topic() or ""
+        problem = self._topic_problem(error, topic)
+        if problem is not None:
+            self._client.forget_topic(topic)
+            self._waiting.refused(topic, handed, problem)
+            return True
         refused = refusal(error, f"The topic {topic}")
         if refused is not None:
             return self._client.fail(refused)
@@ -189,6 +272,19 @@ class KafkaSink:
         return self._client.fail(
             SinkRestartError(f"Events for the topic {topic} were lost: {reason(error)}.")
         )
+
+    def _topic_problem(self, error: KafkaError, topic: str) -> TopicProblem | None:
+        """Where events of other topics can go on."""
+        if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            if self._client.waits_when_refused:
+                return topic_refused(topic, error, f"The topic {topic}")
+        elif error.code() in OF_THE_TOPIC:
+            return TopicProblem(
+                "topic_missing",
+                f"the topic {topic}, or a partition of it, does not exist any more",
+                "Create it again, or set topic.creation.enable=true.",
+            )
+        return None
 
     def _fail_one(self, handed: HandedOver, report: Report, why: str) -> bool:
         number = handed.failed_number(report)

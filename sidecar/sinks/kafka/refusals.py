@@ -29,6 +29,14 @@ OF_THE_EVENT = frozenset(
     }
 )
 """The broker, or the client itself, will never take this event."""
+OF_THE_TOPIC = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+    }
+)
+"""The topic, or the partition, was deleted. Events of other topics can be written."""
 TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 OF_THE_BATCH = TOO_LARGE | {KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD}
 """The broker refused the batch that the event was in; the event alone may be good.

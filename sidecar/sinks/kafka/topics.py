@@ -11,10 +11,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from sidecar.errors import ConfigError
-from sidecar.sinks.kafka.refusals import reason, refusal
+from sidecar.sinks.kafka.refusals import AUTHORISATION, reason, refusal
 from sidecar.sinks.kafka.topic_settings import PREFIX, topic_setting_problems
+from sidecar.sinks.kafka.waiting_topics import TopicProblem
 
-_REFRESH_S = 300.0
+DEFAULT_REFRESH_S = 30.0
 _PAUSE_S = 1.0
 _CREATED_PAUSE_S = 0.05
 _LOOKUP_S = 2.0
@@ -47,10 +48,10 @@ def topic_creation(enabled: bool, defaults: Mapping[str, str]) -> TopicCreation 
 
 
 class Topics:
-    """Partition counts as the broker tells them, asked again every five minutes.
+    """Partition counts as the broker tells them, asked again after `refresh_s` seconds.
 
-    A topic that is not there is asked for at most once a second; `missing` says why it is not, a
-    sentence for each. A broker with `auto.create.topics.enable` makes it by being asked.
+    A topic that is not there is asked for at most once a second; `missing` says why it is not. A
+    broker with `auto.create.topics.enable` makes it by being asked.
     """
 
     def __init__(
@@ -59,17 +60,22 @@ class Topics:
         admin: Callable[[], AdminClient],
         creation: TopicCreation | None,
         *,
+        refresh_s: float = DEFAULT_REFRESH_S,
+        waits_when_refused: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`lookup` is `Producer.list_topics`; `admin` makes a client when a topic is to be made."""
+        """`lookup` is `Producer.list_topics`; `admin` makes a client when a topic is to be made.
+        With `waits_when_refused` a topic that this user may not see is `missing`, no error."""
         self._lookup = lookup
         self._admin = admin
         self._creation = creation
+        self._refresh_s = refresh_s
+        self._waits_when_refused = waits_when_refused
         self._clock = clock
         self._counts: dict[str, int] = {}
         self._ask_at_s: dict[str, float] = {}
         self._pause_s = _PAUSE_S
-        self.missing: dict[str, str] = {}
+        self.missing: dict[str, TopicProblem] = {}
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
         """None when it is not known now. Raises RefusedError, or ConfigError for a bad name."""
@@ -80,9 +86,14 @@ class Topics:
             if count is not None:
                 self._counts[topic] = count
                 self.missing.pop(topic, None)
-            pause_s = _REFRESH_S if topic in self._counts else self._pause_s
+            pause_s = self._refresh_s if topic in self._counts else self._pause_s
             self._ask_at_s[topic] = self._clock() + pause_s
         return self._counts.get(topic)
+
+    def forget(self, topic: str) -> None:
+        """A broker does not have what was known; ask again."""
+        self._counts.pop(topic, None)
+        self._ask_at_s.pop(topic, None)
 
     def _ask(self, topic: str, timeout_s: float) -> int | None:
         try:
@@ -96,16 +107,18 @@ class Topics:
         return None
 
     def _without_metadata(self, topic: str, error: KafkaError) -> None:
-        raise_refusal(error, f"The topic {topic}")
+        if self._is_refused(topic, error, f"The topic {topic}"):
+            return
         match error.code():
             case KafkaError.UNKNOWN_TOPIC_OR_PART | KafkaError._UNKNOWN_TOPIC:
                 self._counts.pop(topic, None)
                 if self._creation is not None:
                     self._create(topic, self._creation)
                 else:
-                    self.missing[topic] = (
-                        f"the topic {topic} does not exist; create it, or set "
-                        "topic.creation.enable=true"
+                    self.missing[topic] = TopicProblem(
+                        "topic_missing",
+                        f"the topic {topic} does not exist",
+                        "Create it, or set topic.creation.enable=true.",
                     )
             case KafkaError.TOPIC_EXCEPTION:
                 raise ConfigError(
@@ -113,7 +126,7 @@ class Topics:
                     "Change topic.prefix."
                 )
             case _:
-                self.missing[topic] = f"the topic {topic} is not ready: {reason(error)}"
+                self._is_not_ready(topic, f"is not ready: {reason(error)}")
 
     def _create(self, topic: str, creation: TopicCreation) -> None:
         new_topic = NewTopic(
@@ -122,7 +135,7 @@ class Topics:
             replication_factor=creation.replication_factor,
             config=dict(creation.settings),
         )
-        self.missing[topic] = f"the topic {topic} has just been created"
+        self._is_not_ready(topic, "has just been created")
         # The client answers only as long as somebody holds it.
         admin = self._admin()
         try:
@@ -130,16 +143,41 @@ class Topics:
             futures[topic].result(_CREATION_S)
             self._pause_s = _CREATED_PAUSE_S
         except TimeoutError:
-            self.missing[topic] = f"the topic {topic} cannot be created: the broker does not answer"
+            self._is_not_ready(topic, "cannot be created: the broker does not answer")
         except KafkaException as exception:
             error = exception.args[0]
-            raise_refusal(error, f"The creation of the topic {topic}")
+            if self._is_refused(topic, error, f"The creation of the topic {topic}"):
+                return
             if error.code() == KafkaError.INVALID_CONFIG:
                 raise ConfigError(
                     f"The topic {topic} cannot be created with `{PREFIX}*`: {reason(error)}."
                 ) from exception
             if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                self.missing[topic] = f"the topic {topic} cannot be created: {reason(error)}"
+                self._is_not_ready(topic, f"cannot be created: {reason(error)}")
+
+    def _is_not_ready(self, topic: str, why: str) -> None:
+        remedy = f"Look at the broker's log for {topic}."
+        self.missing[topic] = TopicProblem("topic_unavailable", f"the topic {topic} {why}", remedy)
+
+    def _is_refused(self, topic: str, error: KafkaError, subject: str) -> bool:
+        """True when a refusal is noted; raises it where it is not waited for."""
+        if not self._waits_when_refused or error.code() not in AUTHORISATION:
+            raise_refusal(error, subject)
+            return False
+        self._counts.pop(topic, None)
+        self.missing[topic] = topic_refused(topic, error, subject)
+        return True
+
+
+def topic_refused(topic: str, error: KafkaError, subject: str) -> TopicProblem:
+    """A topic that this user may not describe, create or write to."""
+    return TopicProblem(
+        "topic_refused",
+        f"{subject[:1].lower()}{subject[1:]} is refused to this user: {reason(error)}",
+        "Allow the user to write and describe it, and to create it where "
+        f"topic.creation.enable=true: kafka-acls --add --allow-principal User:… --topic {topic} "
+        "--operation Write --operation Describe",
+    )
 
 
 def raise_refusal(error: KafkaError, subject: str) -> None:

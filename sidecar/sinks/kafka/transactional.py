@@ -75,10 +75,14 @@ class TransactionalKafkaSink:
         rule: CommitRule,
         creation: TopicCreation | None = None,
         *,
+        waits_when_refused: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix; `clock` gives seconds."""
-        self._client = KafkaClient(settings, creation, self._gave_up, clock=clock)
+        """`settings` are `kafka.producer.*` without the prefix. A topic that is refused to this
+        user is waited for, or raised, by `waits_when_refused`. `clock` gives seconds."""
+        self._client = KafkaClient(
+            settings, creation, self._gave_up, waits_when_refused=waits_when_refused, clock=clock
+        )
         self._records = records
         self._rule = rule
         self._creation = creation
@@ -155,7 +159,8 @@ class TransactionalKafkaSink:
         while topics.partition_count(topic, _STEP_S) is None:
             self._client.serve(_STEP_S)
             if self._clock() >= until_s:
-                why = topics.missing.get(topic, sentence().sentence)
+                missing = topics.missing.get(topic)
+                why = sentence().sentence if missing is None else missing.message
                 raise UnavailableError(f"The position cannot be read: {why} (position.topic).")
         positions = PositionTopic(
             topic, self._client.connection(), self._client.admin, clock=self._clock

@@ -39,6 +39,7 @@ class Rig:
         make_worker: Callable[[], Executor] = InlineExecutor,
         registrar: Registrar[Unregistered] | None = None,
         snapshot: Snapshot | None = None,
+        waits_when_refused: bool = True,
     ) -> None:
         """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
         one than that works at once."""
@@ -57,6 +58,7 @@ class Rig:
             hold_max_ms=hold_max_ms,
             deletes_at_bytes=deletes_at_bytes,
             batch_max_events=batch_max_events,
+            waits_when_refused=waits_when_refused,
         )
         self.clock = FakeClock()
         self.open_reader = open_reader or self.raw.open

@@ -154,7 +154,7 @@ def test_a_drained_segment_leaves_at_the_stop(make_rig: MakeRig) -> None:
 
 def test_a_sink_that_refuses_us_ends_the_run_with_progress_saved(make_rig: MakeRig) -> None:
     sink = TellingSink()
-    rig = make_rig(sink=sink)
+    rig = make_rig(sink=sink, waits_when_refused=False)
     log = rig.raw.segment(1, 1, 1)
     rig.raw.index(log, log.end)
     with pytest.raises(RefusedError), running(rig) as run:

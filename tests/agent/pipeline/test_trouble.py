@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from itertools import pairwise
+from operator import ge
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,34 @@ def test_a_sink_that_keeps_failing_is_tried_with_growing_pauses(rig: Rig) -> Non
     assert rig.collect() == log.ids()
 
 
-def test_a_sink_that_refuses_us_ends_the_pipeline(rig: Rig) -> None:
+def test_a_sink_that_refuses_the_agent_is_opened_again_after_growing_pauses(rig: Rig) -> None:
+    log = rig.raw.completed(1, 3)
+    opened: list[float] = []
+    really_open = rig.sink.open
+
+    def refuse() -> None:
+        opened.append(rig.clock())
+        raise RefusedError("wrong password")
+
+    rig.sink.open = refuse  # type: ignore[method-assign]
+    rig.sink.raise_next(RefusedError("wrong password"))
+    for _ in range(80):
+        rig.pass_time(0.5)
+    state = rig.view.sink
+    assert (state.healthy, state.code, state.sentence) == (False, "sink_refused", "wrong password")
+    assert "restart it" in state.remedy
+    pauses = [later - earlier for earlier, later in pairwise(opened)]
+    assert all(map(ge, pauses, (1.5, 3, 6, 12))), pauses
+    rig.sink.open = really_open  # type: ignore[method-assign]
+    rig.pass_time(31)
+    assert rig.collect() == log.ids()
+    assert rig.view.sink.healthy
+
+
+def test_a_sink_that_refuses_the_agent_ends_the_pipeline_where_that_is_wanted(
+    make_rig: MakeRig,
+) -> None:
+    rig = make_rig(waits_when_refused=False)
     rig.raw.completed(1, 3)
     rig.settle()
     rig.sink.raise_next(RefusedError("wrong password"))

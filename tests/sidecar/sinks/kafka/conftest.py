@@ -59,10 +59,16 @@ def make_sink() -> Iterator[SinkFactory]:
         bootstrap: str,
         creation: TopicCreation | None = None,
         clock: Callable[[], float] = time.monotonic,
+        waits_when_refused: bool = True,
         **settings: str,
     ) -> KafkaSink:
         named = {name.replace("_", "."): value for name, value in settings.items()}
-        sink = KafkaSink({"bootstrap.servers": bootstrap} | named, creation, clock=clock)
+        sink = KafkaSink(
+            {"bootstrap.servers": bootstrap} | named,
+            creation,
+            waits_when_refused=waits_when_refused,
+            clock=clock,
+        )
         sinks.append(sink)
         sink.open()
         return sink

@@ -170,3 +170,21 @@ def test_without_idempotence_one_request_at_a_time_keeps_the_order() -> None:
 def test_a_batch_is_not_larger_than_a_request() -> None:
     assert config(max_request_size="50000")["batch.size"] == "50000"
     assert config(max_request_size="50000", batch_size="70000")["batch.size"] == "70000"
+
+
+@pytest.mark.parametrize(
+    ("given", "first_ms", "longest_ms"),
+    [
+        ({}, "1000", "10000"),
+        ({"reconnect.backoff.max.ms": "500"}, "500", "500"),
+        ({"reconnect.backoff.ms": "20000"}, "20000", "20000"),
+        ({"reconnect.backoff.ms": "50"}, "50", "10000"),
+    ],
+)
+def test_one_pause_before_reconnecting_follows_the_other(
+    given: Mapping[str, str], first_ms: str, longest_ms: str
+) -> None:
+    found = client_properties(given).config
+    assert found["reconnect.backoff.ms"] == first_ms
+    assert found["reconnect.backoff.max.ms"] == longest_ms
+    Producer({**found, "bootstrap.servers": "127.0.0.1:1"})

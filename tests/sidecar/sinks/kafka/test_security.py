@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from sidecar.errors import RefusedError
 from sidecar.sinks.kafka.survey import existing_topics
@@ -12,6 +14,7 @@ from tests.harness.processes import free_port
 from tests.sidecar.batches import message
 from tests.sidecar.sinks.kafka.conftest import SinkFactory
 from tests.sidecar.sinks.kafka.driving import Delivery
+from tests.sidecar.sinks.kafka.test_producer import assert_arrived
 
 pytestmark = pytest.mark.servers
 
@@ -29,6 +32,23 @@ class SecuredBroker(KafkaBroker):
     def secured(self) -> str:
         return f"127.0.0.1:{self.secured_port}"
 
+    def allow(self, user: str, topic: str, *operations: AclOperation) -> None:
+        """Lets a user do something with one topic."""
+        wanted = [
+            AclBinding(
+                ResourceType.TOPIC,
+                topic,
+                ResourcePatternType.LITERAL,
+                f"User:{user}",
+                "*",
+                operation,
+                AclPermissionType.ALLOW,
+            )
+            for operation in operations
+        ]
+        for future in self.admin().create_acls(wanted).values():
+            future.result(60)
+
     def _server_properties(self) -> str:
         plain, secured = f"PLAINTEXT://{self.bootstrap}", f"SASL_PLAINTEXT://{self.secured}"
         properties = {
@@ -38,7 +58,7 @@ class SecuredBroker(KafkaBroker):
             "SASL_PLAINTEXT:SASL_PLAINTEXT",
             "sasl.enabled.mechanisms": "PLAIN",
             "listener.name.sasl_plaintext.plain.sasl.jaas.config": f"{_LOGIN} required "
-            'user_writer="right" user_nobody="right";',
+            'user_writer="right" user_nobody="right" user_half="right";',
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS;User:writer",
         }
@@ -93,9 +113,44 @@ def test_a_mechanism_that_the_broker_lacks_is_refused(
 def test_a_user_without_rights_is_refused(
     secured_broker: SecuredBroker, make_sink: SinkFactory, topic: str
 ) -> None:
-    sink = make_sink(secured_broker.secured, TopicCreation(), **login("nobody", "right"))
+    sink = make_sink(
+        secured_broker.secured,
+        TopicCreation(),
+        waits_when_refused=False,
+        **login("nobody", "right"),
+    )
     with pytest.raises(RefusedError, match="refuses this user"):
         Delivery(sink, [message(topic, 0, 0)]).run()
+
+
+def test_a_topic_that_is_refused_to_a_user_waits_and_others_do_not(
+    secured_broker: SecuredBroker, make_sink: SinkFactory
+) -> None:
+    """`half` may write to one topic, and describe both; then it is allowed to write to both."""
+    for topic in ("allowed", "denied"):
+        secured_broker.create_topic(topic, 3)
+    secured_broker.allow("half", "allowed", AclOperation.WRITE, AclOperation.DESCRIBE)
+    secured_broker.allow("half", "denied", AclOperation.DESCRIBE)
+    messages = [message(("allowed", "denied")[n % 3 == 0], n, n) for n in range(3000)]
+    sink = make_sink(secured_broker.secured, **login("half", "right"))
+    delivery = Delivery(sink, messages)
+    first = [each for each in messages if each[0] == "allowed"]
+    delivery.until(
+        lambda: (
+            sink.state().code == "topic_refused"
+            and len(secured_broker.consume_all("allowed")) == len(first)
+        ),
+        "the refusal, and the events that may be written",
+    )
+    state = sink.state()
+    assert (state.healthy, state.code, state.topics) == (True, "topic_refused", ("denied",))
+    assert "kafka-acls --add" in state.remedy
+    secured_broker.allow("half", "denied", AclOperation.WRITE)
+    delivery.run()
+    assert (delivery.restarts, delivery.failed) == ([], {})
+    counts = {"allowed": 3, "denied": 3}
+    assert_arrived(messages, secured_broker.consume_all(*counts), counts)
+    assert sink.state().healthy
 
 
 def test_a_survey_with_and_without_the_right_login(secured_broker: SecuredBroker) -> None:

@@ -1,8 +1,8 @@
 """Wakes the pipeline when something in `cdc_raw` changes.
 
-An event is a wake-up only: whoever is woken looks at the whole directory, so events that the kernel
-drops on overflow lose nothing (those before them have woken already), and where inotify is not
-available the periodic look is all there is.
+An event is a wake-up only: the pipeline then looks at the whole directory. When the kernel drops
+events because its queue is full, the queue may hold only events of unrelated names, so the overflow
+itself wakes the pipeline too. Without inotify the pipeline looks periodically.
 """
 
 import logging
@@ -19,10 +19,13 @@ from watchdog.events import (
 from watchdog.observers.api import BaseObserver
 
 from agent.cdc_raw.names import parse_idx_name, parse_log_name
+from sidecar.logs import Repeated
 
 logger = logging.getLogger(__name__)
-# It calls the end of a watch an error. Overflows are said by another logger of watchdog.
+# It calls the end of a watch an error.
 logging.getLogger("watchdog.observers.inotify").setLevel(logging.CRITICAL)
+# It logs each overflow, without the directory. The watcher logs overflows itself.
+logging.getLogger("watchdog.observers.inotify_c").setLevel(logging.ERROR)
 
 # Closed: an idx was written. Created: a link was made or a file moved in. Never "opened" or "closed
 # unwritten": every look would wake the next one.
@@ -38,6 +41,7 @@ class Watcher:
         self._observer: BaseObserver | None = None
         self._watched: tuple[int, int] | None = None
         self._said = ""
+        self._repeated = Repeated(logger)
 
     def is_active(self) -> bool:
         """False: nothing wakes, only periodic looks see changes."""
@@ -62,7 +66,8 @@ class Watcher:
         self.stop()
         self._watched = _identity(self._directory)
         try:
-            self._observer = _started(self._directory, _Wake(self._on_change))
+            handler = _Wake(self._on_change)
+            self._observer = _started(self._directory, handler, self._overflowed)
         except (ImportError, OSError) as error:
             said = (
                 f"Changes in {self._directory} are seen only by looking periodically: "
@@ -85,6 +90,15 @@ class Watcher:
             observer.stop()
             observer.join()
 
+    def _overflowed(self) -> None:
+        self._repeated.say(
+            "overflow",
+            f"The kernel dropped inotify events of {self._directory} because their queue was full. "
+            "The agent looks at the whole directory. If this repeats, raise "
+            "fs.inotify.max_queued_events with sysctl.",
+        )
+        self._on_change()
+
 
 class _Wake(FileSystemEventHandler):
     def __init__(self, on_change: Callable[[], None]) -> None:
@@ -104,11 +118,13 @@ def _identity(directory: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _started(directory: Path, handler: FileSystemEventHandler) -> BaseObserver:
+def _started(
+    directory: Path, handler: FileSystemEventHandler, on_overflow: Callable[[], None]
+) -> BaseObserver:
     # Imported here: where the C library has no inotify the import itself fails.
-    from watchdog.observers.inotify import InotifyObserver
+    from agent.cdc_raw.inotify import OverflowObserver
 
-    observer = InotifyObserver()
+    observer = OverflowObserver(on_overflow)
     try:
         # Resolved, because watchdog does not follow a symbolic link to the directory.
         path = str(directory.resolve())

@@ -1,12 +1,16 @@
 """Limits of inotify, and a clock that is set back."""
 
+import ctypes
 import os
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import pytest
 
@@ -34,6 +38,51 @@ def shifted():
 time.time = shifted
 time.time_ns = lambda: int(shifted() * 1e9)
 """
+
+
+class InotifyQueue:
+    """An inotify instance that nobody reads until `has_overflowed`.
+
+    It watches files that are made, written and deleted in one directory, as the agent does.
+    """
+
+    _MASK = 0x8 | 0x100 | 0x200
+    """IN_CLOSE_WRITE, IN_CREATE, IN_DELETE."""
+    _OVERFLOW = 0x4000
+    """IN_Q_OVERFLOW."""
+    _EVENT = struct.Struct("iIII")
+
+    def __init__(self, directory: Path) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._descriptor = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        added = libc.inotify_add_watch(self._descriptor, os.fsencode(directory), self._MASK)
+        if added < 0:
+            raise OSError(ctypes.get_errno(), f"inotify_add_watch of {directory}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._descriptor)
+
+    def has_overflowed(self) -> bool:
+        """Reads the whole queue; True when the kernel dropped events."""
+        masks = 0
+        while True:
+            try:
+                data = os.read(self._descriptor, 1 << 16)
+            except BlockingIOError:
+                return bool(masks & self._OVERFLOW)
+            at = 0
+            while at < len(data):
+                _, mask, _, length = self._EVENT.unpack_from(data, at)
+                masks |= mask
+                at += self._EVENT.size + length
 
 
 @pytest.fixture
@@ -108,19 +157,25 @@ def test_no_inotify_watch(place: Place, report: Report) -> None:
 )
 def test_inotify_queue_overflows(place: Place, report: Report) -> None:
     queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-    # Only an event, or a look after the overflow, can wake this agent in time.
-    with place.running({"cdc.dir.poll.interval.ms": "5000"}) as agent:
+    # No periodic look comes before the deadline, so only the overflow can wake this agent.
+    with place.running({"cdc.dir.poll.interval.ms": "3600000"}) as agent:
+        agent.until("a watch", lambda: agent.metric("cdc_watching") == 1)
         agent.until_ok()
         os.kill(agent.pid, signal.SIGSTOP)
-        noise = place.cdc_raw / "noise"
-        for _ in range(queued // 3 + 100):
-            noise.touch()
-            noise.unlink()
+        with InotifyQueue(place.cdc_raw) as queue:
+            noise = place.cdc_raw / "noise"
+            for _ in range(queued // 3 + 100):
+                noise.touch()
+                noise.unlink()
+            # The agent's queue has the same limit and the same events.
+            assert queue.has_overflowed()
         place.put("batches", "collections")
         os.kill(agent.pid, signal.SIGCONT)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
+    log = (place.folder / "agent.log").read_text()
+    assert log.count("The kernel dropped inotify events") == 1
     report(place.outcome())
 
 

@@ -1,12 +1,14 @@
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from watchdog.observers.inotify_c import InotifyConstants, InotifyEvent, WatchDescriptor
 
-from agent.cdc_raw import Watcher
+from agent.cdc_raw import Watcher, inotify
 from agent.cdc_raw import watcher as module
+from agent.cdc_raw.inotify import OverflowObserver
 
 DEADLINE_S = 120
 
@@ -142,3 +144,33 @@ def test_without_inotify_it_says_so_once_and_goes_on(
     watcher.ensure()
     assert watcher.is_active()
     assert bell.wait()
+
+
+def test_an_overflow_rings_and_is_logged_once(
+    raw: Path,
+    bell: Bell,
+    watcher: Watcher,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made: list[OverflowObserver] = []
+
+    class Observer(OverflowObserver):
+        def __init__(self, on_overflow: Callable[[], None]) -> None:
+            super().__init__(on_overflow)
+            made.append(self)
+
+    monkeypatch.setattr(inotify, "OverflowObserver", Observer)
+    watcher.ensure()
+    assert bell.wait()
+    for _ in range(3):
+        bell.quiet()
+        # As the kernel reports it: without a watch and without a name.
+        overflow = InotifyEvent(WatchDescriptor(-1), InotifyConstants.IN_Q_OVERFLOW, 0, b"")
+        made[0].inotify.handle_event(overflow)
+        assert bell.wait()
+    assert watcher.is_active()
+    messages = [record.getMessage() for record in caplog.records]
+    (message,) = [each for each in messages if "overflow" in each or "dropped" in each]
+    assert str(raw) in message
+    assert "fs.inotify.max_queued_events" in message

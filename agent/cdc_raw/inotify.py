@@ -1,0 +1,40 @@
+"""An observer of watchdog that also reports when the kernel dropped events.
+
+Import it only where it is used: the import fails where the C library has no inotify.
+"""
+
+from collections.abc import Callable
+
+from watchdog.observers.api import DEFAULT_OBSERVER_TIMEOUT, BaseObserver
+from watchdog.observers.inotify import InotifyEmitter
+from watchdog.observers.inotify_c import InotifyEvent, InotifyFD
+
+
+class OverflowObserver(BaseObserver):
+    """`watchdog.observers.inotify.InotifyObserver`, which calls `on_overflow` as well.
+
+    The call comes from the thread that reads inotify. Raises OSError where the user has no inotify
+    instance left.
+    """
+
+    def __init__(self, on_overflow: Callable[[], None]) -> None:
+        self.inotify = _OverflowReader(on_overflow)
+        self.inotify.start()
+        super().__init__(InotifyEmitter, timeout=DEFAULT_OBSERVER_TIMEOUT, inotify_fd=self.inotify)
+
+    def on_thread_stop(self) -> None:
+        super().on_thread_stop()
+        self.inotify.stop()
+        self.inotify.join()
+
+
+class _OverflowReader(InotifyFD):
+    def __init__(self, on_overflow: Callable[[], None]) -> None:
+        super().__init__()
+        self._on_overflow = on_overflow
+
+    def handle_event(self, event: InotifyEvent) -> None:
+        super().handle_event(event)
+        # watchdog does not hand this event to handlers.
+        if event.is_queue_overflow:
+            self._on_overflow()

@@ -22,17 +22,18 @@ def forbid_dumps() -> bool:
 
 
 def forget_working_directory() -> None:
-    """Imports nothing from the working directory unless PYTHONPATH names it by its whole path."""
+    """Imports nothing from the working directory, unless PYTHONPATH names it by its whole path or
+    the agent itself was imported from there, as in a checkout that is installed in place."""
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     try:
         here = str(Path.cwd())
     except OSError:
         here = ""
-    sys.path[:] = safe_path(sys.path, here, named)
+    sys.path[:] = safe_path(sys.path, here, [*named, str(Path(__file__).parents[1])])
 
 
-def safe_path(path: Sequence[str], here: str, named: Sequence[str]) -> list[str]:
-    """The parts of `path` without the directory `here`; `named` are those of PYTHONPATH."""
-    if here in (part.rstrip("/") for part in named if part.startswith("/")):
+def safe_path(path: Sequence[str], here: str, trusted: Sequence[str]) -> list[str]:
+    """The parts of `path` without the directory `here`, unless `trusted` has its whole path."""
+    if here in (part.rstrip("/") for part in trusted if part.startswith("/")):
         return [part for part in path if part]
     return [part for part in path if part not in ("", ".", here)]

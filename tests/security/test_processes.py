@@ -72,11 +72,26 @@ def test_a_process_that_forbids_dumps_leaves_no_core_file(tmp_path: Path) -> Non
 
 def test_the_working_directory_is_no_place_of_imports() -> None:
     path = ["", "/tmp/shared", "/usr/lib/python3"]
-    assert safe_path(path, "/tmp/shared", [""]) == ["/usr/lib/python3"]
+    assert safe_path(path, "/tmp/shared", ["", "/opt/agent"]) == ["/usr/lib/python3"]
     assert safe_path([".", *path], "/tmp/shared", ["."]) == ["/usr/lib/python3"]
     # Whoever names it means it.
     named = safe_path(path, "/tmp/shared", ["/tmp/shared/"])
     assert named == ["/tmp/shared", "/usr/lib/python3"]
+
+
+@pytest.mark.parametrize("python_path", [None, ":", "/opt/none:"])
+def test_the_agent_runs_in_a_checkout_that_is_installed_in_place(python_path: str | None) -> None:
+    """The console scripts, with the repository as working directory."""
+    for name in ("agent", "mongo-agent"):
+        done = subprocess.run(
+            [Path(sys.executable).with_name(name), "--help"],
+            env={"PATH": "/usr/bin:/bin", **({"PYTHONPATH": python_path} if python_path else {})},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("module", ["json", "flask", "confluent_kafka"])

@@ -32,5 +32,6 @@ def report(request: pytest.FixtureRequest) -> Iterator[Report]:
 
 def _record(name: str, outcome: Outcome, path: Path = RESULTS) -> None:
     results = json.loads(path.read_text()) if path.exists() else {}
-    results[name] = asdict(outcome)
+    found = asdict(outcome)
+    results[name] = {key: value for key, value in found.items() if value is not None}
     path.write_text(json.dumps(dict(sorted(results.items())), indent=1) + "\n")

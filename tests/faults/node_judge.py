@@ -74,6 +74,12 @@ def arrivals(file: Path) -> list[Arrived]:
     return list(_parsed(file.read_bytes().rpartition(b"\n")[0].splitlines()))
 
 
+def arrival_of(topic: str, value: Json, *, kind: str, event_id: str, source: str) -> Arrived:
+    """One event with its headers as text."""
+    content = _content(kind, value["op"], value["cells"])
+    return Arrived(content, event_id, source, topic, value)
+
+
 def contradictions(arrived: Iterable[Arrived]) -> list[str]:
     """Events of one `cdc.id` with different contents, and the other way round."""
     by_id: dict[str, str] = {}
@@ -91,12 +97,12 @@ def _parsed(lines: Iterable[bytes]) -> Iterator[Arrived]:
     for line in lines:
         event = json.loads(line)
         value, headers = event["value"], event["headers"]
-        yield Arrived(
-            _content(headers["cdc.kind"], value["op"], value["cells"]),
-            headers["cdc.id"],
-            headers["cdc.source"],
+        yield arrival_of(
             event["topic"],
             value,
+            kind=headers["cdc.kind"],
+            event_id=headers["cdc.id"],
+            source=headers["cdc.source"],
         )
 
 

@@ -1,4 +1,4 @@
-"""What a process uses, sampled from /proc while it runs."""
+"""What a process uses, sampled from /proc while it runs, and whether that grows."""
 
 import threading
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 _INTERVAL_S = 0.1
+_SAMPLES_OF_A_THIRD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +17,27 @@ class Use:
     resident_bytes: int
     descriptors: int
     threads: int
+    quarantined_files: int = 0
 
 
-def use_of(pid: int) -> Use:
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """The largest of each in the first third of a run and in its last third."""
+
+    first: Use
+    last: Use
+
+    def require_flat(self, resident_bytes: int, descriptors: int = 4, threads: int = 1) -> None:
+        """Raises AssertionError when the last third exceeds the first by more than this. A request
+        over HTTP takes a descriptor or two while it runs. The quarantine may not grow at all."""
+        first, last = self.first, self.last
+        assert last.resident_bytes <= first.resident_bytes + resident_bytes, self
+        assert last.descriptors <= first.descriptors + descriptors, self
+        assert last.threads <= first.threads + threads, self
+        assert last.quarantined_files == first.quarantined_files, self
+
+
+def use_of(pid: int, quarantine: Path | None = None) -> Use:
     """Raises OSError when the process is gone."""
     proc = Path("/proc") / str(pid)
     status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
@@ -26,14 +45,19 @@ def use_of(pid: int) -> Use:
         resident_bytes=int(status["VmRSS"].split()[0]) * 1024,
         descriptors=len(list((proc / "fd").iterdir())),
         threads=int(status["Threads"]),
+        quarantined_files=(
+            len(list(quarantine.iterdir())) if quarantine and quarantine.exists() else 0
+        ),
     )
 
 
 class Sampling:
-    """`with Sampling(pid) as samples:` takes samples ten times a second."""
+    """`with Sampling(pid) as samples:` takes samples ten times a second. `quarantine` is the
+    directory with its files."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, quarantine: Path | None = None) -> None:
         self._pid = pid
+        self._quarantine = quarantine
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.samples: list[Use] = []
@@ -43,13 +67,15 @@ class Sampling:
         """The largest of each."""
         return _largest(self.samples)
 
-    def peaks(self, parts: int) -> list[Use]:
-        """The largest of each in equal parts of the time."""
-        size = max(1, len(self.samples) // parts)
-        return [_largest(self.samples[at : at + size]) for at in range(0, size * parts, size)]
+    @property
+    def growth(self) -> Growth:
+        """Raises AssertionError when the run was too short to be divided."""
+        third = len(self.samples) // 3
+        assert third >= _SAMPLES_OF_A_THIRD, f"{len(self.samples)} samples are too few"
+        return Growth(_largest(self.samples[:third]), _largest(self.samples[-third:]))
 
     def __enter__(self) -> Self:
-        self.samples.append(use_of(self._pid))
+        self.samples.append(use_of(self._pid, self._quarantine))
         self._thread.start()
         return self
 
@@ -65,7 +91,7 @@ class Sampling:
     def _run(self) -> None:
         while not self._end.wait(_INTERVAL_S):
             try:
-                self.samples.append(use_of(self._pid))
+                self.samples.append(use_of(self._pid, self._quarantine))
             except (OSError, KeyError):
                 return
 
@@ -75,4 +101,5 @@ def _largest(samples: list[Use]) -> Use:
         max(each.resident_bytes for each in samples),
         max(each.descriptors for each in samples),
         max(each.threads for each in samples),
+        max(each.quarantined_files for each in samples),
     )

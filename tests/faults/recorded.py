@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 WORKLOADS = ("batches", "collections", "timestamps", "deletions")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Recording:
     """One segment of 5.0 with its schema, its dump and the id of the table that fills it."""
 
@@ -33,20 +33,60 @@ class Recording:
     lines: tuple[Json, ...]
     """Of tables with `cdc`, as Cassandra's reader prints them."""
 
-    def events(self, segment_id: int | None = None) -> Iterator[str]:
-        """Identities of all events; `segment_id`: of the same content under another id."""
-        for line in self.lines:
-            for event in expected_events(line):
-                yield _identity(segment_id or self.name.id, event.position, event.op, event.cells)
+    @property
+    def captured(self) -> frozenset[str]:
+        """Ids of the tables with events."""
+        return frozenset(line["id"] for line in self.lines)
+
+    def events(self, segment_id: int | None = None, copies: int = 1) -> Iterator[str]:
+        """Identities of all events; `segment_id`: of the same content under another id; `copies`:
+        as in `repeated`."""
+        found = _positions_and_contents(self)
+        sections = self._sections()
+        length = sum(map(len, sections)) + MARKER_LENGTH * len(sections)
+        for copy in range(copies):
+            for position, content in found:
+                yield f"{segment_id or self.name.id}/{position + copy * length}/{content}"
+
+    def repeated(self, segment_id: int, copies: int, size: int) -> bytes:
+        """A segment of `size` bytes under this id with all sections so many times."""
+        sections = self._sections()
+        data = bytearray(self.data[: self._header_length])
+        data[:] = header(self.name.version, segment_id, self._parameters)
+        for section in sections * copies:
+            at = len(data)
+            data += marker(segment_id, at, at + MARKER_LENGTH + len(section)) + section
+        assert len(data) + MARKER_LENGTH <= size
+        return bytes(data) + bytes(size - len(data))
+
+    def _sections(self) -> list[bytes]:
+        """The records of each section, without its marker."""
+        found = []
+        at = self._header_length
+        while at + MARKER_LENGTH <= len(self.data):
+            end = int.from_bytes(self.data[at : at + 4], "big")
+            if end <= at or end > len(self.data):
+                break
+            found.append(self.data[at + MARKER_LENGTH : end])
+            at = end
+        return found
+
+    @property
+    def _parameters(self) -> bytes:
+        place = self.data.index(b"{")
+        length = int.from_bytes(self.data[place - 2 : place], "big")
+        return self.data[place : place + length]
+
+    @property
+    def _header_length(self) -> int:
+        return len(header(self.name.version, self.name.id, self._parameters))
 
     def relabelled(self, segment_id: int) -> bytes:
         """The same segment under another id: its header and each marker have it."""
         words = id_words(segment_id)
         assert len(words) == 8
-        place = self.data.index(b"{")
-        length = int.from_bytes(self.data[place - 2 : place], "big")
         data = bytearray(self.data)
-        head = header(self.name.version, segment_id, self.data[place : place + length])
+        head = header(self.name.version, segment_id, self._parameters)
         data[: len(head)] = head
         at = len(head)
         while True:
@@ -80,12 +120,24 @@ def schema_of(recordings: Iterable[Recording]) -> str:
     return "\n".join(each.schema for each in recordings)
 
 
+def events_of(dump: bytes, tables: Collection[str]) -> list[str]:
+    """Identities of the events of these tables (by id) in a dump by Cassandra's reader
+    (`tests.harness.java_reader`)."""
+    found = []
+    for line in map(json.loads, dump.splitlines()):
+        name = parse_log_name(line["segment"])
+        assert name is not None
+        for event in expected_events(line) if line["id"] in tables else ():
+            found.append(f"{name.id}/{event.position}/{_content(event.op, event.cells)}")
+    return found
+
+
 def arrived(file: Path) -> list[str]:
     """Identities of the events that a file sink has written, in order; a torn line is none."""
     if not file.exists():
         return []
-    lines = file.read_bytes().splitlines(keepends=True)
-    return [_arrived(json.loads(line)) for line in lines if line.endswith(b"\n")]
+    with file.open("rb") as lines:
+        return [_arrived(json.loads(line)) for line in lines if line.endswith(b"\n")]
 
 
 def _arrived(line: Json) -> str:
@@ -96,18 +148,24 @@ def _arrived(line: Json) -> str:
         for name, content in value["cells"].items()
         if name not in ("token", "ck", "lo", "hi")
     }
-    return _identity(int(segment_id), int(position), value["op"], cells)
+    return f"{segment_id}/{position}/{_content(value['op'], cells)}"
 
 
-def _identity(segment_id: int, position: int, op: str, cells: Mapping[str, Any]) -> str:
-    """Where an event is from, and a digest of all that it says."""
+@cache
+def _positions_and_contents(found: Recording) -> tuple[tuple[int, str], ...]:
+    events = (event for line in found.lines for event in expected_events(line))
+    return tuple((event.position, _content(event.op, event.cells)) for event in events)
+
+
+def _content(op: str, cells: Mapping[str, Any]) -> str:
+    """The operation and a digest of all that an event says."""
     ordered = dict(cells)
     for member in ("cell", "cdel"):
         if member in ordered:
             plain = [{k: v for k, v in each.items() if k != "key"} for each in ordered[member]]
             ordered[member] = sorted(plain, key=lambda c: (c["col"], c.get("path") or ""))
     content = json.dumps(ordered, sort_keys=True).encode()
-    return f"{segment_id}/{position}/{op}/{blake2b(content, digest_size=12).hexdigest()}"
+    return f"{op}/{blake2b(content, digest_size=12).hexdigest()}"
 
 
 def _filler(name: SegmentName, packed: Path, text: str) -> str:

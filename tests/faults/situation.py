@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.faults.process_use import Growth
+
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 MARKER = "situation"
@@ -66,6 +68,8 @@ class Outcome:
     """Arrivals beyond the first of each event."""
     recorded: int = 0
     """Events that did not arrive and that the quarantine has on record; not among `lost`."""
+    growth: Growth | None = None
+    """What the agent used, where the row measures it."""
 
 
 def outcome_of(

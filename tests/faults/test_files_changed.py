@@ -22,10 +22,10 @@ def place(tmp_path: Path) -> Place:
 
 @situation(
     "files",
-    "cdc_raw is moved away, then back",
-    action="retries, reads on where it ended",
-    health="not ok: cdc_raw cannot be looked at (No such file or directory)",
-    arrival="all events, once",
+    "`cdc_raw` is moved away, then back",
+    action="It retries, and resumes where it ended.",
+    health="`failing` (`cdc_raw_unreadable`): No such file or directory",
+    arrival="All events, once.",
 )
 def test_cdc_raw_moved_and_back(place: Place, report: Report) -> None:
     away = place.cdc_raw.with_name("away")
@@ -33,7 +33,7 @@ def test_cdc_raw_moved_and_back(place: Place, report: Report) -> None:
         place.put("batches")
         agent.until_drained()
         place.cdc_raw.rename(away)
-        agent.until_not_ok("No such file or directory")
+        agent.until_not_ok("cdc_raw_unreadable", "No such file or directory")
         away.rename(place.cdc_raw)
         agent.until_ok()
         place.put("collections", "timestamps")
@@ -45,10 +45,10 @@ def test_cdc_raw_moved_and_back(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "cdc_raw is removed and made again",
-    action="retries, watches the new directory",
-    health="not ok: cdc_raw cannot be looked at (No such file or directory)",
-    arrival="all events, once",
+    "`cdc_raw` is removed and made again",
+    action="It retries, and watches the new directory.",
+    health="`failing` (`cdc_raw_unreadable`): No such file or directory",
+    arrival="All events, once.",
 )
 def test_cdc_raw_removed(place: Place, report: Report) -> None:
     with place.running() as agent:
@@ -57,7 +57,7 @@ def test_cdc_raw_removed(place: Place, report: Report) -> None:
         for left in place.cdc_raw.iterdir():
             left.unlink()
         place.cdc_raw.rmdir()
-        agent.until_not_ok("No such file or directory")
+        agent.until_not_ok("cdc_raw_unreadable", "No such file or directory")
         place.cdc_raw.mkdir()
         agent.until_ok()
         assert agent.metric("cdc_watching") == 1
@@ -70,10 +70,11 @@ def test_cdc_raw_removed(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "cdc_raw is replaced by a symbolic link to another directory while segments wait in it",
-    action="follows the link and reads on; segments that are there again are no loss",
-    health="not ok: the segment is held; ok once it is read through the link",
-    arrival="all events, once",
+    "`cdc_raw` is replaced by a symbolic link to another directory while segments wait in it",
+    action="It follows the link and continues. It does not report segments that are there again as "
+    "lost.",
+    health="`failing` (`segment_blocked`) until the schema is known; `ok` afterwards",
+    arrival="All events, once.",
 )
 def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
     target = place.folder / "volume"
@@ -82,6 +83,7 @@ def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
     place.put("batches", "collections")
     with place.running() as agent:
         agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+        agent.until_not_ok("segment_blocked")
         place.cdc_raw.rename(target)
         agent.until("the watch to end", lambda: agent.metric("cdc_watching") == 0)
         place.cdc_raw.symlink_to(target)
@@ -97,9 +99,9 @@ def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
 @situation(
     "files",
     "Segments disappear unread and come back",
-    action="puts the loss on record, withdraws it when the segments are read to their end",
-    health="not ok or a quarantined segment while they are missing; ok afterwards",
-    arrival="all events, once",
+    action="It puts the loss on record, and withdraws the record after it has read the segments.",
+    health="`degraded` (`segment_lost`) while they are missing; `ok` afterwards",
+    arrival="All events, once.",
 )
 def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
     text = place.schema.read_text()
@@ -111,6 +113,7 @@ def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
         place.cdc_raw.rename(away)
         place.cdc_raw.mkdir()
         agent.until("the loss to be on record", lambda: len(place.recorded()) >= 1)
+        agent.until_not_ok("segment_lost")
         place.schema.write_text(text)
         for path in paths:
             for name in (f"{path.stem}_cdc.idx", path.name):
@@ -126,9 +129,9 @@ def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
 @situation(
     "files",
     "Segments belong to another user with mode 0600; the agent is not root",
-    action="waits without end, retries every second, gives nothing up, also over a restart",
-    health="not ok: the segment is held; file, owner, mode, uid of the agent and the command",
-    arrival="all events after the command was run",
+    action="It waits without a limit and retries every second, also after a restart.",
+    health="`failing` (`segment_blocked`) with file, owner, mode, uid of the agent and the command",
+    arrival="All events after the command.",
 )
 def test_segments_of_another_user(place: Place, report: Report) -> None:
     paths = place.put("batches", "collections")
@@ -163,10 +166,10 @@ def test_segments_of_another_user(place: Place, report: Report) -> None:
 @needs_root
 @situation(
     "files",
-    "cdc_raw loses the rights of the agent's user while it runs, then gets them back",
-    action="retries, reads on; no segment counts as lost",
-    health="not ok: cdc_raw cannot be looked at; owner, mode, uid and the command",
-    arrival="all events, once",
+    "The agent's user loses the rights to `cdc_raw` while the agent runs, then gets them back",
+    action="It retries and continues. It reports no segment as lost.",
+    health="`failing` (`cdc_raw_unreadable`) with owner, mode, uid and the command",
+    arrival="All events, once.",
 )
 def test_cdc_raw_not_searchable(place: Place, report: Report) -> None:
     place.give(UID)
@@ -188,10 +191,10 @@ def test_cdc_raw_not_searchable(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "Files that are no segments, with names like segments, lie in cdc_raw",
-    action="leaves everything alone that is no regular file of a segment's name; reads the others",
-    health="degraded: segment_refused, for links and files that are not regular",
-    arrival="all events, once",
+    "`cdc_raw` has links, directories and other files with names like segments",
+    action="It leaves them alone, and reads the regular files with the name of a segment.",
+    health="`degraded` (`segment_refused`) for links and files that are not regular",
+    arrival="All events, once.",
 )
 def test_garbage_named_like_segments(place: Place, report: Report) -> None:
     raw = place.cdc_raw
@@ -228,10 +231,10 @@ def test_garbage_named_like_segments(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "Empty, random and huge sparse files have names of segments, and indexes that say COMPLETED",
-    action="quarantines what has no header, or keeps it where the quarantine has no room",
-    health="not ok: the quarantine has no room for the sparse file",
-    arrival="all events of the real segments, once",
+    "Empty, random and huge sparse files have names of segments, and indexes with `COMPLETED`",
+    action="It quarantines files without a header. One too large for the quarantine stays.",
+    health="`degraded` (`segment_not_removed`): the quarantine has no room for the sparse file",
+    arrival="All events of the real segments, once.",
 )
 def test_garbage_of_segments(place: Place, report: Report) -> None:
     garbage = {1: b"", 2: os.urandom(4096), 3: b"\0" * 4096}
@@ -246,7 +249,7 @@ def test_garbage_of_segments(place: Place, report: Report) -> None:
     place.put("batches", "collections")
     with place.running() as agent:
         agent.until("the events", lambda: place.outcome().lost == 0)
-        agent.until_not_ok("CommitLog-7-4.log", "quarantine")
+        agent.until_not_ok("segment_not_removed", "CommitLog-7-4.log", "quarantine")
         agent.until("one file to be left", lambda: len(list(place.cdc_raw.glob("*.log"))) == 1)
         assert agent.stop() == 0
     assert sparse.exists()
@@ -258,10 +261,10 @@ def test_garbage_of_segments(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "An index goes backwards, then holds garbage, then says COMPLETED",
-    action="never reads back, counts garbage as no news and reports it",
-    health="not ok while an index cannot be understood: its name and content",
-    arrival="all events, once",
+    "An index goes backwards, then holds garbage, then `COMPLETED`",
+    action="It never reads backwards, ignores garbage and reports it.",
+    health="`failing` (`cdc_raw_unreadable`) with the index's name and content",
+    arrival="All events, once.",
 )
 def test_an_index_that_lies(place: Place, report: Report) -> None:
     found = recording("batches")
@@ -275,7 +278,7 @@ def test_an_index_that_lies(place: Place, report: Report) -> None:
         delivered = len(place.expected) - len(place.undelivered())
         idx.write_text("100\n")
         idx.write_bytes(b"\xff" * 20)
-        agent.until_not_ok(idx.name)
+        agent.until_not_ok("cdc_raw_unreadable", idx.name)
         assert len(place.expected) - len(place.undelivered()) == delivered
         idx.write_text(found.idx)
         agent.until_drained()
@@ -288,9 +291,9 @@ def test_an_index_that_lies(place: Place, report: Report) -> None:
 @situation(
     "files",
     "A second agent is started over the same directories",
-    action="the second ends with exit code 3 and names the directory; the first is undisturbed",
-    health="ok",
-    arrival="all events, once",
+    action="The second ends with exit code 3 and names the directory. The first continues.",
+    health="`ok`",
+    arrival="All events, once.",
 )
 def test_two_agents(place: Place, report: Report) -> None:
     place.put("batches")

@@ -23,16 +23,16 @@ def place(tmp_path: Path) -> Place:
 @situation(
     "files",
     "The file system of the offsets is full, then has room",
-    action="delivers on, keeps finished segments in cdc_raw, retries the save",
-    health="not ok: the offset file cannot be written (No space left on device)",
-    arrival="all events, once",
+    action="It continues to deliver, leaves finished segments in `cdc_raw` and retries the save.",
+    health="`degraded` (`offsets_not_saved`): No space left on device",
+    arrival="All events, once.",
 )
 def test_offsets_full(place: Place, report: Report) -> None:
     with mounted(place.offsets, "64k"):
         ballast = fill(place.offsets)
         place.put("batches", "collections")
         with place.running() as agent:
-            agent.until_not_ok("No space left on device")
+            agent.until_not_ok("offsets_not_saved", "No space left on device")
             assert len(list(place.cdc_raw.glob("*.log"))) == 2, "nothing leaves unsaved"
             ballast.unlink()
             agent.until_drained()
@@ -45,16 +45,16 @@ def test_offsets_full(place: Place, report: Report) -> None:
 @situation(
     "files",
     "The file system of the offsets turns read-only, then writable",
-    action="delivers on, keeps finished segments in cdc_raw, retries the save",
-    health="not ok: the offset file cannot be written (Read-only file system)",
-    arrival="all events, once",
+    action="It continues to deliver, leaves finished segments in `cdc_raw` and retries the save.",
+    health="`degraded` (`offsets_not_saved`): Read-only file system",
+    arrival="All events, once.",
 )
 def test_offsets_read_only(place: Place, report: Report) -> None:
     with mounted(place.offsets, "1m"), place.running() as agent:
         agent.until_ok()
         remount(place.offsets, "ro")
         place.put("batches", "collections")
-        agent.until_not_ok("Read-only file system")
+        agent.until_not_ok("offsets_not_saved", "Read-only file system")
         assert len(list(place.cdc_raw.glob("*.log"))) == 2
         remount(place.offsets, "rw")
         agent.until_drained()
@@ -66,10 +66,10 @@ def test_offsets_read_only(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "cdc_raw turns read-only, then writable",
-    action="reads and delivers on; finished segments stay until they can be deleted",
-    health="not ok: the segment cannot leave cdc_raw (Read-only file system)",
-    arrival="all events, once",
+    "`cdc_raw` turns read-only, then writable",
+    action="It continues to deliver. Finished segments stay until they can be deleted.",
+    health="`degraded` (`segment_not_removed`): Read-only file system",
+    arrival="All events, once.",
 )
 def test_cdc_raw_read_only(place: Place, report: Report) -> None:
     with mounted(place.cdc_raw, "16m"):
@@ -81,7 +81,7 @@ def test_cdc_raw_read_only(place: Place, report: Report) -> None:
             agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
             remount(place.cdc_raw, "ro")
             place.schema.write_text(text)
-            agent.until_not_ok("cannot leave cdc_raw", "Read-only file system")
+            agent.until_not_ok("segment_not_removed", "Read-only file system")
             remount(place.cdc_raw, "rw")
             agent.until_drained()
             agent.until_ok()
@@ -92,10 +92,10 @@ def test_cdc_raw_read_only(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "cdc_raw is full while quarantined segments are requeued, then has room",
-    action="leaves the segment in the quarantine as a whole, retries the request",
-    health="not ok: the segment cannot be moved to cdc_raw (No space left on device)",
-    arrival="all events of the segment once there is room",
+    "`cdc_raw` is full while quarantined segments are requeued, then has room",
+    action="It leaves the whole segment in the quarantine and retries the request.",
+    health="`degraded` (`segment_retry_pending`, `segment_quarantined`): No space left on device",
+    arrival="All events of the segment after there is room.",
 )
 def test_cdc_raw_full_at_requeue(place: Place, report: Report) -> None:
     error = place.relocation / "error"
@@ -112,7 +112,7 @@ def test_cdc_raw_full_at_requeue(place: Place, report: Report) -> None:
                 "segments", "retry", "--all", "--config", place.folder / "cdc.properties"
             )
             assert done.exit_code == 0, done.errors
-            agent.until_not_ok("No space left on device", log.name)
+            agent.until_not_ok("segment_retry_pending", "No space left on device", log.name)
             assert [file.name for file in place.cdc_raw.iterdir()] == ["ballast"]
             assert (error / log.name).stat().st_size == 1 << 20
             ballast.unlink()
@@ -126,16 +126,16 @@ def test_cdc_raw_full_at_requeue(place: Place, report: Report) -> None:
 @situation(
     "files",
     "The archive's file system is full, then has room",
-    action="delivers on; finished segments stay in cdc_raw until they are archived",
-    health="not ok: the segment cannot leave cdc_raw (No space left on device)",
-    arrival="all events, once",
+    action="It continues to deliver. Finished segments stay in `cdc_raw` until they are archived.",
+    health="`degraded` (`segment_not_removed`): No space left on device",
+    arrival="All events, once.",
 )
 def test_archive_full(place: Place, report: Report) -> None:
     with mounted(place.relocation, "3m"):
         ballast = fill(place.relocation)
         place.put("batches", "collections")
         with place.running({"commit.log.transfer.class": "archive"}) as agent:
-            agent.until_not_ok("cannot leave cdc_raw", "No space left on device")
+            agent.until_not_ok("segment_not_removed", "No space left on device")
             assert len(list(place.cdc_raw.glob("*.log"))) == 2
             ballast.unlink()
             agent.until_drained()
@@ -149,9 +149,9 @@ def test_archive_full(place: Place, report: Report) -> None:
 @situation(
     "files",
     "The archive's file system turns read-only, then writable",
-    action="delivers on; finished segments stay in cdc_raw until they are archived",
-    health="not ok: the segment cannot leave cdc_raw (Read-only file system)",
-    arrival="all events, once",
+    action="It continues to deliver. Finished segments stay in `cdc_raw` until they are archived.",
+    health="`degraded` (`segment_not_removed`): Read-only file system",
+    arrival="All events, once.",
 )
 def test_archive_read_only(place: Place, report: Report) -> None:
     with mounted(place.relocation, "4m"):
@@ -160,7 +160,7 @@ def test_archive_read_only(place: Place, report: Report) -> None:
             agent.until_drained()
             remount(place.relocation, "ro")
             place.put("timestamps")
-            agent.until_not_ok("cannot leave cdc_raw", "Read-only file system")
+            agent.until_not_ok("segment_not_removed", "Read-only file system")
             remount(place.relocation, "rw")
             agent.until_drained()
             agent.until_ok()
@@ -172,9 +172,9 @@ def test_archive_read_only(place: Place, report: Report) -> None:
 @situation(
     "files",
     "The quarantine's file system is full when a segment is damaged, then has room",
-    action="reads on only after the lost range is on record",
-    health="not ok: the quarantine cannot be written, so reading waits",
-    arrival="all events but those in the damaged range, which is on record",
+    action="It continues to read only after the lost range is on record.",
+    health="`failing` (`quarantine_not_writable`); afterwards `degraded` (`segment_quarantined`)",
+    arrival="All events but those in the damaged range, which is on record.",
 )
 def test_quarantine_full(place: Place, report: Report) -> None:
     with mounted(place.relocation, "4m"):
@@ -182,10 +182,11 @@ def test_quarantine_full(place: Place, report: Report) -> None:
         (damaged,) = place.put("batches", is_damaged=True)
         place.put("collections")
         with place.running() as agent:
-            agent.until_not_ok("No space left on device", "reading waits")
+            agent.until_not_ok("quarantine_not_writable", "No space left on device")
             assert damaged.exists()
             ballast.unlink()
             agent.until_drained()
+            agent.until_not_ok("segment_quarantined")
             assert agent.stop() == 0
         assert len(place.recorded()) == 1
         (reason,) = place.reasons()
@@ -197,18 +198,19 @@ def test_quarantine_full(place: Place, report: Report) -> None:
 @situation(
     "files",
     "The quarantine's file system turns read-only when a segment is damaged, then writable",
-    action="reads on only after the lost range is on record",
-    health="not ok: the quarantine cannot be written, so reading waits",
-    arrival="all events but those in the damaged range, which is on record",
+    action="It continues to read only after the lost range is on record.",
+    health="`failing` (`quarantine_not_writable`); afterwards `degraded` (`segment_quarantined`)",
+    arrival="All events but those in the damaged range, which is on record.",
 )
 def test_quarantine_read_only(place: Place, report: Report) -> None:
     with mounted(place.relocation, "4m"), place.running() as agent:
         agent.until_ok()
         remount(place.relocation, "ro")
         place.put("batches", is_damaged=True)
-        agent.until_not_ok("Read-only file system", "reading waits")
+        agent.until_not_ok("quarantine_not_writable", "Read-only file system")
         remount(place.relocation, "rw")
         agent.until_drained()
+        agent.until_not_ok("segment_quarantined")
         assert agent.stop() == 0
         (reason,) = place.reasons()
         in_range = [e for e in place.undelivered() if is_on_record(e, reason)]
@@ -218,16 +220,16 @@ def test_quarantine_read_only(place: Place, report: Report) -> None:
 @situation(
     "files",
     "The file system of the file sink is full, then has room",
-    action="stops reading when its window is full, retries the write, writes whole lines only",
-    health="not ok: the file cannot be written (No space left on device)",
-    arrival="all events, once",
+    action="It stops reading when its window is full, retries the write and writes whole lines.",
+    health="`failing` (`sink_unavailable`): No space left on device",
+    arrival="All events, once.",
 )
 def test_sink_full(place: Place, report: Report) -> None:
     with mounted(place.output, "8m"):
         ballast = fill(place.output)
         place.put("batches", "collections")
         with place.running() as agent:
-            agent.until_not_ok("No space left on device")
+            agent.until_not_ok("sink_unavailable", "No space left on device")
             ballast.unlink()
             agent.until_drained()
             agent.until_ok()
@@ -239,9 +241,9 @@ def test_sink_full(place: Place, report: Report) -> None:
 @situation(
     "files",
     "The file system of the file sink is read-only at the start, then writable",
-    action="refuses to start with exit code 2 and names file.path",
-    health="no answer: the agent does not run",
-    arrival="all events after the next start",
+    action="It ends with exit code 2 and names `file.path`.",
+    health="not reachable: the agent ends",
+    arrival="All events after the next start.",
 )
 def test_sink_read_only(place: Place, report: Report) -> None:
     with mounted(place.output, "8m"):

@@ -106,10 +106,10 @@ def no_instances(uid: int) -> Iterator[None]:
 @needs_root
 @situation(
     "files",
-    "The user of the agent has no inotify instance left (max_user_instances), then has",
-    action="reads by periodic looks, watches again when an instance is free",
-    health="degraded: cdc_raw_not_watched",
-    arrival="all events, once",
+    "The user of the agent has no inotify instance left (`max_user_instances`), then has one",
+    action="It looks at the directory periodically, and watches it when an instance is free.",
+    health="`degraded` (`cdc_raw_not_watched`)",
+    arrival="All events, once.",
 )
 def test_no_inotify_instance(place: Place, report: Report) -> None:
     place.give(UID)
@@ -131,10 +131,10 @@ def test_no_inotify_instance(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "The agent's namespace allows no inotify watch (max_user_watches)",
-    action="reads by periodic looks, logs one warning",
-    health="degraded: cdc_raw_not_watched",
-    arrival="all events, once",
+    "The agent's namespace allows no inotify watch (`max_user_watches`)",
+    action="It looks at the directory periodically.",
+    health="`degraded` (`cdc_raw_not_watched`)",
+    arrival="All events, once.",
 )
 def test_no_inotify_watch(place: Place, report: Report) -> None:
     limit = 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$0" "$@"'
@@ -150,10 +150,10 @@ def test_no_inotify_watch(place: Place, report: Report) -> None:
 
 @situation(
     "files",
-    "The kernel drops inotify events (max_queued_events) while the agent is frozen",
-    action="looks at the whole directory after it goes on",
-    health="no answer while it is frozen, ok afterwards",
-    arrival="all events, once",
+    "The kernel drops inotify events (`max_queued_events`) while the agent is frozen",
+    action="It looks at the whole directory after it continues, and logs one WARNING.",
+    health="not reachable while the agent is frozen, `ok` afterwards",
+    arrival="All events, once.",
 )
 def test_inotify_queue_overflows(place: Place, report: Report) -> None:
     queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
@@ -182,9 +182,9 @@ def test_inotify_queue_overflows(place: Place, report: Report) -> None:
 @situation(
     "files",
     "The machine's clock is set back by an hour while the agent runs",
-    action="goes on: waiting, retries and saves follow the monotonic clock",
-    health="ok; the lag is not negative",
-    arrival="all events, once, also after a restart",
+    action="It continues: waiting, retries and saves use the monotonic clock.",
+    health="`ok`; the lag is not negative",
+    arrival="All events, once, also after a restart.",
 )
 def test_clock_set_back(place: Place, report: Report) -> None:
     offset = place.folder / "offset"

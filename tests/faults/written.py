@@ -1,22 +1,41 @@
-"""Segments that tests write byte by byte: which rows they have, and which rows arrived."""
+"""Segments that tests write byte by byte: what Cassandra's own reader finds in them, and which rows
+arrived."""
 
 import json
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.agent_cli.site import write_segment
+from tests.agent_cli.site import TABLE_ID, write_segment
 from tests.faults.files_place import Place
+from tests.faults.recorded import events_of
+from tests.harness.java_reader import dump_segments
+
+_COPIES = "written"
 
 Row = tuple[int, int]
 """Segment id and clustering of a row of `ks.t` (`tests.agent_cli.site`)."""
 
 
 def put_written(place: Place, sections: Iterable[Sequence[bytes]], segment_id: int) -> Path:
-    """A complete segment. Its index comes first, as the agent may run."""
+    """A complete segment. Its index comes first, as the agent may run. The judge has a copy."""
     path = write_segment(place.folder, segment_id, sections)
+    copies = place.folder / _COPIES
+    copies.mkdir(exist_ok=True)
+    shutil.copyfile(path, copies / path.name)
     for name in (f"{path.stem}_cdc.idx", path.name):
         (place.folder / name).rename(place.cdc_raw / name)
     return place.cdc_raw / path.name
+
+
+def expect_written(place: Place, at_once: int) -> None:
+    """Lets Cassandra's reader read the copies, so many at once, and the place expect its events."""
+    paths = sorted((place.folder / _COPIES).iterdir())
+    for first in range(0, len(paths), at_once):
+        dump = dump_segments(paths[first : first + at_once], place.schema)
+        assert dump.errors == ()
+        assert dump.unknown == {}
+        place.expected += events_of(dump.ndjson, {str(TABLE_ID)})
 
 
 def arrived_rows(file: Path) -> list[Row]:

@@ -12,6 +12,7 @@ from tests.agent_cli.site import SCHEMA, payload
 from tests.faults.conftest import Report
 from tests.faults.files_place import Place
 from tests.faults.process_use import Sampling
+from tests.faults.recorded import arrived
 from tests.faults.situation import situation
 from tests.faults.written import arrived_rows, expect_written, put_written
 
@@ -26,6 +27,14 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
+def are_stopped(pid: int) -> bool:
+    """Whether the signal has reached every thread; `kill` does not wait for that."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    # The state follows the name, which may have spaces and parentheses.
+    states = [(each / "stat").read_text().rpartition(") ")[2][0] for each in threads]
+    return all(state == "T" for state in states)
+
+
 @situation(
     "files",
     "The agent is frozen for a minute (SIGSTOP) while segments are delivered",
@@ -34,10 +43,12 @@ def place(tmp_path: Path) -> Place:
     arrival="All events, once.",
 )
 def test_frozen_for_a_minute(place: Place, report: Report) -> None:
-    place.put_copies("batches", 40, 1000)
+    place.put_copies("batches", 200, 1000)
     with place.running() as agent:
-        agent.until("the first events", lambda: place.events.exists())
+        agent.until("the first events", lambda: bool(arrived(place.events)))
         os.kill(agent.pid, signal.SIGSTOP)
+        agent.until("all threads to stop", lambda: are_stopped(agent.pid))
+        assert place.undelivered() != []
         assert agent.body() is None
         time.sleep(_FROZEN_S)
         place.put("collections")

@@ -18,14 +18,19 @@ Row = tuple[int, int]
 
 
 def put_written(place: Place, sections: Iterable[Sequence[bytes]], segment_id: int) -> Path:
-    """A complete segment. Its index comes first, as the agent may run. The judge has a copy."""
+    """A complete segment, offered in the order of a node: a hard link, the index, and then the
+    node's own name goes. An index without its segment would mean that the segment was deleted. The
+    judge has a copy."""
     path = write_segment(place.folder, segment_id, sections)
     copies = place.folder / _COPIES
     copies.mkdir(exist_ok=True)
     shutil.copyfile(path, copies / path.name)
-    for name in (f"{path.stem}_cdc.idx", path.name):
-        (place.folder / name).rename(place.cdc_raw / name)
-    return place.cdc_raw / path.name
+    linked = place.cdc_raw / path.name
+    linked.hardlink_to(path)
+    idx = f"{path.stem}_cdc.idx"
+    (place.folder / idx).rename(place.cdc_raw / idx)
+    path.unlink()
+    return linked
 
 
 def expect_written(place: Place, at_once: int) -> None:

@@ -42,8 +42,7 @@ class Recording:
         """Identities of all events; `segment_id`: of the same content under another id; `copies`:
         as in `repeated`."""
         found = _positions_and_contents(self)
-        sections = self._sections()
-        length = sum(map(len, sections)) + MARKER_LENGTH * len(sections)
+        length = self.chain_end() - self._header_length
         for copy in range(copies):
             for position, content in found:
                 yield f"{segment_id or self.name.id}/{position + copy * length}/{content}"
@@ -58,6 +57,12 @@ class Recording:
             data += marker(segment_id, at, at + MARKER_LENGTH + len(section)) + section
         assert len(data) + MARKER_LENGTH <= size
         return bytes(data) + bytes(size - len(data))
+
+    def chain_end(self, copies: int = 1) -> int:
+        """Where the last section ends; `copies`: as in `repeated`."""
+        sections = self._sections()
+        length = sum(map(len, sections)) + MARKER_LENGTH * len(sections)
+        return self._header_length + copies * length
 
     def _sections(self) -> list[bytes]:
         """The records of each section, without its marker."""

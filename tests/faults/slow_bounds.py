@@ -101,13 +101,13 @@ def test_backlog_of_ten_gigabytes(place: Place, report: Report) -> None:
     free_bytes = shutil.disk_usage(place.folder).free
     assert free_bytes >= _NEEDED_BYTES, f"{place.folder}: {free_bytes} bytes free; 20 GB needed"
     found = recording("batches")
-    copies = _SEGMENT_BYTES // len(found.data)
+    copies = _SEGMENT_BYTES // found.chain_end()
     _judge_repeated(place, copies)
     count = _BACKLOG_BYTES // _SEGMENT_BYTES
     for segment_id in range(1, count + 1):
         path = place.cdc_raw / f"CommitLog-7-{segment_id}.log"
         path.write_bytes(found.repeated(segment_id, copies, _SEGMENT_BYTES))
-        path.with_name(f"{path.stem}_cdc.idx").write_text(f"{_SEGMENT_BYTES}\nCOMPLETED\n")
+        path.with_name(f"{path.stem}_cdc.idx").write_text(f"{found.chain_end(copies)}\nCOMPLETED\n")
         place.expected += found.events(segment_id, copies)
     settings = {"inflight.max.bytes": str(_WINDOW_BYTES)}
     with place.running(settings) as agent:

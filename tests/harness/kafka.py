@@ -63,6 +63,7 @@ class KafkaBroker:
         heap_mib: int = 512,
         auto_create_topics: bool = False,
         properties: Mapping[str, str] | None = None,
+        cluster_id: str | None = None,
     ) -> None:
         self.directory = directory.resolve()
         self.port = free_port()
@@ -71,6 +72,8 @@ class KafkaBroker:
         self.proxy_port = free_port()
         self._auto_create_topics = auto_create_topics
         self._properties = dict(properties or {})
+        random_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        self.cluster_id = cluster_id or random_id
         self._heap_mib = heap_mib
         self._process = ServerProcess(
             f"Kafka {VERSION} on {self.bootstrap}", ["unset"], self.directory / "broker.log"
@@ -107,6 +110,16 @@ class KafkaBroker:
         if self.is_running:
             self.kill()
 
+    def join(self, first: "KafkaBroker", node_id: int) -> None:
+        """Makes it a broker without a controller beside another one; before `start`."""
+        self._properties |= {
+            "process.roles": "broker",
+            "node.id": str(node_id),
+            "controller.quorum.voters": f"1@127.0.0.1:{first.controller_port}",
+            "listeners": f"PLAINTEXT://{self.bootstrap}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+        }
+
     def start(self) -> None:
         """Start over the data of the last run, if any, and wait until the broker answers."""
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -142,11 +155,15 @@ class KafkaBroker:
         return self._admin
 
     def create_topic(
-        self, name: str, partitions: int = 1, config: Mapping[str, str] | None = None
+        self,
+        name: str,
+        partitions: int = 1,
+        config: Mapping[str, str] | None = None,
+        replicas: int = 1,
     ) -> None:
         """Create a topic and wait until the broker knows it; one that exists is left alone."""
         topic = NewTopic(
-            name, num_partitions=partitions, replication_factor=1, config=dict(config or {})
+            name, num_partitions=partitions, replication_factor=replicas, config=dict(config or {})
         )
         try:
             self.admin().create_topics([topic], operation_timeout=60)[name].result(60)
@@ -180,11 +197,14 @@ class KafkaBroker:
         )
         counts = self.topics()
         try:
-            records = []
-            for topic in topics or sorted(counts):
-                for partition in range(counts[topic]):
-                    records += _read_partition(consumer, topic, partition)
-            return records
+            return _read(
+                consumer,
+                [
+                    TopicPartition(topic, partition, 0)
+                    for topic in topics or sorted(counts)
+                    for partition in range(counts[topic])
+                ],
+            )
         finally:
             consumer.close()
 
@@ -195,10 +215,9 @@ class KafkaBroker:
             return False
 
     def _format(self) -> None:
-        cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         tool = "kafka.tools.StorageTool"
         # An id may begin with a hyphen, so it is no word of its own.
-        arguments = ("--config", "server.properties", f"--cluster-id={cluster_id}")
+        arguments = ("--config", "server.properties", f"--cluster-id={self.cluster_id}")
         done = subprocess.run(
             self._java(tool, "format", *arguments, "--ignore-formatted"),
             cwd=self.directory,
@@ -267,32 +286,38 @@ def _jars() -> Path:
     )
 
 
-def _read_partition(consumer: Any, topic: str, partition: int) -> list[KafkaRecord]:
-    place = TopicPartition(topic, partition, 0)
-    consumer.assign([place])
+def _read(consumer: Any, places: list[TopicPartition]) -> list[KafkaRecord]:
+    """All records of these partitions, partition by partition."""
+    if not places:
+        return []
+    consumer.assign(places)
+    open_places = {(place.topic, place.partition) for place in places}
     records: list[KafkaRecord] = []
     silent_since_s = time.monotonic()
-    while True:
+    while open_places:
         messages = consumer.consume(num_messages=10_000, timeout=0.1)
         if messages:
             silent_since_s = time.monotonic()
         elif time.monotonic() > silent_since_s + _READ_DEADLINE_S:
-            raise ServerFailedError(f"Neither a record nor the end of {topic}/{partition} came.")
+            raise ServerFailedError(f"Neither records nor the end of {sorted(open_places)} came.")
         for message in messages:
+            place = (message.topic(), message.partition())
             error = message.error()
             if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                consumer.unassign()
-                return records
-            if error is not None:
+                open_places.discard(place)
+            elif error is not None:
                 raise KafkaException(error)
-            records.append(
-                KafkaRecord(
-                    topic,
-                    partition,
-                    message.offset(),
-                    message.key(),
-                    message.value(),
-                    tuple(message.headers() or ()),
-                    message.timestamp()[1],
+            elif place in open_places:
+                records.append(
+                    KafkaRecord(
+                        *place,
+                        message.offset(),
+                        message.key(),
+                        message.value(),
+                        tuple(message.headers() or ()),
+                        message.timestamp()[1],
+                    )
                 )
-            )
+    consumer.unassign()
+    order = {(place.topic, place.partition): number for number, place in enumerate(places)}
+    return sorted(records, key=lambda each: (order[each.topic, each.partition], each.offset))

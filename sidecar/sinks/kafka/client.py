@@ -111,9 +111,13 @@ class KafkaClient:
         )
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
-        """As `Topics.partition_count` says."""
+        """As `Topics.partition_count` says. A broker that does not answer the question is asked for
+        again by `probe_if_due`: with nothing sent, nothing else would tell that it is away."""
         assert self._topics is not None
-        return self._topics.partition_count(topic, timeout_s)
+        count = self._topics.partition_count(topic, timeout_s)
+        if count is None and topic not in self.missing:
+            self.contact.failed(f"the partitions of {topic} are not known")
+        return count
 
     @property
     def missing(self) -> Mapping[str, TopicProblem]:

@@ -1,6 +1,8 @@
 """The Kafka sink against a real broker."""
 
+import os
 import random
+import signal
 from collections.abc import Sequence
 
 import pytest
@@ -171,6 +173,29 @@ def test_a_broker_that_stops_and_one_that_crashes(
     assert_arrived(messages, own_broker.consume_all("restart"), counts)
 
 
+def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
+    own_broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """It keeps its connections and answers nothing, and nothing was sent that waits."""
+    own_broker.start()
+    own_broker.create_topic("first", 1)
+    sink = make_sink(own_broker.bootstrap)
+    pid = own_broker.pid
+    assert pid is not None
+    delivery = Delivery(sink, [message("first", 0, 0)])
+    delivery.run()
+    own_broker.create_topic("new", 1)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        delivery = Delivery(sink, [message("new", 0, 0)])
+        delivery.until(lambda: not sink.state().healthy, "the report")
+        assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().sentence
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    delivery.run()
+    assert sink.state().healthy
+
+
 def test_a_broker_that_is_not_there_yet(
     own_broker: KafkaBroker, make_sink: SinkFactory, impatient: None
 ) -> None:
@@ -260,7 +285,7 @@ def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
     }
 
 
-def test_a_topic_deleted_under_the_sink_starts_it_again(
+def test_a_topic_deleted_under_the_sink_is_waited_for(
     broker: KafkaBroker, make_sink: SinkFactory
 ) -> None:
     broker.create_topic("deleted", 2)
@@ -269,8 +294,8 @@ def test_a_topic_deleted_under_the_sink_starts_it_again(
     broker.admin().delete_topics(["deleted"], operation_timeout=60)["deleted"].result(60)
     wait_until(lambda: "deleted" not in broker.topics(), "the topic to be gone")
     delivery = Delivery(sink, spread(["deleted"], 50))
-    delivery.until(lambda: bool(delivery.restarts), "the restart")
-    assert "Events for the topic deleted were lost" in delivery.restarts[0]
+    delivery.until(lambda: sink.state().topics == ("deleted",), "the report")
+    assert sink.state().code == "topic_missing"
     broker.create_topic("deleted", 1)
     delivery.run()
     assert len(broker.consume_all("deleted")) == 50

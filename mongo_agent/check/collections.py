@@ -19,11 +19,16 @@ def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator
     captured = [each for each in verdicts if each.is_captured]
     own = sum(each.collection.kind is Kind.SYSTEM for each in verdicts)
     if not captured:
-        yield warning(
+        there = len(listed) - own
+        # Without any collection the first one may still come; with some the lists leave all out.
+        found = fault if there else warning
+        yield found(
             "collections",
-            f"None of the {len(listed) - own} collections that are there is captured.",
-            "`mongo-agent plan` says why; what is made later is captured when the lists let it "
-            "pass.",
+            f"None of the {there} collections that are there is captured.",
+            "Correct the lists of databases and collections; `mongo-agent plan` says which entry "
+            "leaves a collection out."
+            if there
+            else "What is made later is captured when the lists let it pass.",
             code="no_collection_captured",
         )
         return

@@ -109,6 +109,11 @@ HEALS: Mapping[str, tuple[str, str, Callable[[Path], Changes]]] = {
     "broker": ("broker_unavailable", "sink_unavailable", _broker),
     "registry": ("schema_registry_unavailable", "schema_registry_unavailable", _registry),
     "password": ("server_refuses", "start_blocked", lambda folder: {"mongodb.password": "wrong"}),
+    "lists": (
+        "no_collection_captured",
+        "no_collection_captured",
+        lambda folder: {"database.include.list": "elsewhere"},
+    ),
     "images": (
         "images_missing",
         "images_missing",
@@ -166,7 +171,7 @@ def test_a_check_beside_its_own_agent_finds_no_fault(tmp_path: Path, hosts: str)
 
 
 def test_a_missing_privilege_is_found_by_both(tmp_path: Path, hosts: str) -> None:
-    path = configuration(tmp_path, hosts, FINDER)
+    path = configuration(tmp_path, hosts, FINDER, {"refused.action": "exit"})
     exit_code, faults = checked(path)
     assert exit_code == 1
     assert {"privilege_missing", "stream_not_open"} <= {each["code"] for each in faults}

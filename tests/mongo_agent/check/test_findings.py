@@ -88,4 +88,5 @@ def test_collections(tmp_path: Path) -> None:
     said = texts(check_collections(config, [capped, system, other]), Level.OK)
     assert "1 of 2 collections are captured, 1 are copied: shop.log." in said
     assert "Capped collections cannot be read at a cluster time: shop.log" in said
-    assert "None of the 1 collections" in texts(check_collections(config, [other]), Level.WARNING)
+    assert "None of the 1 collections" in texts(check_collections(config, [other]), Level.FAULT)
+    assert "None of the 0 collections" in texts(check_collections(config, []), Level.WARNING)

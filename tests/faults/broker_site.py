@@ -6,6 +6,8 @@ and place in its mutation.
 """
 
 import gzip
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -41,9 +43,9 @@ class BrokerSite:
         self._fed: list[Scenario] = []
         text = "\n".join((each.folder / "schema.cql").read_text() for each in found)
         (folder / "schema.cql").write_text(text)
-        views = {table.id for table in Schema.from_cql(text).tables() if table.kind == "view"}
+        published = {table.id for table in Schema.from_cql(text).tables() if table.cdc}
         self._lines = {
-            each.folder: [line for line in each.expected() if line["id"] not in views]
+            each.folder: [line for line in each.expected() if line["id"] in published]
             for each in found
         }
         self.agent: AgentProcess
@@ -94,6 +96,12 @@ class BrokerSite:
                 counts[at] += sum(1 for _ in expected_events(line))
         return {(*at, index) for at, count in counts.items() for index in range(count)}
 
+    def recorded(self) -> list[EventName]:
+        """Events that the broker rejected, as the quarantine keeps them."""
+        files = (self._folder / "relocation" / "error").glob("*.events.ndjson")
+        lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        return [_name_of(line["headers"]["cdc.source"]) for line in lines]
+
     @contextmanager
     def running(
         self, bootstrap: str, properties: Mapping[str, object] | None = None
@@ -134,6 +142,11 @@ class BrokerSite:
         part: Mapping[str, Any] = health.get("components", {}).get("sink", {})
         return part
 
+    def conditions(self) -> list[str]:
+        """The codes that `/health` has."""
+        health = self.agent.ask("/health") or {}
+        return [each["code"] for each in health.get("conditions", [])]
+
     def wait_for_report(self, words: str) -> None:
         """Until `/health` reports the sink, for a reason with these words."""
 
@@ -143,6 +156,15 @@ class BrokerSite:
             return sink.get("status") in ("failing", "degraded") and words in said
 
         self.wait(is_reported, f"`/health` to report: {words}")
+
+    def wait_for_silence(self, seconds: int) -> None:
+        """Until `/health` says that nothing came from the broker for so long."""
+
+        def is_said() -> bool:
+            told = re.findall(r"for (\d+) s", str(self.sink().get("sentence")))
+            return any(int(number) >= seconds for number in told)
+
+        self.wait(is_said, f"`/health` to report a silence of {seconds} s")
 
     def wait_for_arrival(self, broker: KafkaBroker) -> list[EventName]:
         """Until all expected events are in the topics and `/health` is well again; gives all
@@ -157,20 +179,24 @@ def arrivals(broker: KafkaBroker) -> list[EventName]:
     """Every event in every topic."""
     found = []
     for record in broker.consume_all():
-        source = dict(record.headers)["cdc.source"].decode()
-        segment, position, index = source.rsplit("/", 3)[1:]
-        found.append((int(segment), int(position), int(index)))
+        found.append(_name_of(dict(record.headers)["cdc.source"].decode()))
     return found
 
 
 def create_topics(
-    broker: KafkaBroker, site: BrokerSite, *, but: str = "", partitions: int = 3
+    broker: KafkaBroker, site: BrokerSite, *, but: str = "", partitions: int = 3, replicas: int = 1
 ) -> None:
     """Every topic of the site except one."""
     for topic in site.topics:
         if topic != but:
-            broker.create_topic(topic, partitions)
+            broker.create_topic(topic, partitions, replicas=replicas)
     wait_until(lambda: len(broker.topics()) >= len(site.topics) - bool(but), "the topics")
+
+
+def _name_of(source: str) -> EventName:
+    """By the header `cdc.source`."""
+    segment, position, index = source.rsplit("/", 3)[1:]
+    return int(segment), int(position), int(index)
 
 
 def _segment_id(name: str) -> int:

@@ -22,7 +22,8 @@ def site(tmp_path: Path) -> BrokerSite:
 
 @situation(
     "broker",
-    "A topic does not exist; it is created later",
+    "A topic does not exist and the broker creates none (`auto.create.topics.enable=false`); it is "
+    "created later",
     action="Publishes the events of other topics, and asks for the topic once a second.",
     health="`degraded` (`topic_missing`), `failing` once the window is full of events of the topic",
     arrival="The events of the topic when it exists, in their order.",

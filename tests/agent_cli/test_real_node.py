@@ -26,6 +26,7 @@ from tests.harness.cassandra_settings import NodeSettings
 pytestmark = pytest.mark.servers
 
 DEADLINE_S = 300.0
+ENDS = ("--set", "refused.action=exit")
 Answer = TypeVar("Answer")
 
 
@@ -128,7 +129,9 @@ def test_the_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, site: 
         link.close()
 
 
-def test_wrong_credentials_end_with_exit_code_4(node: CassandraNode, site: Site) -> None:
+def test_wrong_credentials_end_with_exit_code_4_where_that_is_wanted(
+    node: CassandraNode, site: Site
+) -> None:
     link = connection(node)
     eventually(link.facts, RefusedError, UnavailableError)
     link.close()
@@ -136,7 +139,7 @@ def test_wrong_credentials_end_with_exit_code_4(node: CassandraNode, site: Site)
         connection(node, "wrong").facts()
     with pytest.raises(RefusedError, match="a client without credentials"):
         NodeConnection(NodeAddress([node.address.host], node.address.cql_port)).facts()
-    done = agent("--config", configuration(node, site, "wrong"))
+    done = agent("--config", configuration(node, site, "wrong"), *ENDS)
     assert done.exit_code == 4
     assert "cassandra.password" in done.errors
     assert "Traceback" not in done.errors
@@ -150,7 +153,7 @@ def test_a_kept_schema_does_not_hide_wrong_credentials(node: CassandraNode, site
     known = eventually(NodeSchema(link).fetch, RefusedError, UnavailableError)
     SchemaHistory(site.offsets).save(known)
     link.close()
-    done = agent("--config", configuration(node, site, "wrong"))
+    done = agent("--config", configuration(node, site, "wrong"), *ENDS)
     assert done.exit_code == 4
     assert "cassandra.password" in done.errors
     assert "Traceback" not in done.errors

@@ -97,7 +97,9 @@ def test_cdc_raw_read_only(place: Place, report: Report) -> None:
     health="`degraded` (`segment_retry_pending`, `segment_quarantined`): No space left on device",
     arrival="All events of the segment after there is room.",
 )
-def test_cdc_raw_full_at_requeue(place: Place, report: Report) -> None:
+@pytest.mark.parametrize("room_bytes", [0, 64 << 10])
+def test_cdc_raw_full_at_requeue(place: Place, report: Report, room_bytes: int) -> None:
+    """`room_bytes`: none at all, or enough for the index and not for its segment."""
     error = place.relocation / "error"
     error.mkdir()
     (log,) = place.put("batches")
@@ -106,6 +108,7 @@ def test_cdc_raw_full_at_requeue(place: Place, report: Report) -> None:
     (error / f"{log.name}.reason.json").write_text("{}")
     with mounted(place.cdc_raw, "2m"):
         ballast = fill(place.cdc_raw)
+        os.truncate(ballast, ballast.stat().st_size - room_bytes)
         with place.running() as agent:
             agent.until("an answer", lambda: agent.body() is not None)
             done = command(

@@ -151,12 +151,12 @@ class Quarantine:
         self._write_reason(name, after)
         return True
 
-    def withdraw(self, name: SegmentName, cause: str) -> None:
+    def withdraw(self, name: SegmentName, cause: str) -> bool:
         """Removes ranges whose cause begins like this, durably: what they name was delivered after
-        all. Raises OSError."""
+        all. False when there are none. Raises OSError."""
         before = self.reason(name)
         if before is None or not any(lost.cause.startswith(cause) for lost in before.ranges):
-            return
+            return False
         left = tuple(lost for lost in before.ranges if not lost.cause.startswith(cause))
         after = replace(before, ranges=left)
         if after.ranges or after.ranges_left_out:
@@ -164,6 +164,7 @@ class Quarantine:
         else:
             self._reason_path(name).unlink()
             sync_directory(self.directory)
+        return True
 
     def keep(self, source: Named, events: Sequence[RefusedEvent]) -> bool:
         """Keeps events of a segment or a copy, durably; False without room. Raises OSError."""

@@ -47,6 +47,8 @@ class Leaving:
         self._metrics = metrics
         self._survey = QuarantineSurvey(quarantine, directory)
         self._usage = Usage()
+        self.has_changed_quarantine = False
+        """True from a change by this agent to the next `usage()`."""
         self._repeated = Repeated(logger)
         self._troubles: dict[str, str] = {}
         self._requeue_errors: dict[SegmentName, str] = {}
@@ -80,6 +82,7 @@ class Leaving:
 
     def usage(self) -> Usage:
         """What the quarantine holds; what was last seen when it cannot be looked at."""
+        self.has_changed_quarantine = False
         with suppress(OSError):
             self._usage = self._survey.look()
         return self._usage
@@ -103,6 +106,7 @@ class Leaving:
             return False
         self._mend(f"record {reason}")
         if is_new:
+            self.has_changed_quarantine = True
             for lost in ranges:
                 logger.warning(
                     "part of a segment gave no events; it is on record in the quarantine",
@@ -146,6 +150,7 @@ class Leaving:
             cause = f"the sink refused an event that has no room here: {refused.reason}"
             lost = LostRange(refused.start, refused.end, cause)
             return self.record(refused.source, (lost,), REFUSED_EVENT)
+        self.has_changed_quarantine = True
         logger.warning(
             "the sink refused an event; it is kept in the quarantine",
             extra=fields(source=refused.source, topic=topic, reason=refused.reason),
@@ -187,6 +192,7 @@ class Leaving:
         if self._requeue_errors.pop(name, None) is not None and not self._requeue_errors:
             self._repeated.over("requeue", "Quarantined segments can be requeued again.")
         if is_back:
+            self.has_changed_quarantine = True
             logger.info("a quarantined segment is requeued", extra=fields(segment=name))
         return is_back
 
@@ -208,13 +214,15 @@ class Leaving:
         log, idx = self._directory / name.log, self._directory / name.idx
         try:
             # A segment that came back was read to its end.
-            self._quarantine.withdraw(name, VANISHED_CAUSE)
+            if self._quarantine.withdraw(name, VANISHED_CAUSE):
+                self.has_changed_quarantine = True
             reason = self._quarantine.reason(name)
             if reason is None or not reason.ranges:
                 self._transfer.transfer(log, idx)
                 way = TRANSFERRED
             elif self._quarantine.take(name, log, idx):
                 way = KEPT
+                self.has_changed_quarantine = True
             else:
                 self._stick(
                     name,

@@ -18,6 +18,7 @@ from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.shown import Shown
 
 _QUARANTINE_INTERVAL_S = 5.0
+"""Between looks at what a person changes there; what the agent changes is shown at once."""
 
 
 class Showing(Shown[View]):
@@ -51,7 +52,8 @@ class Showing(Shown[View]):
     ) -> None:
         """Makes the view of what there is now."""
         now_s = self._clock()
-        if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
+        is_due = now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S
+        if is_due or leaving.has_changed_quarantine:
             self._quarantine_at_s = now_s
             self._quarantine = leaving.usage()
         self._raw_growth.saw(looking.last.size_bytes, now_s)

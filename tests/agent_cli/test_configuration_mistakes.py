@@ -216,6 +216,16 @@ def test_config_check_names_property_value_and_remedy(site: Site, mistake: Mista
         assert part in text
 
 
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+def test_check_names_the_same(site: Site, mistake: Mistake) -> None:
+    code, text = said(site, mistake, "check")
+    # 2 where the configuration cannot be used, 1 where a check found the fault. Beside a warning
+    # the other findings decide.
+    assert mistake.is_warning or code in (1, 2), text
+    for part in mistake.parts:
+        assert part in text
+
+
 @pytest.mark.parametrize(
     "mistake", [mistake for mistake in MISTAKES if not mistake.is_warning], ids=lambda m: m.name
 )
@@ -256,9 +266,13 @@ def test_a_reference_inside_a_value_is_resolved_and_an_escape_is_literal(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CDC_TEST_RACK", "r1")
-    path = site.configuration({"file.path": f"{site.folder}/${{env:CDC_TEST_RACK}}-$${{HOME}}"})
-    done = agent("config", "check", "--config", path)
-    assert done.exit_code == 0, done.errors
+    value = f"{site.folder}/a${{env:CDC_TEST_RACK}}b-$${{HOME}}"
+    path = site.configuration({"file.path": value})
+    assert agent("config", "check", "--config", path).exit_code == 0
+    file = site.folder / "ar1b-${HOME}"
+    file.mkdir()
+    # A directory is no file: the finding names what the value became.
+    assert f"{file} (file.path)" in agent("check", "--config", path).output
 
 
 def test_an_unknown_reference_in_a_secret_is_refused_without_its_text(site: Site) -> None:

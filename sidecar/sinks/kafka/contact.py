@@ -10,6 +10,7 @@ from collections.abc import Callable
 _DOUBTFUL_SILENCE_S = 2.0
 _LONG_SILENCE_S = 15.0
 _PROBE_PAUSE_S = 1.0
+_NO_ANSWER = "it does not answer"
 
 
 class Contact:
@@ -43,17 +44,19 @@ class Contact:
 
     def acknowledged(self, waiting: int) -> None:
         """Some events are acknowledged, others still wait."""
-        self._away_since_s = None
-        self._is_doubtful = False
+        self._answered()
         self._waiting_since_s = self._clock() if waiting else None
+
+    def taken_back(self) -> None:
+        """No event waits for its acknowledgement any more; that says nothing of the broker."""
+        self._waiting_since_s = None
 
     def probed(self, is_answered: bool) -> None:
         """A broker was asked for and answered, or did not."""
         now_s = self._clock()
         self._probe_at_s = now_s + _PROBE_PAUSE_S
         if is_answered:
-            self._away_since_s = None
-            self._is_doubtful = False
+            self._answered()
         elif self._away_since_s is None:
             self._away_since_s = now_s
 
@@ -68,6 +71,11 @@ class Contact:
                 "are enough replicas in sync?"
             )
         return None
+
+    def _answered(self) -> None:
+        self._away_since_s = None
+        self._is_doubtful = False
+        self._reason = _NO_ANSWER
 
     def _silence_s(self) -> float:
         return 0.0 if self._waiting_since_s is None else self._clock() - self._waiting_since_s

@@ -383,6 +383,8 @@ class TransactionalKafkaSink:
         self._contents.aborted()
         self._failures.forget()
         self._is_flushing = False
+        # The broker answered with the refusals: its silence from here on is no sign of anything.
+        self._client.contact.taken_back()
         producer = self._client.release()
         assert producer is not None
         producer.purge()

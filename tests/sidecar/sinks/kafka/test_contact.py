@@ -95,3 +95,20 @@ def test_silence_counts_from_the_last_acknowledgement(contact: Contact, clock: C
     contact.acknowledged(waiting=0)
     clock.now_s += 60
     assert (contact.trouble(), contact.is_probe_due()) == (None, False)
+
+
+def test_events_that_were_taken_back_leave_no_silence(contact: Contact, clock: Clock) -> None:
+    contact.sent()
+    clock.now_s += 60
+    assert (contact.is_probe_due(), contact.trouble() is None) == (True, False)
+    contact.taken_back()
+    assert (contact.is_probe_due(), contact.trouble()) == (False, None)
+
+
+def test_a_broker_that_answered_once_is_not_said_to_have_no_connection(
+    contact: Contact, clock: Clock
+) -> None:
+    contact.failed("a:1: connection refused")
+    contact.probed(True)
+    contact.probed(False)
+    assert contact.trouble() == "no Kafka broker of a:1 answers for 0 s: it does not answer"

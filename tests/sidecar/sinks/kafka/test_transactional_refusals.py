@@ -41,11 +41,13 @@ def test_an_event_that_is_refused_is_set_aside_and_the_others_are_committed(
         keeps_refused=lambda: may_keep[0],
     )
     delivery.until(lambda: bool(delivery.failed), "the refusal")
+    delivery.until(
+        lambda: "waits to be kept elsewhere" in delivery.sink.state().sentence, "its report"
+    )
     for _ in range(5):
         delivery.step()
     # Nothing passes an event that nobody has kept.
     assert delivery.done <= 400
-    assert "waits to be kept elsewhere" in delivery.sink.state().sentence
     may_keep[0] = True
     delivery.run()
     assert sorted(map(int, delivery.failed)) == sorted(large)

@@ -18,10 +18,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from agent.store.base import StoreError
+from agent.store.bounded_answers import MAX_NAMES, bound_answers
 from agent.store.gcs_answers import (
     CREATE,
     DELETE,
@@ -99,7 +101,13 @@ class GcsStore:
         prefix = f"{self._settings.directory.prefix}/".removeprefix("/")
         with self._explaining("requests", LIST):
             blobs = self._opened_bucket().list_blobs(prefix=prefix, delimiter="/", **self._asked())
-            return [blob.name.removeprefix(prefix) for blob in blobs]
+            found = [blob.name.removeprefix(prefix) for blob in islice(blobs, MAX_NAMES + 1)]
+        if len(found) > MAX_NAMES:
+            raise StoreError(
+                f"{self.where} lists more than {MAX_NAMES} objects. Move other objects to another "
+                "prefix."
+            )
+        return found
 
     def get(self, name: str, target: Path) -> bool:
         temporary = target.with_name(f".{target.name}.tmp")
@@ -242,6 +250,7 @@ class GcsStore:
                         f"storage.credential.key.file: {key_file} cannot be read: "
                         f"{error.strerror or error}."
                     ) from error
+            bound_answers(client._http)
             self._bucket = client.bucket(self._settings.directory.bucket)
         return self._bucket
 

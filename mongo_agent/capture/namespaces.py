@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from sidecar.regular_expressions import BoundedPattern, compile_bounded
+
 MatchMode = Literal["regex", "literal"]
 BUILT_IN = frozenset({"admin", "config", "local"})
 """Databases that are the server's own. They are never captured."""
@@ -50,8 +52,8 @@ def _parts(text: str) -> Iterator[str]:
 class Namespaces:
     """The lists as they are configured; of including and excluding at most one is given each.
 
-    Raises ValueError for a pattern that is no regular expression, and for lists that exclude each
-    other.
+    Raises ValueError for a pattern that is no regular expression or cannot be matched in bounded
+    time, and for lists that exclude each other.
     """
 
     include_databases: tuple[str, ...] = ()
@@ -68,10 +70,7 @@ class Namespaces:
                     "keep one of them"
                 )
         for pattern in self._patterns():
-            try:
-                self._compiled(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+            self._compiled(pattern)
 
     def captures(self, database: str, collection: str) -> bool:
         """Whether documents of this collection are captured."""
@@ -114,27 +113,27 @@ class Namespaces:
             *self.exclude_collections,
         )
 
-    def _compiled(self, pattern: str) -> re.Pattern[str]:
+    def _compiled(self, pattern: str) -> BoundedPattern:
         if self.mode == "literal":
-            return re.compile(re.escape(pattern))
-        return re.compile(pattern, re.IGNORECASE)
+            return compile_bounded(re.escape(pattern))
+        return compile_bounded(pattern, re.IGNORECASE)
 
     @staticmethod
-    def _matches(patterns: tuple[re.Pattern[str], ...], name: str) -> bool:
-        return any(pattern.fullmatch(name) for pattern in patterns)
+    def _matches(patterns: tuple[BoundedPattern, ...], name: str) -> bool:
+        return any(pattern.matches(name) for pattern in patterns)
 
     @cached_property
-    def _include_databases(self) -> tuple[re.Pattern[str], ...]:
+    def _include_databases(self) -> tuple[BoundedPattern, ...]:
         return tuple(map(self._compiled, self.include_databases))
 
     @cached_property
-    def _exclude_databases(self) -> tuple[re.Pattern[str], ...]:
+    def _exclude_databases(self) -> tuple[BoundedPattern, ...]:
         return tuple(map(self._compiled, self.exclude_databases))
 
     @cached_property
-    def _include_collections(self) -> tuple[re.Pattern[str], ...]:
+    def _include_collections(self) -> tuple[BoundedPattern, ...]:
         return tuple(map(self._compiled, self.include_collections))
 
     @cached_property
-    def _exclude_collections(self) -> tuple[re.Pattern[str], ...]:
+    def _exclude_collections(self) -> tuple[BoundedPattern, ...]:
         return tuple(map(self._compiled, self.exclude_collections))

@@ -15,6 +15,7 @@ from typing import Any
 from bson import json_util
 
 from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
+from sidecar.regular_expressions import ExpressionError, compile_bounded
 
 Condition = dict[str, Any]
 CHANGES = ("insert", "update", "replace", "delete")
@@ -103,7 +104,7 @@ def _name(pattern: str, namespaces: Namespaces) -> Condition | None:
 
 def _is_expression(pattern: str) -> bool:
     try:
-        re.compile(pattern)
-    except re.error:
+        compile_bounded(pattern)
+    except ExpressionError:
         return False
     return True

@@ -11,6 +11,7 @@ from mongo_agent.capture.kinds import Kind, kind_of
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.copy.records import Reason, Request, Selected
 from mongo_agent.copy.settings import CopySettings
+from sidecar.regular_expressions import BoundedPattern, compile_bounded
 
 Client = MongoClient[Any]
 
@@ -133,12 +134,13 @@ def matching(name: str, found: Iterable[Found]) -> list[Found]:
 
 def is_meant(namespace: str, name: str) -> bool:
     """Whether a name in a signal means a collection. Raises ValueError for no expression."""
-    return namespace == name or name_expression(name).fullmatch(namespace) is not None
+    return namespace == name or name_expression(name).matches(namespace)
 
 
-def name_expression(name: str) -> re.Pattern[str]:
+def name_expression(name: str) -> BoundedPattern:
     """The expression of a name in a signal: parts in double quotes are texts, as they are needed
-    where a part has a dot, and so is a dot beside them. Raises ValueError for what is none."""
+    where a part has a dot, and so is a dot beside them. Raises ValueError for what is none, or
+    cannot be matched in bounded time: signals may come from users with fewer rights."""
     expression = ""
     end = 0
     for quoted in _QUOTED.finditer(name):
@@ -149,7 +151,4 @@ def name_expression(name: str) -> re.Pattern[str]:
     rest = name[end:]
     if end and rest.startswith("."):
         rest = r"\." + rest[1:]
-    try:
-        return re.compile(expression + rest, re.IGNORECASE)
-    except re.error as error:
-        raise ValueError(f"{name!r} is no regular expression: {error}") from error
+    return compile_bounded(expression + rest, re.IGNORECASE)

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from mongo_agent.topic_naming.plain import LONGEST
+from sidecar.regular_expressions import BoundedPattern, compile_bounded
 
 _NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
 _TOPIC_LETTERS = re.compile(r"[A-Za-z0-9._-]*")
@@ -18,27 +19,25 @@ class Replacement:
     """A plain name that the whole of `pattern` matches becomes `parts`: texts, and groups by their
     number. Others stay as they are."""
 
-    pattern: re.Pattern[str]
+    pattern: BoundedPattern
     parts: tuple[str | int, ...]
 
     def name(self, plain: str) -> str:
         """Where an empty name would come out the plain one stays."""
-        if not self.pattern.fullmatch(plain):
-            return plain
         # Java replaces the first match, which may be shorter than the whole.
-        return self.pattern.sub(self._written, plain, count=1)[:LONGEST] or plain
-
-    def _written(self, match: re.Match[str]) -> str:
-        return "".join(part if isinstance(part, str) else match[part] or "" for part in self.parts)
+        if not self.pattern.matches(plain) or (spans := self.pattern.first(plain)) is None:
+            return plain
+        written = "".join(
+            part if isinstance(part, str) else plain[slice(*spans[part])] for part in self.parts
+        )
+        start, end = spans[0]
+        return f"{plain[:start]}{written}{plain[end:]}"[:LONGEST] or plain
 
 
 def replacement(regex: str, text: str) -> Replacement:
     """Raises ValueError with the reason."""
-    try:
-        pattern = re.compile(_NAMED_GROUP.sub("(?P<", regex))
-    except re.error as error:
-        raise ValueError(f"{regex!r} is no regular expression: {error}") from error
-    return Replacement(pattern, tuple(_parts(text, pattern)))
+    pattern = compile_bounded(_NAMED_GROUP.sub("(?P<", regex))
+    return Replacement(pattern, tuple(_parts(text, pattern.compiled)))
 
 
 def _parts(text: str, pattern: re.Pattern[str]) -> list[str | int]:

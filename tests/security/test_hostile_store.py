@@ -36,6 +36,8 @@ class Hostile:
     crc32c: str = field(default_factory=lambda: checksum(CONTENT))
     names: tuple[str, ...] = ()
     is_endless: bool = False
+    has_endless_json: bool = False
+    has_endless_pages: bool = False
     sent_bytes: int = 0
     downloads: int = 0
     url: str = ""
@@ -44,11 +46,14 @@ class Hostile:
 def handler(hostile: Hostile) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if "alt=media" in self.path:
+            if hostile.has_endless_json:
+                self._endless_json()
+            elif "alt=media" in self.path:
                 self._download()
             elif "/o?" in self.path or self.path.endswith("/o"):
                 prefix = "cdc/error/"
-                self._json({"items": [{"name": prefix + name} for name in hostile.names]})
+                page = {"nextPageToken": "more"} if hostile.has_endless_pages else {}
+                self._json({"items": [{"name": prefix + name} for name in hostile.names], **page})
             else:
                 self._json(
                     {
@@ -67,6 +72,18 @@ def handler(hostile: Hostile) -> type[BaseHTTPRequestHandler]:
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+
+        def _endless_json(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            try:
+                self.wfile.write(b'{"items": [')
+                while True:
+                    hostile.sent_bytes += self.wfile.write(b'{"name": "a"},' * (MIB // 14))
+            except OSError:
+                # The agent closed the connection.
+                self.close_connection = True
 
         def _download(self) -> None:
             hostile.downloads += 1
@@ -177,3 +194,24 @@ def test_names_of_objects_that_are_no_segments_are_passed_over(
     assert set(foreign) | {NAME} == set(listed)
     names = [name for name in map(parse_log_name, listed) if name is not None]
     assert [name.log for name in names] == [NAME]
+
+
+def test_a_listing_without_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Hostile(has_endless_json=True)) as hostile:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
+        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=60))
+        for ask in (store.names, lambda: store.get(NAME, tmp_path / NAME)):
+            with pytest.raises(StoreError, match="more than 16 MiB"):
+                ask()
+    # What fits into the buffers of both ends of two connections.
+    assert hostile.sent_bytes < 160 * MIB
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pages_without_end_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.store.gcs.MAX_NAMES", 1000)
+    with serving(Hostile(names=(NAME,) * 300, has_endless_pages=True)) as hostile:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", hostile.url)
+        store = GcsStore(GcsSettings(RemoteDirectory("b", "cdc/error"), timeout_s=60))
+        with pytest.raises(StoreError, match="lists more than 1000 objects"):
+            store.names()

@@ -1,0 +1,48 @@
+"""Expressions as Python's own parser reads them, so that no expression means something else.
+
+The parser and the compiler are private modules of `re` that have not changed since Python 3.11;
+`tests/sidecar/test_regular_expressions.py` compares both engines on each release that it runs on.
+"""
+
+import re
+from re import _compiler, _parser  # type: ignore[attr-defined]
+from typing import Any
+
+from sidecar.regular_expressions.errors import ExpressionError
+
+Node = tuple[Any, Any]
+"""An operation of the parser with its arguments."""
+
+UNBOUNDED = int(_parser.MAXREPEAT)
+_MAX_LENGTH = 65_536
+_TYPES = re.ASCII | re.LOCALE | re.UNICODE
+
+
+def parsed(text: str, flags: int) -> Any:
+    """The tree of an expression. Raises ExpressionError."""
+    if len(text) > _MAX_LENGTH:
+        raise ExpressionError(f"{len(text)} characters; {_MAX_LENGTH} are allowed. Shorten it")
+    try:
+        # Compiling finds faults that the parser does not, as a look-behind without a fixed width.
+        re.compile(text, flags)
+        return _parser.parse(text, flags)
+    except re.error as error:
+        raise ExpressionError(f"{text!r} is no regular expression: {error}") from error
+    except (RecursionError, OverflowError) as error:
+        raise ExpressionError("too deeply nested or too large. Simplify it") from error
+
+
+def scoped(flags: int, added: int, removed: int) -> int:
+    """Flags inside of a group such as `(?i-s:…)`."""
+    if added & _TYPES:
+        flags &= ~_TYPES
+    return (flags | added) & ~removed
+
+
+def leaf(node: Node, flags: int) -> re.Pattern[str]:
+    """One character or one position, as Python's engine tells it. It never goes back."""
+    state = _parser.State()
+    state.flags = flags
+    state.str = ""
+    found: re.Pattern[str] = _compiler.compile(_parser.SubPattern(state, [node]), flags)
+    return found

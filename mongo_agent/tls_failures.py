@@ -38,6 +38,11 @@ _SENTENCES = (
         f"The certificate of MongoDB's server is by nobody that is trusted: {_TRUST}.",
     ),
     (
+        ("ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"),
+        "MongoDB's server speaks neither TLS 1.2 nor 1.3, and older ones are not safe: allow "
+        "TLS1_2 there (`net.tls.disabledProtocols`).",
+    ),
+    (
         ("ALERT_CERTIFICATE_REQUIRED", "ALERT_HANDSHAKE_FAILURE"),
         f"MongoDB's server asks for a certificate of its clients: {_SHOW}.",
     ),

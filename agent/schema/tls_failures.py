@@ -28,6 +28,11 @@ _CLAUSES = (
         f"it does not trust our certificate, that of {_SHOW}",
     ),
     (
+        ("ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"),
+        "it speaks neither TLS 1.2 nor 1.3, and older ones are not safe: allow TLSv1.2 there "
+        "(client_encryption_options, accepted_protocols)",
+    ),
+    (
         ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE"),
         "it does not speak TLS there: see cassandra.ssl.enabled and cassandra.port",
     ),

@@ -28,6 +28,7 @@ from sidecar.errors import Policy, RefusedError, SidecarError, UnavailableError
 from sidecar.schema_registry.canonical import canonical
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.schema_registry.tls import tls_context
+from sidecar.schema_registry.tls_failures import tls_clause
 
 _JSON = "application/vnd.schemaregistry.v1+json"
 _CONNECT_S = 5.0
@@ -231,4 +232,5 @@ def _message(data: bytes) -> str:
 
 def _reason(error: Exception) -> str:
     cause = error.reason if isinstance(error, urllib3.exceptions.MaxRetryError) else error
-    return " ".join(str(cause).split())[:_MOST_TEXT]
+    text = " ".join(str(cause).split())
+    return tls_clause(text) or text[:_MOST_TEXT]

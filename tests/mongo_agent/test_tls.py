@@ -1,5 +1,6 @@
 """TLS with MongoDB: who believes whom, and what is said where somebody does not."""
 
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,6 +166,17 @@ def test_an_authority_that_is_not_trusted(tmp_path: Path, guarded: MongoReplicaS
     sentence = refusal(tmp_path, guarded, tls)
     assert "is by nobody that is trusted" in sentence
     assert "`mongodb.ssl.truststore`" in sentence
+
+
+def test_a_server_of_tls_1_1_alone(tmp_path: Path, files: Files) -> None:
+    context = server_context(tmp_path, files.authority.signed())
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with MongoReplicaSet(tls=context) as old:
+        sentence = refusal(tmp_path, old, files.stores())
+    assert "speaks neither TLS 1.2 nor 1.3" in sentence
 
 
 def test_no_tls_where_the_server_wants_it(tmp_path: Path, guarded: MongoReplicaSet) -> None:

@@ -50,6 +50,13 @@ class Stores:
         return target if target.exists() else convert_store(store, target, "JKS", PASSWORD)
 
 
+def allow_every_protocol(folder: Path) -> str:
+    """An option for a JVM that may speak TLS 1.1, which Java forbids by itself."""
+    path = folder / "java.security"
+    path.write_text("jdk.tls.disabledAlgorithms=\n")
+    return f"-Djava.security.properties={path}"
+
+
 @pytest.fixture(scope="session")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
     return Stores(Authority(), tmp_path_factory.mktemp("stores"))
@@ -63,15 +70,20 @@ def strangers(tmp_path_factory: pytest.TempPathFactory) -> Stores:
 
 class SecureBroker(KafkaBroker):
     """Beside the plain listener of the harness: `ssl` asks clients for a certificate, `sasl` for a
-    login, both over TLS; `other` has a certificate of another host."""
+    login, both over TLS; `other` has a certificate of another host, `expired` one that has
+    expired, and `old` speaks TLS 1.1 alone, which takes a setting of Java's."""
 
     def __init__(self, directory: Path, stores: Stores) -> None:
         self.ssl_port, self.sasl_port, self.other_port = free_port(), free_port(), free_port()
+        self.expired_port, self.old_port = free_port(), free_port()
+        self._java_security = allow_every_protocol(stores.directory)
         server = stores.key_jks(stores.key("broker"), "broker")
         other = stores.key_jks(stores.key("other", "broker.example"), "other")
+        expired = stores.key_jks(stores.authority.signed("late", is_expired=True), "expired")
         plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
         scram = "org.apache.kafka.common.security.scram.ScramLoginModule"
         listeners = {"SSL": self.ssl_port, "SASL": self.sasl_port, "OTHER": self.other_port}
+        listeners |= {"EXPIRED": self.expired_port, "OLD": self.old_port}
         properties = {
             "ssl.keystore.location": str(server),
             "ssl.keystore.password": PASSWORD,
@@ -80,6 +92,10 @@ class SecureBroker(KafkaBroker):
             "listener.name.ssl.ssl.client.auth": "required",
             "listener.name.other.ssl.keystore.location": str(other),
             "listener.name.other.ssl.keystore.password": PASSWORD,
+            "listener.name.expired.ssl.keystore.location": str(expired),
+            "listener.name.expired.ssl.keystore.password": PASSWORD,
+            "listener.name.old.ssl.enabled.protocols": "TLSv1.1",
+            "listener.name.old.ssl.protocol": "TLSv1.1",
             "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
             "listener.name.sasl.plain.sasl.jaas.config": (
                 f'{plain} required user_{USER}="{USER_PASSWORD}";'
@@ -90,6 +106,10 @@ class SecureBroker(KafkaBroker):
         super().__init__(directory, properties=properties)
         self._named = listeners
 
+    def _java(self, main_class: str, *arguments: str) -> list[str]:
+        program, *rest = super()._java(main_class, *arguments)
+        return [program, self._java_security, *rest]
+
     def _server_properties(self) -> str:
         """The harness's own with more listeners."""
         added = "".join(f",{name}://127.0.0.1:{port}" for name, port in self._named.items())
@@ -99,7 +119,7 @@ class SecureBroker(KafkaBroker):
             if name in ("listeners", "advertised.listeners"):
                 value += added
             elif name == "listener.security.protocol.map":
-                value += ",SSL:SSL,SASL:SASL_SSL,OTHER:SSL"
+                value += ",SSL:SSL,SASL:SASL_SSL,OTHER:SSL,EXPIRED:SSL,OLD:SSL"
             lines.append(f"{name}={value}\n")
         return "".join(lines)
 

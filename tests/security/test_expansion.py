@@ -12,6 +12,7 @@ import cramjam
 import pytest
 
 import commitlog
+from tests.mongo.documents import event
 from tests.writer import MARKER_LENGTH, be32, header, marker
 from tests.writer.framings import compressed
 from tests.writer.test_memory import NAME, READ, SCHEMA_TEXT
@@ -75,11 +76,15 @@ BOMBS = {
 ENCODE = """
 import sys
 from commitlog.mongo import MongoEncoder
-encoder = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="n")
-try:
-    encoder.encode((sys.stdin.buffer.read(),))
-except Exception as error:
-    assert isinstance(error, (ValueError, RuntimeError)) or "mongo" in type(error).__module__, error
+(layout,) = sys.argv[1:]
+encoder = MongoEncoder(
+    topic_prefix="p", replica_set="rs0", node_id="n", layout=layout,
+    excluded_fields=("shop.cust.a.a.secret",),
+)
+content = sys.stdin.buffer.read()
+size = int.from_bytes(content[:4], "little")
+batch = encoder.encode((content[:size], content[size:]))
+print(len(batch.refused), len(batch))
 """
 
 
@@ -135,31 +140,46 @@ def test_a_type_nested_without_end_is_an_error(depth: int) -> None:
         )
 
 
-@pytest.mark.parametrize("depth", [100, 10_000, 200_000])
-def test_documents_nested_without_end_are_an_error(depth: int) -> None:
-    """BSON has a length at each level; a server allows 100 levels."""
-    document = b"\x05\0\0\0\0"
-    for _ in range(min(depth, 20_000)):
-        body = b"\x03a\0" + document + b"\0"
-        document = (len(body) + 4).to_bytes(4, "little") + body
-        if len(document) > 16 << 20:
-            break
-    run_alone(
-        ENCODE,
-        document,
-    )
+def nested_document(depth: int, *, is_array: bool) -> bytes:
+    """As BSON, made from its end, as each level has its length."""
+    kind = b"\x04" if is_array else b"\x03"
+    levels = depth - 1
+    sizes = [5 + 8 * level for level in range(levels + 1)]
+    starts = b"".join(size.to_bytes(4, "little") + kind + b"a\0" for size in reversed(sizes[1:]))
+    return starts + (5).to_bytes(4, "little") + bytes(levels + 1)
 
 
-def run_alone(program: str, content: bytes) -> None:
+def change(member: str, document: bytes) -> bytes:
+    """An insertion whose `member` is this document."""
+    whole = event("insert")[4:-1] + b"\x03" + member.encode() + b"\0" + document + b"\0"
+    return (len(whole) + 4).to_bytes(4, "little") + whole
+
+
+@pytest.mark.parametrize("depth", [100, 1_000, 200_000, 2_000_000])
+@pytest.mark.parametrize("is_array", [False, True])
+@pytest.mark.parametrize("layout", ["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"])
+def test_documents_nested_without_end_are_refused(
+    depth: int, layout: str, *, is_array: bool
+) -> None:
+    """BSON has a length at each level, so 16 MiB hold two million. A server allows 100 levels: an
+    event with 200 and more is refused, and the next one is encoded."""
+    nested = change("fullDocument", nested_document(depth, is_array=is_array))
+    after = change("fullDocument", nested_document(3, is_array=False))
+    done = run_alone(ENCODE, nested + after, layout)
+    assert done.split() == ([b"0", b"2"] if depth == 100 else [b"1", b"1"])
+
+
+def run_alone(program: str, content: bytes, *arguments: str) -> bytes:
     """Without a crash, and with the memory of `LIMIT_BYTES`."""
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", program, *arguments],
         input=content,
         capture_output=True,
         timeout=600,
         preexec_fn=limited,
     )
     assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
 
 
 def test_a_schema_of_a_hostile_length_is_an_error() -> None:

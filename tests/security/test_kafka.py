@@ -88,6 +88,30 @@ def test_a_broker_of_another_name_is_named(broker: SecureBroker, stores: Stores)
     assert existing_topics(settings, ANSWER_S) == {"events": 1}
 
 
+def test_a_certificate_that_has_expired_is_named(broker: SecureBroker, stores: Stores) -> None:
+    settings = ssl(broker.expired_port, trust(stores, "JKS"))
+    assert "has expired" in refusal(settings)
+    settings["ssl.endpoint.identification.algorithm"] = ""
+    assert "has expired" in refusal(settings)
+
+
+def test_a_broker_of_tls_1_1_alone_is_named(broker: SecureBroker, stores: Stores) -> None:
+    sentence = refusal(ssl(broker.old_port, trust(stores, "JKS")))
+    assert "speaks neither TLS 1.2 nor 1.3" in sentence
+    assert "ssl.enabled.protocols" in sentence
+
+
+def test_a_broker_without_tls_is_named(broker: SecureBroker, stores: Stores) -> None:
+    assert "does not speak TLS" in refusal(ssl(broker.port, trust(stores, "JKS")))
+
+
+def test_no_setting_allows_an_older_protocol(broker: SecureBroker, stores: Stores) -> None:
+    """Java's client would take this."""
+    older = {"ssl.enabled.protocols": "TLSv1.1,TLSv1", "ssl.protocol": "TLSv1.1"}
+    sentence = refusal(ssl(broker.old_port, trust(stores, "JKS"), older), SidecarError)
+    assert "TLS" in sentence
+
+
 def test_a_missing_client_certificate_is_named(broker: SecureBroker, stores: Stores) -> None:
     settings = ssl(broker.ssl_port, trust(stores, "JKS"))
     assert "asks for a certificate of its clients" in refusal(settings)

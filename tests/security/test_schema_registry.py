@@ -100,7 +100,7 @@ def test_a_registry_of_another_authority_is_not_trusted(
     registry: FakeRegistry, stores: Stores, strangers: Stores
 ) -> None:
     said = refusal(registry, trust(strangers, "JKS"), identity(stores, "JKS"))
-    assert "CERTIFICATE_VERIFY_FAILED" in said
+    assert "signed by an untrusted CA" in said
 
 
 def test_the_name_of_the_host_is_checked_unless_that_is_switched_off(
@@ -108,13 +108,13 @@ def test_the_name_of_the_host_is_checked_unless_that_is_switched_off(
 ) -> None:
     trusting = trust(stores, "PKCS12")
     said = refusal(other, trusting, {f"{SSL}endpoint.identification.algorithm": "HTTPS"})
-    assert "'127.0.0.1'" in said
+    assert "names another host" in said
     asking = client(other, trusting, {f"{SSL}endpoint.identification.algorithm": ""})
     assert asking.schema_id("orders-value", SCHEMA) >= 0
     asking.close()
     # Switched off is the name alone: an authority that nobody trusts is none.
     plain = {f"{SSL}endpoint.identification.algorithm": ""}
-    assert "CERTIFICATE_VERIFY_FAILED" in refusal(other, plain)
+    assert "signed by an untrusted CA" in refusal(other, plain)
 
 
 def test_a_store_that_cannot_be_used_is_one_sentence(

@@ -48,7 +48,15 @@ class Listener:
         self._thread.join()
 
 
-@pytest.fixture(params=["expired", "another host", "another authority", "TLS 1.1"])
+CAUSES = {
+    "expired": "certificate is",
+    "another host": "names another host",
+    "another authority": "certificate is",
+    "TLS 1.1": "speaks neither TLS 1.2 nor 1.3",
+}
+
+
+@pytest.fixture(params=list(CAUSES))
 def listener(
     request: pytest.FixtureRequest, stores: Stores, strangers: Stores, tmp_path: Path
 ) -> Iterator[Listener]:
@@ -134,10 +142,13 @@ def test_nothing_is_sent_to_a_server_that_is_refused(
     listener: Listener,
     stores: Stores,
     tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     with pytest.raises(SidecarError) as raised:
         ask(listener, stores, tmp_path)
     assert "s3cret" not in str(raised.value)
+    assert "_ssl.c" not in str(raised.value)
+    assert CAUSES[request.node.callspec.params["listener"]] in str(raised.value)
     assert "\n" not in str(raised.value)
     assert listener.tried.is_set()
     listener.close()

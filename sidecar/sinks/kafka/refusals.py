@@ -78,7 +78,17 @@ _TLS = (
         "the broker does not trust our certificate, that of kafka.producer.ssl.keystore.location",
     ),
     (
-        ("wrong version number", "unexpected EOF while reading", "packet length too long"),
+        ("alert protocol version", "unsupported protocol"),
+        "the broker speaks neither TLS 1.2 nor 1.3, and older ones are not safe: allow TLSv1.2 "
+        "there (ssl.enabled.protocols)",
+    ),
+    (
+        (
+            "wrong version number",
+            "unexpected EOF while reading",
+            "packet length too long",
+            "connecting to a PLAINTEXT broker listener",
+        ),
         "what listens there does not speak TLS: see kafka.producer.security.protocol",
     ),
 )
@@ -100,6 +110,6 @@ def reason(error: KafkaError) -> str:
             f"{said}; see that the clock of this machine is right (message.timestamp.after.max.ms)"
         )
     for words, meaning in _TLS:
-        if "SSL routines" in said and any(word in said for word in words):
+        if "SSL " in said and any(word in said for word in words):
             return meaning
     return said

@@ -102,7 +102,7 @@ soak-parser: prerequisites-test setup ## The parser against Cassandra's own read
 	@$(PY) -m tests.soak_parser $(ARGS)
 
 faults: prerequisites-test setup ## The whole fault matrix on real servers; writes docs/faults.md
-	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/faults tests/security/slow_least_rights.py --deselect tests/faults/test_matrix.py $(ARGS)
+	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/faults tests/security/slow_*.py --deselect tests/faults/test_matrix.py $(ARGS)
 	@$(PY) -m tests.faults.matrix
 
 faults-page: setup ## Write docs/faults.md from the tests and the last figures

@@ -1,6 +1,8 @@
 """Brokers with logins and an authoriser, and pairs of brokers."""
 
-from collections.abc import Sequence
+import argparse
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from confluent_kafka.admin._acl import (
@@ -15,15 +17,18 @@ from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import free_port
 
 _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
-USER = "agent"
+USER = "cdc-agent"
 
 
 class AuthorisingBroker(KafkaBroker):
     """Has a second listener with SCRAM logins and KRaft's `StandardAuthorizer`. Clients of the
-    first one may do all; the user `agent` only what `allow` lets it."""
+    first one may do all; the user `cdc-agent` only what `allow` and
+    `run_kafka_acls` let it."""
 
-    def __init__(self, directory: Path, *, heap_mib: int = 256) -> None:
-        super().__init__(directory, heap_mib=heap_mib)
+    def __init__(
+        self, directory: Path, *, heap_mib: int = 256, auto_create_topics: bool = False
+    ) -> None:
+        super().__init__(directory, heap_mib=heap_mib, auto_create_topics=auto_create_topics)
         self.secured_port = free_port()
 
     @property
@@ -32,7 +37,7 @@ class AuthorisingBroker(KafkaBroker):
         return f"127.0.0.1:{self.secured_port}"
 
     def set_password(self, password: str) -> None:
-        """Creates or changes the login of `agent`."""
+        """Creates or changes the login of `cdc-agent`."""
         from confluent_kafka.admin._scram import (
             ScramCredentialInfo,
             ScramMechanism,
@@ -45,9 +50,14 @@ class AuthorisingBroker(KafkaBroker):
             future.result(60)
 
     def allow(self, topic: str, operations: Sequence[AclOperation]) -> None:
-        """Lets `agent` do something with one topic; `*` stands for all topics."""
+        """Lets `cdc-agent` do something with one topic; `*` stands for all topics."""
         wanted = [_binding(topic, operation) for operation in operations]
         for future in self.admin().create_acls(wanted).values():
+            future.result(60)
+
+    def run_kafka_acls(self, command: str) -> None:
+        """Does what a `kafka-acls.sh --add` command does, except that it asks this broker."""
+        for future in self.admin().create_acls(list(acl_bindings(command))).values():
             future.result(60)
 
     def deny(self, topic: str, operation: AclOperation) -> None:
@@ -81,13 +91,55 @@ class AuthorisingBroker(KafkaBroker):
 
 
 def scram_login(password: str) -> dict[str, str]:
-    """Properties of an agent that logs in as `agent`."""
+    """Properties of an agent that logs in as `cdc-agent`."""
     return {
         "kafka.producer.security.protocol": "SASL_PLAINTEXT",
         "kafka.producer.sasl.mechanism": "SCRAM-SHA-256",
         "kafka.producer.sasl.username": USER,
         "kafka.producer.sasl.password": password,
     }
+
+
+def acl_bindings(command: str) -> Iterator[AclBinding]:
+    """What a `kafka-acls.sh --add` command adds. Kafka publishes the tool in its archive alone,
+    not on Maven Central; options that are not known here end the test."""
+    program, *arguments = shlex.split(command)
+    assert program == "kafka-acls.sh"
+    parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--bootstrap-server", required=True)
+    parser.add_argument("--add", action="store_true", required=True)
+    parser.add_argument("--allow-principal", required=True)
+    parser.add_argument("--operation", action="append", required=True)
+    parser.add_argument("--resource-pattern-type", default="literal")
+    resources = {
+        "topic": ResourceType.TOPIC,
+        "group": ResourceType.GROUP,
+        "transactional_id": ResourceType.TRANSACTIONAL_ID,
+    }
+    for name in resources:
+        parser.add_argument(f"--{name.replace('_', '-')}", action="append", default=[])
+    given = parser.parse_args(arguments)
+    for resource, kind in resources.items():
+        for name in getattr(given, resource):
+            for operation in given.operation:
+                yield AclBinding(
+                    kind,
+                    name,
+                    ResourcePatternType[given.resource_pattern_type.upper()],
+                    given.allow_principal,
+                    "*",
+                    _OPERATIONS[operation],
+                    AclPermissionType.ALLOW,
+                )
+
+
+_OPERATIONS = {
+    "Create": AclOperation.CREATE,
+    "Describe": AclOperation.DESCRIBE,
+    "DescribeConfigs": AclOperation.DESCRIBE_CONFIGS,
+    "Read": AclOperation.READ,
+    "Write": AclOperation.WRITE,
+}
 
 
 def _binding(topic: str, operation: AclOperation) -> AclBinding:

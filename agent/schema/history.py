@@ -17,11 +17,16 @@ from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.durable import write_synced
 from sidecar.logs import Repeated, fields
+from sidecar.regular_files import read_regular
 
 logger = logging.getLogger(__name__)
 
 FILE_NAME = "schema_history.json.gz"
 
+# A table of 1,000 columns has 151 KB in it, and 3 KB packed.
+_MAX_PACKED_BYTES = 64 << 20
+_MAX_BYTES = 256 << 20
+_STEP_BYTES = 1 << 20
 _DAMAGE = (OSError, EOFError, zlib.error, ValueError, LookupError, TypeError)
 
 
@@ -36,8 +41,7 @@ class SchemaHistory:
     def load(self) -> Known | None:
         """None when there is no file or it cannot be used."""
         try:
-            with gzip.open(self.path) as file:
-                document = orjson.loads(file.read())
+            document = orjson.loads(_unpacked(read_regular(self.path, _MAX_PACKED_BYTES)))
             identity = NodeIdentity(str(document["node_id"]), str(document["cluster_name"]))
             schema = Schema.from_stored(orjson.dumps(document["schema"]))
         except FileNotFoundError:
@@ -79,3 +83,18 @@ class SchemaHistory:
             return
         self._unsaved = None
         self._repeated.over("save", "the schema is kept for the next start again")
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """At most `_MAX_BYTES`: a small file can unpack to any size. Raises zlib.error, EOFError,
+    ValueError."""
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    content = bytearray()
+    while packed and not unpacker.eof:
+        content += unpacker.decompress(packed, _STEP_BYTES)
+        packed = unpacker.unconsumed_tail
+        if len(content) > _MAX_BYTES:
+            raise ValueError(f"it unpacks to more than {_MAX_BYTES >> 20} MiB")
+    if not unpacker.eof:
+        raise EOFError("its end is missing")
+    return bytes(content)

@@ -1,10 +1,8 @@
 """Stages of people behind or in front of the agent's own: `cursor.pipeline`."""
 
-import json
 from typing import Any, Literal
 
-from bson import json_util
-from bson.errors import BSONError
+from mongo_agent.extended_json import read_extended
 
 Order = Literal["internal_first", "user_first", "user_only"]
 Stage = dict[str, Any]
@@ -24,12 +22,7 @@ ALLOWED = (
 
 def read_stages(text: str) -> list[Stage]:
     """Stages in extended JSON. Raises ValueError with the reason."""
-    try:
-        stages = json_util.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON ({error.msg} at column {error.colno})") from error
-    except (BSONError, TypeError, ValueError) as error:
-        raise ValueError(f"it is no extended JSON ({error})") from error
+    stages = read_extended(text)
     if not isinstance(stages, list) or not all(isinstance(stage, dict) for stage in stages):
         raise ValueError("it is no list of stages")
     for stage in stages:

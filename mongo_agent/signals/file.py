@@ -10,7 +10,6 @@ line. A file is taken when it ends in a line break, or
 when nothing was added to it between two looks.
 """
 
-import json
 import logging
 import threading
 import time
@@ -21,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from mongo_agent.extended_json import read_json
 from mongo_agent.signals.signal import Answer, Signal, signal_from
 from sidecar.logs import Repeated
 from sidecar.regular_files import read_regular
@@ -41,7 +41,7 @@ def signals_of(content: bytes, taken_as: str) -> Iterator[Signal]:
         if not line.strip():
             continue
         try:
-            document = json.loads(line)
+            document = read_json(line)
         except ValueError:
             document = None
         named = document if isinstance(document, dict) else {}

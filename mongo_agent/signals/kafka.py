@@ -7,7 +7,6 @@ connector does, and as that one behind what its group (`signal.kafka.groupId`) h
 comes from it takes no signal again.
 """
 
-import json
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
@@ -15,6 +14,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from types import TracebackType
 from typing import Self
 
+from mongo_agent.extended_json import read_json
 from mongo_agent.signals.signal import Answer, Signal, signal_from
 from sidecar.logs import fields
 from sidecar.sinks.kafka.following import FollowedRecord, TopicFollower
@@ -31,7 +31,7 @@ def signal_of(record: FollowedRecord, logical_name: str) -> Signal | None:
     if record.key is None or record.key != logical_name.encode():
         return None
     try:
-        document = json.loads(record.value or b"")
+        document = read_json(record.value or b"")
     except ValueError:
         document = None
     named = document if isinstance(document, dict) else {}

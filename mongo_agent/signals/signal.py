@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bson import json_util
+from mongo_agent.extended_json import bounded, read_extended
 
 
 class InvalidSignalError(ValueError):
@@ -59,9 +59,13 @@ def signal_from(
 def _data(data: Any) -> Mapping[str, Any]:
     if isinstance(data, str):
         try:
-            data = json_util.loads(data) if data.strip() else {}
+            data = read_extended(data) if data.strip() else {}
         except ValueError:
             return {"data": data}
     if data is None:
         return {}
+    try:
+        bounded(data)
+    except ValueError as error:
+        return {"data": str(error)}
     return data if isinstance(data, Mapping) else {"data": data}

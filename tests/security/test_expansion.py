@@ -12,6 +12,8 @@ import cramjam
 import pytest
 
 import commitlog
+from agent.schema.history import SchemaHistory
+from agent.schema.source import Known, NodeIdentity
 from tests.mongo.documents import event
 from tests.writer import MARKER_LENGTH, be32, header, marker
 from tests.writer.framings import compressed
@@ -185,3 +187,41 @@ def run_alone(program: str, content: bytes, *arguments: str) -> bytes:
 def test_a_schema_of_a_hostile_length_is_an_error() -> None:
     with pytest.raises(commitlog.SchemaError):
         commitlog.Schema.from_cql("CREATE TABLE " + "a" * (1 << 20))
+
+
+HISTORY = """
+import sys
+from pathlib import Path
+from agent.schema.history import SchemaHistory
+assert SchemaHistory(Path(sys.argv[1])).load() is None
+"""
+
+
+@pytest.mark.parametrize("kind", ["unpacks to 2 GiB", "nested"])
+def test_a_schema_history_without_end_is_not_used(kind: str, tmp_path: Path) -> None:
+    """Two MiB of the file in the directory of offsets would unpack to two GiB."""
+    packer = zlib.compressobj(9, wbits=16 + zlib.MAX_WBITS)
+    if kind == "nested":
+        parts = [packer.compress(b'{"schema":' * 1_000_000)]
+    else:
+        block = b" " * (1 << 20)
+        parts = [packer.compress(block) for _ in range(BOMB_BYTES >> 20)]
+    parts.append(packer.flush())
+    (tmp_path / "schema_history.json.gz").write_bytes(b"".join(parts))
+    run_alone(HISTORY, b"", str(tmp_path))
+
+
+def test_a_schema_history_of_many_wide_tables_is_used(tmp_path: Path) -> None:
+    columns = ", ".join(f"column_{number} text" for number in range(1000))
+    schema = commitlog.Schema.from_cql(
+        "".join(
+            f"CREATE TABLE k.t{number} (p int PRIMARY KEY, {columns}) "
+            f"WITH ID = 5a1c395e-b41f-11e5-9f22-{number:012x} AND cdc = true;"
+            for number in range(20)
+        )
+    )
+    history = SchemaHistory(tmp_path)
+    history.save(Known(schema, NodeIdentity("node", "lab")))
+    found = history.load()
+    assert found is not None
+    assert found.schema.to_stored() == schema.to_stored()

@@ -12,6 +12,7 @@ from agent.keystore.opening import open_segment
 from agent.keystore.source import KeySource
 from agent.quarantine import LostRange, Quarantine
 from agent.quarantined import CopyName, parse_kept_name
+from agent.schema.history import SchemaHistory
 from agent.transfer.black_hole import BlackHole
 from agent.transfer.local import Local
 from agent.transfer.move import move
@@ -207,6 +208,14 @@ def test_the_file_sink_does_not_cut_what_its_name_leads_to(
     with pytest.raises(ConfigError, match=r"file\.path"):
         FileSink(tmp_path / "events.ndjson").open()
     assert victim.read_bytes() == b"no line end"
+
+
+@PLANTED
+def test_a_planted_schema_history_is_not_read(tmp_path: Path, victim: Path, plant: Plant) -> None:
+    """A pipe would hold the agent at its start, and a link show another file's content."""
+    history = SchemaHistory(tmp_path)
+    plant(history.path, victim)
+    assert history.load() is None
 
 
 def test_a_directory_that_is_a_link_of_another_user_is_refused(

@@ -1,0 +1,63 @@
+"""Signals that mean harm: whoever may send one must not be able to stop the agent."""
+
+import json
+
+import pytest
+
+from mongo_agent.copy.filters import read_filter
+from mongo_agent.signals.commands import command
+from mongo_agent.signals.file import signals_of
+from mongo_agent.signals.kafka import signal_of
+from mongo_agent.signals.signal import InvalidSignalError, Signal, signal_from
+from sidecar.sinks.kafka.following import FollowedRecord
+
+HOSTILE = [
+    '{"$oid": "x"}',
+    '{"$date": 99999999999999999999999}',
+    '{"$date": {"$numberLong": "99999999999999999999"}}',
+    '{"$binary": "@@"}',
+    '{"$numberLong": "x"}',
+    '{"$numberDecimal": "x"}',
+    '{"$timestamp": 1}',
+    '{"$uuid": "x"}',
+    '{"$code": 1}',
+    '{"$dbPointer": {}}',
+    "1" * 5000,
+    "[" * 100_000,
+    '{"a":' * 500 + "1" + "}" * 500,
+    '{"a":' * 3000 + "1" + "}" * 3000,
+    "\0",
+    '"\\ud800"',
+]
+
+
+def refused(signal: Signal | None) -> None:
+    assert signal is not None
+    with pytest.raises(InvalidSignalError):
+        command(signal)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
+def test_a_signal_of_hostile_json_is_refused_and_no_error(text: str) -> None:
+    refused(signal_of(FollowedRecord(b"shop", text.encode(), 1), "shop"))
+    for signal in signals_of(text.encode() + b"\n", "x"):
+        refused(signal)
+    named = {"id": "1", "type": "execute-snapshot", "data": text}
+    refused(signal_from(named, "source"))
+    (signal,) = signals_of(json.dumps(named).encode(), "x")
+    refused(signal)
+
+
+def test_nested_members_of_a_document_are_refused() -> None:
+    nested: object = 1
+    for _ in range(500):
+        nested = {"a": nested}
+    condition = {"data-collection": "shop.orders", "filter": nested}
+    data = {"data-collections": ["shop.orders"], "additional-conditions": [condition]}
+    refused(signal_from({"id": "1", "type": "execute-snapshot", "data": data}, "http"))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
+def test_a_hostile_filter_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="it "):
+        read_filter(text)

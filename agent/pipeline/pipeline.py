@@ -229,6 +229,8 @@ class Pipeline:
         """How long there is nothing to do."""
         parts, now_s = self._parts, self._parts.clock()
         due = [parts.looking.due_in_s, self._deliver.due_in_s]
+        if (look_s := self._look.due_in_s) is not None:
+            due.append(look_s)
         if (save_s := parts.keeping.due_in_s) is not None:
             due.append(save_s)
         if (save_s := self._copy.save_in_s) is not None:

@@ -1,5 +1,6 @@
 """The life of segments and the progress in them: pure values and decisions."""
 
+from agent.segments.awaited import AwaitedFiles
 from agent.segments.ledger import Ledger, ledger_from_entries
 from agent.segments.plan import (
     Segments,
@@ -13,6 +14,7 @@ from agent.segments.plan import (
 from agent.segments.state import Phase, Read, Segment
 
 __all__ = [
+    "AwaitedFiles",
     "Ledger",
     "Phase",
     "Read",

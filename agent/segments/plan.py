@@ -5,7 +5,7 @@ writes of a partition keep their order. Pure: a look makes new segments of the o
 steps follow from the segments.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -42,7 +42,7 @@ class Segments:
     def next_read(self) -> Read | None:
         """The read to make now."""
         for segment in self:
-            if segment.is_held:
+            if segment.is_held or segment.is_awaited:
                 return None
             order = segment.next_read
             if order is not None:
@@ -132,9 +132,15 @@ def begin(ledger: Ledger) -> Segments:
 
 
 def looked(
-    segments: Segments, observation: Observation, ledger: Ledger, *, retry: bool = False
+    segments: Segments,
+    observation: Observation,
+    ledger: Ledger,
+    *,
+    retry: bool = False,
+    awaited: Collection[SegmentName] = (),
 ) -> Segments:
-    """The segments after a look. `retry`: reads that ended short of the index are made again."""
+    """The segments after a look. `retry`: reads that ended short of the index are made again.
+    `awaited`: segments whose index is alone and whose file may follow."""
     newest_log, newest_news = observation.newest_log, observation.newest_news
     shown = {found.name: found for found in observation.segments}
     after: dict[SegmentName, Segment] = {}
@@ -143,6 +149,7 @@ def looked(
         around = Surroundings(
             has_newer_log=newest_log is not None and newest_log > name,
             has_newer_news=newest_news is not None and newest_news > name,
+            is_awaited=name in awaited,
         )
         found = shown.get(name)
         if found is None:

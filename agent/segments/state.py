@@ -46,6 +46,8 @@ class Surroundings:
 
     has_newer_log: bool
     has_newer_news: bool
+    is_awaited: bool = False
+    """Its index is alone for a short time, and its file may follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ class Segment:
     is_opened: bool = False
     """A reader holds the file open, so it can be read after it is gone."""
     is_held: bool = False
+    is_awaited: bool = False
+    """The agent waits for its file, and reads no newer segment before it."""
     is_unreadable: bool = False
     """What comes behind `read_position` cannot be read at all; it is set aside as a gap."""
     is_read_to_end: bool = False
@@ -161,7 +165,10 @@ def seen(segment: Segment, log: SeenLog | None, idx: Idx, around: Surroundings) 
         idx=newest(segment.idx, idx),
         synced_end=max(segment.synced_end, synced_end),
         is_discarded=False,
+        is_awaited=log is None and around.is_awaited,
     )
+    if told.is_awaited:
+        return told
     if log is None:
         return _without_log(told, around)
     return replace(
@@ -174,7 +181,7 @@ def seen(segment: Segment, log: SeenLog | None, idx: Idx, around: Surroundings) 
 
 def unseen(segment: Segment, around: Surroundings) -> Segment:
     """The segment after a look that showed none of its files."""
-    gone = _without_log(replace(segment, log=None), around)
+    gone = _without_log(replace(segment, log=None, is_awaited=False), around)
     if gone.is_finished or gone.is_reported:
         return replace(gone, is_discarded=True)
     return gone

@@ -1,11 +1,17 @@
 """Looks at `cdc_raw` when that is due, and puts segments on record that are gone unread."""
 
-from agent.cdc_raw import SegmentName
+import logging
+
+from agent.cdc_raw import Observation, SegmentName
 from agent.metrics import VANISHED
 from agent.pipeline.leaving import VANISHED_CAUSE
 from agent.pipeline.parts import Parts
 from agent.quarantine import LostRange
-from agent.segments import Unseen, deleted_unseen, looked, next_known
+from agent.segments import AwaitedFiles, Unseen, deleted_unseen, looked, next_known
+from agent.segments.awaited import PATIENCE_S
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
 
 
 class LookStep:
@@ -13,9 +19,17 @@ class LookStep:
         self._parts = parts
         self._is_first = True
         self._unseen: Unseen | None = None
+        self._awaited = AwaitedFiles()
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When a look is due for a file that the agent waits for; None when it waits for none."""
+        return self._awaited.due_in_s(self._parts.clock())
 
     def turn(self) -> bool:
         parts = self._parts
+        if self.due_in_s == 0.0:
+            parts.looking.want()
         # Without the requests, half of a segment that a kill left here could pass for one.
         if parts.looking.due_in_s > 0 or parts.requeueing is None:
             return False
@@ -31,13 +45,30 @@ class LookStep:
             self._unseen = deleted_unseen(
                 parts.keeping.ledger, observation, parts.settings.deletes_at_bytes
             )
+        self._await_files(observation)
         parts.segments = looked(
-            parts.segments, observation, parts.keeping.ledger, retry=is_periodic
+            parts.segments,
+            observation,
+            parts.keeping.ledger,
+            retry=is_periodic,
+            awaited=self._awaited.names,
         )
         parts.leaving.forget_others(parts.segments.by_name.keys())
         self._put_losses_on_record()
         parts.looking.pause_after(parts.clock() - began_s)
         return True
+
+    def _await_files(self, observation: Observation) -> None:
+        parts, before = self._parts, self._awaited.names
+        self._awaited = self._awaited.after(
+            observation, parts.segments, parts.keeping.ledger, parts.clock()
+        )
+        for name in sorted(self._awaited.names - before):
+            logger.info(
+                "the index of a segment is in cdc_raw before its file; the agent waits for the "
+                "file and reads newer segments after it",
+                extra=fields(segment=name, at_most_s=PATIENCE_S),
+            )
 
     def _put_losses_on_record(self) -> None:
         parts = self._parts

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from agent.pipeline.looking import Looking
+from agent.segments.awaited import PATIENCE_S
 from tests.agent.pipeline.fakes import FakeClock
+from tests.agent.pipeline.rig import Rig
 
 
 def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None:
@@ -31,3 +33,29 @@ def test_what_rings_is_looked_at_at_once(tmp_path: Path) -> None:
         assert looking.due_in_s == 0.0
     finally:
         looking.close()
+
+
+def test_an_index_before_its_segment_is_no_loss(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    log = rig.raw.completed(1, 5)
+    newer = rig.raw.completed(2, 5)
+    file = rig.raw.directory / log.name.log
+    copied = file.rename(rig.relocation.with_name("copied"))
+    rig.settle()
+    assert rig.collect() == []
+    copied.rename(file)
+    rig.settle()
+    assert rig.collect() == log.ids() + newer.ids()
+    assert not rig.quarantine.directory.exists() or not any(rig.quarantine.directory.iterdir())
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
+
+
+def test_a_segment_that_does_not_follow_its_index_is_reported_in_time(rig: Rig) -> None:
+    log = rig.raw.completed(1, 5)
+    newer = rig.raw.completed(2, 5)
+    (rig.raw.directory / log.name.log).unlink()
+    rig.settle()
+    rig.clock.advance(PATIENCE_S)
+    while rig.pipeline.turn():
+        pass
+    assert rig.collect() == newer.ids()
+    assert (rig.quarantine.directory / f"{log.name.log}.reason.json").exists()

@@ -1,0 +1,61 @@
+"""Segments whose index is in `cdc_raw` before their file.
+
+The node links the file first, but a copy or a restore of the directory may create the index first,
+and a look may list the directory between the two. Such a segment is not lost: the agent waits for
+the file. Pure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from agent.cdc_raw import Observation, SegmentName
+from agent.segments.ledger import Ledger
+from agent.segments.plan import Segments
+
+PATIENCE_S = 10.0
+"""How long the agent waits for the file before it reports the segment as lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedFiles:
+    """What the agent waits for, as of the last look."""
+
+    since_s: Mapping[SegmentName, float] = field(default_factory=lambda: MappingProxyType({}))
+    """When the agent saw the index first, by the clock of the looks."""
+    overdue: frozenset[SegmentName] = frozenset()
+    """Segments that the agent no longer waits for, while their index is still alone."""
+
+    @property
+    def names(self) -> frozenset[SegmentName]:
+        """Segments that the agent waits for."""
+        return frozenset(self.since_s)
+
+    def due_in_s(self, now_s: float) -> float | None:
+        """Seconds until the next segment is overdue; None when the agent waits for none."""
+        if not self.since_s:
+            return None
+        return max(0.0, min(self.since_s.values()) + PATIENCE_S - now_s)
+
+    def after(
+        self, observation: Observation, segments: Segments, ledger: Ledger, now_s: float
+    ) -> "AwaitedFiles":
+        """After a look. `segments` are those before it. A segment whose file the agent has seen or
+        begun to read is not waited for: its file is gone."""
+        alone = {
+            seen.name
+            for seen in observation.segments
+            if seen.log is None and seen.idx.has_news and seen.name not in ledger.positions
+        }
+        overdue = self.overdue & alone
+        waiting = {
+            name: self.since_s.get(name, now_s)
+            for name in sorted(alone - overdue)
+            if not ledger.is_completed(name)
+            and (name in self.since_s or segments.get(name) is None)
+        }
+        over = {name for name, since_s in waiting.items() if now_s - since_s >= PATIENCE_S}
+        return AwaitedFiles(
+            MappingProxyType({n: since_s for n, since_s in waiting.items() if n not in over}),
+            overdue | over,
+        )

@@ -23,6 +23,12 @@ def accept_prefix(invocation: Invocation[MongoConfig]) -> None:
     problems = directory_problems(config)
     if problems:
         raise ConfigError(*problems)
+    if config.properties.position_store == "kafka":
+        raise ConfigError(
+            "`position.store=kafka`: the position in the topic belongs to its topic.prefix and "
+            "cannot change it. Set the old topic.prefix again, or start with the new one, which "
+            "begins anew with a snapshot as `snapshot.mode` says."
+        )
     directory = config.properties.offset_directory
     prefix = config.properties.topic_prefix
     with DirectoryLock(directory):

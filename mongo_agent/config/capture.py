@@ -1,6 +1,7 @@
 """What is captured, and how the stream is read."""
 
 import re
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
@@ -8,22 +9,40 @@ from pydantic import AfterValidator, BeforeValidator
 from mongo_agent.capture import split_patterns
 from mongo_agent.capture.own_stages import read_stages
 from mongo_agent.change_stream.tokens import ClusterTime
-from sidecar.properties import CommaList, LowerCase, Milliseconds, Properties, Unit, prop
+from sidecar.properties import (
+    NOTHING_NAMED,
+    CommaList,
+    LowerCase,
+    Milliseconds,
+    Properties,
+    Unit,
+    prop,
+)
 
 _SKIPPED = ("c", "u", "d", "t", "none")
 _LATEST = "-1"
 _TIME = re.compile(r"(\d+):(\d+)")
 _SECOND = 1 << 32
+_EARLIEST_S = 1_000_000_000
+"""Seconds since 1970 in 2001, before there was MongoDB."""
 
 
 def _split(value: Any) -> Any:
-    return split_patterns(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    patterns = split_patterns(value)
+    if value.strip() and not patterns:
+        raise ValueError(NOTHING_NAMED)
+    return patterns
 
 
 def _operations(values: tuple[str, ...]) -> tuple[str, ...]:
     unknown = [value for value in values if value not in _SKIPPED]
     if unknown:
-        raise ValueError(f"must be a list of `c`, `u`, `d`, `t`, or `none`; `{unknown[0]}` is none")
+        raise ValueError(
+            "must be `none`, or a list of `c` (inserts), `u` (updates), `d` (deletes) and `t`; "
+            f"`{unknown[0]}` is none of them"
+        )
     if "none" in values and len(values) > 1:
         raise ValueError("must be `none` alone or a list without it")
     return values
@@ -43,6 +62,12 @@ def _cluster_time(value: Any) -> Any:
     match = _TIME.fullmatch(text)
     if match is not None and int(match[1]) < _SECOND and int(match[2]) < _SECOND:
         return ClusterTime(int(match[1]), int(match[2]))
+    if text.isdecimal() and _SECOND <= int(text) < _EARLIEST_S * _SECOND:
+        raise ValueError(
+            "must be a cluster time as `seconds:increment`; as one number of 64 bits this is in "
+            f"{datetime.fromtimestamp(int(text) // _SECOND, UTC).year}. A time in milliseconds is "
+            "divided by 1000, with `:1` behind it"
+        )
     if text.isdecimal() and _SECOND <= int(text) < _SECOND**2:
         return ClusterTime(int(text) // _SECOND, int(text) % _SECOND)
     raise ValueError(
@@ -140,7 +165,7 @@ class CaptureProperties(Properties):
         "time, or one number of 64 bits. Not set, or -1: at present.",
     )
     skipped_operations: Annotated[
-        CommaList, AfterValidator(_operations), AfterValidator(_lower_all)
+        CommaList, AfterValidator(_lower_all), AfterValidator(_operations)
     ] = prop(
         "skipped.operations",
         default=("t",),
@@ -191,5 +216,6 @@ class CaptureProperties(Properties):
         "max.batch.size",
         default=None,
         ge=1,
+        le=(1 << 31) - 1,
         doc="Events that a server puts into one answer. Not set: 5000, or 16 MB.",
     )

@@ -1,5 +1,6 @@
 """What a client of MongoDB is made with. Secrets are in it and never in its text."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +10,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, InvalidURI
-from pymongo.uri_parser import parse_uri, split_hosts
 
 from mongo_agent.change_stream.pinning import choose_server
+from mongo_agent.config.addresses import (
+    HOSTS,
+    SRV,
+    STRING,
+    hosts_problem,
+    split_hosts_value,
+    string_options,
+    string_problem,
+)
 from mongo_agent.config.connection import ConnectionProperties
 from sidecar.properties.text import MASK
 from sidecar.tls.errors import UnreadableStoreError
@@ -20,7 +29,6 @@ from sidecar.tls.memory_file import MemoryFile
 if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore
 
-_SRV = "mongodb+srv://"
 _PEM = b"-----BEGIN "
 _APPLICATION = "mongo-agent"
 _SELECTION = "serverSelectionTimeoutMS"
@@ -29,7 +37,6 @@ LOAD_BALANCED = (
     "`loadBalanced=true`, which sends each command to any mongos, while a change stream lives in "
     "one: leave it out and name the mongos themselves."
 )
-_HOSTS, _STRING = "`mongodb.hosts`", "`mongodb.connection.string`"
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
         options["host"] = uri
         address = _without_credentials(uri)
     else:
-        replica_set, members = _hosts(properties.hosts or "")
+        replica_set, members = split_hosts_value(properties.hosts or "")
         address = members
         options["host"] = members.split(",")
         if replica_set:
@@ -75,16 +82,21 @@ def client_settings(properties: ConnectionProperties) -> ClientSettings:
 
 def client_problem(settings: ClientSettings) -> str | None:
     """What the driver says against the options as a whole; nothing is connected to."""
-    if str(settings.options["host"]).startswith(_SRV):
+    if str(settings.options["host"]).startswith(SRV):
         # Even an unused client looks such a name up.
         return None
     try:
-        client: MongoClient[Any] = MongoClient(**settings.options, connect=False)
+        with warnings.catch_warnings():
+            # `string_warnings` reports them by the name of the property.
+            warnings.simplefilter("ignore")
+            client: MongoClient[Any] = MongoClient(**settings.options, connect=False)
     except (ConfigurationError, InvalidURI, ValueError, TypeError, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         secrets = [str(settings.options.get(name, "")) for name in _SECRETS]
         for secret in filter(None, secrets):
             reason = reason.replace(secret, MASK)
+        if isinstance(settings.options["host"], str):
+            return f"{STRING} and the properties `mongodb.*` cannot be used together: {reason}."
         return f"MongoDB's driver does not take the properties `mongodb.*`: {reason}."
     client.close()
     return None
@@ -93,9 +105,9 @@ def client_problem(settings: ClientSettings) -> str | None:
 def connection_problems(properties: ConnectionProperties) -> Iterator[str]:
     """What is wrong with the properties of the connection, besides what each is by itself."""
     if properties.hosts is None and properties.connection_string is None:
-        yield f"{_HOSTS} or {_STRING} must be set: one says where MongoDB is."
+        yield f"{HOSTS} or {STRING} must be set: one says where MongoDB is."
     if properties.hosts is not None and properties.connection_string is not None:
-        yield f"{_HOSTS} and {_STRING} exclude each other: keep one of them."
+        yield f"{HOSTS} and {STRING} exclude each other: keep one of them."
     if properties.hosts is not None:
         yield from _hosts_problems(properties.hosts, properties.members_auto_discover)
     if properties.connection_string is not None:
@@ -104,6 +116,8 @@ def connection_problems(properties: ConnectionProperties) -> Iterator[str]:
         yield "`mongodb.password` is set without `mongodb.user`."
     if properties.user is not None and properties.password is None:
         yield "`mongodb.user` is set without `mongodb.password`."
+    if properties.password is not None and not properties.password.get_secret_value():
+        yield "`mongodb.password` is empty: set it, or leave it and `mongodb.user` out."
     yield from _tls_problems(properties)
     if properties.backoff_initial_delay_ms > properties.backoff_max_delay_ms:
         yield (
@@ -112,65 +126,40 @@ def connection_problems(properties: ConnectionProperties) -> Iterator[str]:
         )
 
 
-def _hosts(text: str) -> tuple[str, str]:
-    """The name of the replica set, or nothing, and the addresses."""
-    name, slash, members = text.strip().rpartition("/")
-    return (name, members) if slash else ("", members)
-
-
 def _hosts_problems(text: str, is_discovering: bool) -> Iterator[str]:
-    replica_set, members = _hosts(text)
-    if ";" in text:
-        yield (
-            f"{_HOSTS} names several replica sets; name one, or the mongos of the sharded cluster."
-        )
+    problem = hosts_problem(text)
+    if problem is not None:
+        yield problem
         return
-    try:
-        addresses = split_hosts(members)
-    except (ConfigurationError, ValueError) as error:
-        yield f"{_HOSTS} must be `host:port,host:port` or `rs0/host:port,…`: {error}."
-        return
+    replica_set, members = split_hosts_value(text)
     if not is_discovering and not replica_set:
         yield (
             "`mongodb.members.auto.discover=false` needs the name of the replica set in "
-            f"{_HOSTS}: `rs0/host:port`."
+            f"{HOSTS}: `rs0/host:port`."
         )
-    if not is_discovering and len(addresses) > 1:
-        yield f"`mongodb.members.auto.discover=false` takes one address in {_HOSTS}."
+    if not is_discovering and "," in members:
+        yield f"`mongodb.members.auto.discover=false` takes one address in {HOSTS}."
 
 
 def _string_problems(properties: ConnectionProperties) -> Iterator[str]:
     if not properties.members_auto_discover:
         yield (
-            f"`mongodb.members.auto.discover=false` goes with {_HOSTS}; a connection string says "
+            f"`mongodb.members.auto.discover=false` goes with {HOSTS}; a connection string says "
             "`directConnection=true`."
         )
     assert properties.connection_string is not None
-    uri = properties.connection_string.get_secret_value().strip()
-    if uri.startswith(_SRV):
-        # Only a look-up in DNS tells the rest, which is not made to check a file.
-        return
-    try:
-        parsed = parse_uri(uri, warn=False)
-    except (ConfigurationError, InvalidURI, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        yield f"{_STRING} cannot be used: {_without_secret(reason, uri)}."
-        return
-    if parsed["options"].get("loadBalanced"):
-        yield f"{_STRING} says {LOAD_BALANCED}"
+    uri = properties.connection_string.get_secret_value()
+    problem = string_problem(uri, has_login=properties.user is not None)
+    if problem is not None:
+        yield problem
+    elif string_options(uri).get("loadBalanced"):
+        yield f"{STRING} says {LOAD_BALANCED}"
 
 
 def _without_credentials(uri: str) -> str:
     """The addresses of a connection string."""
     rest = uri.partition("://")[2]
     return rest.rpartition("@")[2].partition("/")[0].partition("?")[0]
-
-
-def _without_secret(text: str, uri: str) -> str:
-    """A reason without what stands in front of the addresses, in case a driver repeats it."""
-    login = uri.partition("://")[2].rpartition("@")[0]
-    secret = login.partition(":")[2]
-    return text.replace(secret, MASK) if secret else text
 
 
 def _tls_problems(properties: ConnectionProperties) -> Iterator[str]:

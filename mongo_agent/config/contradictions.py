@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from mongo_agent.capture import Namespaces
 from mongo_agent.capture.namespaces import BUILT_IN
 from mongo_agent.config.client import connection_problems
+from mongo_agent.config.consistency import mistakes, without_effect
 from mongo_agent.config.copying import filter_problems
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.naming import naming_doubts, naming_problems
@@ -31,6 +32,7 @@ def contradictions(properties: MongoProperties) -> Iterator[str]:
         )
     yield from _position(properties)
     yield from _converters(properties)
+    yield from mistakes(properties)
 
 
 def _converters(properties: MongoProperties) -> Iterator[str]:
@@ -77,6 +79,7 @@ def doubts(properties: MongoProperties) -> Iterator[str]:
         if captured is not None and not captured.captures(*_parts(name)):
             yield f"`snapshot.collection.filter.overrides` names {name}, which is not captured."
     yield from _signals_out_of_reach(properties)
+    yield from without_effect(properties)
 
 
 def _pattern_lists(properties: MongoProperties) -> tuple[tuple[str, tuple[str, ...]], ...]:

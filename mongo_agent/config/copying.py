@@ -66,6 +66,7 @@ class CopyProperties(Properties):
         "snapshot.fetch.size",
         default=0,
         ge=0,
+        le=(1 << 31) - 1,
         doc="Documents in one answer of the server; 0: as many as it likes.",
     )
     snapshot_max_threads: int = prop(
@@ -73,12 +74,14 @@ class CopyProperties(Properties):
         aliases=["initial.sync.max.threads"],
         default=1,
         ge=1,
+        le=256,
         doc="Chunks that are read side by side, of one collection too.",
     )
     chunk_size: Annotated[int, Unit("documents")] = prop(
         "incremental.snapshot.chunk.size",
         default=1024,
         ge=1,
+        le=(1 << 31) - 1,
         doc="Documents in a chunk: what a restart repeats at most for each thread, and what is "
         "held in memory.",
     )

@@ -23,6 +23,7 @@ from sidecar.properties.show import Row, rows
 from sidecar.properties.source import Origin, Setting, command_line_settings, read_properties
 from sidecar.properties.topic_names import LONGEST_TOPIC, TopicPrefix, overlong_topics
 from sidecar.properties.types import (
+    NOTHING_NAMED,
     ByteSize,
     CommaList,
     LogLevelName,
@@ -35,6 +36,7 @@ from sidecar.properties.types import (
 
 __all__ = [
     "LONGEST_TOPIC",
+    "NOTHING_NAMED",
     "ByteSize",
     "CommaList",
     "Loaded",

@@ -19,6 +19,10 @@ _LONGEST_MS = 100 * 365 * 24 * 60 * 60 * 1000
 _LARGEST = (1 << 63) - 1
 
 
+NOTHING_NAMED = "must name something between its commas, or be left out"
+"""About a list such as `,`: as an empty one it would stand for everything."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """What a number counts, for the documentation."""
@@ -27,9 +31,12 @@ class Unit:
 
 
 def _comma_list(value: Any) -> Any:
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
+    if not isinstance(value, str):
+        return value
+    parts = tuple(part.strip() for part in value.split(",") if part.strip())
+    if value.strip() and not parts:
+        raise ValueError(NOTHING_NAMED)
+    return parts
 
 
 def _byte_size(value: Any) -> Any:

@@ -173,6 +173,12 @@ def _urls(reader: _Reader) -> tuple[tuple[str, ...], str | None]:
                 "addresses such as `http://registry:8081`",
             )
             continue
+        try:
+            _ = parts.port
+        except ValueError:
+            port = parts.netloc.rpartition(":")[2]
+            reader.refuse(name, f"has the port `{port}`: ports are 1 to 65535")
+            continue
         user, at, address = parts.netloc.rpartition("@")
         if at and in_url is None:
             in_url = unquote(user)

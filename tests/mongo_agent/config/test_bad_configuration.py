@@ -146,7 +146,7 @@ def test_one_sentence_names_the_property_and_what_to_do(
         ("mongodb://", "at least one hostname"),
         ("mongodb://h/?nothing=1", "Unknown option"),
         ("mongodb://u:p@ss@h/", "must be escaped"),
-        ("mongodb://h:99999", "Port must be"),
+        ("mongodb://h:99999", "the port `99999`, and ports are 1 to 65535"),
     ],
 )
 def test_a_connection_string_that_no_driver_takes(tmp_path: Path, uri: str, part: str) -> None:

@@ -47,7 +47,7 @@ def test_events_that_are_too_large(tmp_path: Path, site: BrokerSite, report: Rep
 @situation(
     "broker",
     "The disk of the broker's log is full, so that the broker ends; it has room and is started",
-    action="Waits, and asks for a broker after growing pauses of up to 10 s.",
+    action="Waits, and tries to connect about twice a second.",
     health="`failing` (`sink_unavailable`): the address and for how long",
     arrival="All events when the broker is back.",
 )

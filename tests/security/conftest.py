@@ -40,7 +40,8 @@ class Stores:
         return self.authority.signed(name, host=host)
 
     def key_p12(self, identity: Identity, name: str) -> Path:
-        return identity.pkcs12(self.directory / f"{name}.p12", PASSWORD)
+        number = identity.certificate.serial_number
+        return identity.pkcs12(self.directory / f"{name}-{number:x}.p12", PASSWORD)
 
     def key_jks(self, identity: Identity, name: str) -> Path:
         return self._jks(self.key_p12(identity, name))

@@ -5,6 +5,7 @@ folder `jars` of a Spark distribution).
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from sidecar.errors import SidecarError
 from spark_jobs.errors import SetupError
 from spark_jobs.versions import TESTED, Versions
 
+_RELEASE = re.compile(r"\d+\.\d+[\w.-]*")
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
 _PLUGIN_VERSION = "3.6.1"
 
@@ -82,15 +84,31 @@ def _pom(versions: Versions, directory: Path) -> str:
     )
 
 
+def _release(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not _RELEASE.fullmatch(value):
+        raise click.BadParameter(f"`{value}` is no release; it must be one such as 4.2.0.")
+    return value
+
+
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--spark", default=TESTED.spark, help="Release of Spark, that of `pyspark`.")
-@click.option("--delta", default=TESTED.delta, help="Release of Delta Lake.")
-@click.option("--unity-catalog", default=TESTED.unity_catalog, help="The one Delta asks for.")
-@click.option("--kafka-clients", default=TESTED.kafka_clients, help="Kafka's Java client.")
+@click.option(
+    "--spark", default=TESTED.spark, callback=_release, help="Release of Spark, that of `pyspark`."
+)
+@click.option("--delta", default=TESTED.delta, callback=_release, help="Release of Delta Lake.")
+@click.option(
+    "--unity-catalog",
+    default=TESTED.unity_catalog,
+    callback=_release,
+    help="The one Delta asks for.",
+)
+@click.option(
+    "--kafka-clients", default=TESTED.kafka_clients, callback=_release, help="Kafka's Java client."
+)
 @click.option(
     "--kafka-token-provider",
     default=TESTED.kafka_token_provider,
+    callback=_release,
     help="Spark's delegation tokens for Kafka; that of --spark where you use them.",
 )
 def main(

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
 from sidecar.properties import (
     CommaList,
@@ -11,29 +11,43 @@ from sidecar.properties import (
     Milliseconds,
     PassThrough,
     Properties,
+    broker_list,
     pass_through,
     prop,
 )
 from spark_jobs.dedupe.options import DedupeOptions
 from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
+from spark_jobs.options.values import (
+    APART,
+    Location,
+    Topic,
+    kafka_problems,
+    kafka_warnings,
+    overlap,
+)
 
 SINKS = ("delta", "kafka")
+_ALL_REPLICAS = ("all", "-1")
+
+
+def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value.lower() for value in values))
 
 
 class SinkOptions(Properties):
     """Where the events go, and what becomes of records that are none."""
 
-    sinks: CommaList = prop(
+    sinks: Annotated[CommaList, AfterValidator(_lower_all)] = prop(
         "sink",
         default=("delta",),
         doc="`delta`, `kafka`, or both. Delta has each event exactly once; Kafka at least once: "
         "after a failure the last micro-batch is sent again.",
     )
-    delta_path: str | None = prop(
+    delta_path: Location | None = prop(
         "sink.delta.path", default=None, doc="Folder or URI of the Delta table of events."
     )
-    topic: str | None = prop("sink.topic", default=None, doc="Topic that all events go to.")
-    topic_prefix: str | None = prop(
+    topic: Topic | None = prop("sink.topic", default=None, doc="Topic that all events go to.")
+    topic_prefix: Topic | None = prop(
         "sink.topic.prefix",
         default=None,
         doc="In place of `sink.topic`: an event goes to the topic that it came from, with this in "
@@ -56,7 +70,7 @@ class SinkOptions(Properties):
         doc="Records without the headers of an event: `fail` stops the job with their place, "
         "before anything of their micro-batch is written; `aside` writes them to `aside.path`.",
     )
-    aside_path: str | None = prop(
+    aside_path: Location | None = prop(
         "aside.path", default=None, doc="Delta table of such records, as they were read."
     )
 
@@ -75,7 +89,44 @@ class SinkOptions(Properties):
             raise ValueError(
                 "`aside.path` must be set for `records.without.id=aside`, and only then"
             )
+        if self.delta_path and self.aside_path and overlap(self.delta_path, self.aside_path):
+            raise ValueError(f"`aside.path` and `sink.delta.path` are two tables: {APART}")
+        self._check_producer()
         return self
+
+    def _check_producer(self) -> None:
+        servers = self.sink_kafka.get("bootstrap.servers")
+        if servers is not None:
+            try:
+                broker_list(servers)
+            except ValueError as error:
+                raise ValueError(f"`sink.kafka.bootstrap.servers` {error}") from error
+            problem = next(kafka_problems("sink.kafka.", self.sink_kafka), None)
+            if problem is not None:
+                raise ValueError(problem)
+        acks = self.sink_kafka.get("acks")
+        if acks is not None and acks.strip() not in _ALL_REPLICAS:
+            raise ValueError(
+                f"`sink.kafka.acks` must be `all`, not `{acks}`: events that the leader alone has "
+                "would be lost with it"
+            )
+
+    def warnings(self) -> tuple[str, ...]:
+        sentences = super().warnings() + tuple(kafka_warnings("sink.kafka.", self.sink_kafka))
+        if "kafka" in self.sinks:
+            return sentences
+        unused = [
+            name
+            for name, value in (
+                ("sink.topic", self.topic),
+                ("sink.topic.prefix", self.topic_prefix),
+            )
+            if value is not None
+        ]
+        unused += [f"sink.kafka.{name}" for name in sorted(self.sink_kafka)]
+        return sentences + tuple(
+            f"`{name}` has no effect without `kafka` in `sink`." for name in unused
+        )
 
 
 class ReplicaOptions(Properties):
@@ -93,6 +144,13 @@ class DedupeJobOptions(
     SessionOptions, ReplicaOptions, StreamOptions, SinkOptions, DedupeOptions, SourceOptions
 ):
     """What `python -m spark_jobs.dedupe` takes."""
+
+    @model_validator(mode="after")
+    def _places_are_apart(self) -> "DedupeJobOptions":
+        for name, path in (("sink.delta.path", self.delta_path), ("aside.path", self.aside_path)):
+            if path is not None and overlap(self.checkpoint, path):
+                raise ValueError(f"`checkpoint` and `{name}` overlap: {APART}")
+        return self
 
     @model_validator(mode="after")
     def _no_loop(self) -> "DedupeJobOptions":

@@ -5,14 +5,23 @@ import json
 from pydantic import field_validator, model_validator
 
 from sidecar.properties import (
-    CommaList,
     PassThrough,
     Properties,
     broker_list,
     pass_through,
     prop,
 )
+from spark_jobs.options.values import (
+    Count,
+    TopicList,
+    TopicPattern,
+    kafka_problems,
+    kafka_warnings,
+)
 
+_LEAST_OFFSET = -2
+"""Spark's number for the earliest offset; -1 is the latest."""
+_OFFSETS = 'must be `earliest`, `latest`, or JSON such as `{"topic":{"0":23}}`'
 _OURS = {
     "kafka.group.id": "progress is in the checkpoint, not in a consumer group",
     "kafka.auto.offset.reset": "`starting.offsets` says where a first run begins",
@@ -30,8 +39,8 @@ class SourceOptions(Properties):
         doc="Settings of Kafka's Java client: `kafka.bootstrap.servers`, which must be set, "
         "`kafka.security.protocol`, `kafka.sasl.*`, `kafka.ssl.*` and any other.",
     )
-    topics: CommaList = prop("topics", default=(), doc="Topics to read.")
-    topics_pattern: str | None = prop(
+    topics: TopicList = prop("topics", default=(), doc="Topics to read.")
+    topics_pattern: TopicPattern | None = prop(
         "topics.pattern",
         default=None,
         doc="In place of `topics`: a Java regular expression for whole names; topics that come "
@@ -49,10 +58,9 @@ class SourceOptions(Properties):
         ge=1,
         doc="Records of one micro-batch at most. Not set: all there are.",
     )
-    min_partitions: int | None = prop(
+    min_partitions: Count | None = prop(
         "min.partitions",
         default=None,
-        ge=1,
         doc="Tasks that read at least; large Kafka partitions are split.",
     )
     fail_on_data_loss: bool = prop(
@@ -85,16 +93,24 @@ class SourceOptions(Properties):
     @field_validator("starting_offsets")
     @classmethod
     def _offsets(cls, value: str) -> str:
-        if value in ("earliest", "latest"):
-            return value
+        if value.strip().lower() in ("earliest", "latest"):
+            return value.strip().lower()
         try:
             offsets = json.loads(value)
         except ValueError as error:
-            raise ValueError(
-                'must be `earliest`, `latest`, or JSON such as `{"topic":{"0":23}}`'
-            ) from error
-        if not isinstance(offsets, dict):
-            raise ValueError('must be JSON such as `{"topic":{"0":23}}`')
+            raise ValueError(_OFFSETS) from error
+        if not isinstance(offsets, dict) or not offsets:
+            raise ValueError(_OFFSETS)
+        for topic, partitions in offsets.items():
+            if not isinstance(partitions, dict) or not partitions:
+                raise ValueError(f"{_OFFSETS}; `{topic}` has no partitions")
+            for number, offset in partitions.items():
+                is_offset = isinstance(offset, int) and not isinstance(offset, bool)
+                if not (number.isdecimal() and is_offset and offset >= _LEAST_OFFSET):
+                    raise ValueError(
+                        f"{_OFFSETS}; `{topic}` has the partition `{number}` at `{offset}`, and "
+                        "both are whole numbers (-2 the earliest offset, -1 the latest)"
+                    )
         return value
 
     @model_validator(mode="after")
@@ -110,4 +126,22 @@ class SourceOptions(Properties):
         for name, reason in _OURS.items():
             if name.removeprefix("kafka.") in self.kafka:
                 raise ValueError(f"`{name}` cannot be set: {reason}")
+        problem = next(kafka_problems("kafka.", self.kafka), None)
+        if problem is not None:
+            raise ValueError(problem)
+        self._check_named_topics()
         return self
+
+    def _check_named_topics(self) -> None:
+        """Spark wants every partition of every topic, or none."""
+        if not self.topics or not self.starting_offsets.startswith("{"):
+            return
+        named = set(json.loads(self.starting_offsets))
+        if named != set(self.topics):
+            raise ValueError(
+                f"`starting.offsets` names {', '.join(sorted(named))}, and `topics` names "
+                f"{', '.join(sorted(self.topics))}: Spark takes offsets of all topics or of none"
+            )
+
+    def warnings(self) -> tuple[str, ...]:
+        return (*super().warnings(), *kafka_warnings("kafka.", self.kafka))

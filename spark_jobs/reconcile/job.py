@@ -50,6 +50,8 @@ def reconcile(
 
 def main(options: ReconcileOptions) -> None:
     """Run in a session of its own and print the summary."""
+    # Before Spark starts: a schema that cannot be read is reported at once.
+    kept_tables(read_schema(options.schema_file), options.tables, options.counter_tables)
     session = create_session(
         f"cdc-{JOB}", settings=options.spark_settings(), jars=options.jars_directory
     )

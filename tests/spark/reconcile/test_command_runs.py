@@ -88,7 +88,11 @@ def test_what_does_not_fit_is_a_sentence(
 ) -> None:
     schema(tmp_path, ANEW)
     AppendLayout(spark, str(tmp_path / "versions"), buckets=BUCKETS)
-    for name, own in (("view", {"view_output": tmp_path}), ("truncate", {}), ("purge", {})):
+    for name, own in (
+        ("view", {"view_output": tmp_path / "view"}),
+        ("truncate", {}),
+        ("purge", {}),
+    ):
         code, said, told = run(name, **own, **settings)
         assert code in (1, 2)
         assert said == ""

@@ -162,6 +162,9 @@ def discard(
     files.append(directory / f"{name.log}{REASON}")
     if not any(file.exists() for file in files):
         raise ConfigError(f"{directory} holds nothing of {name}.")
+    if isinstance(name, SegmentName):
+        # An index that stayed without its segment would be reported as a loss at each start.
+        (cdc_raw / name.idx).unlink(missing_ok=True)
     for file in files:
         file.unlink(missing_ok=True)
     sync_directory(directory)

@@ -73,7 +73,7 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
         _require_here(chosen, found)
     ask_for_retry(directory, chosen)
     if chosen:
-        click.echo(f"The agent is asked to read {len(chosen)} segments again.")
+        click.echo(f"The agent is asked to read {_count(chosen)} again.")
     else:
         click.echo(f"{directory} holds no segment that could be read again.")
 
@@ -92,11 +92,15 @@ def discard_segments(
     directory = config.properties.relocation_directory / ERROR
     chosen = _chosen(names, is_all, [each.name for each in quarantined(directory)])
     if chosen and not yes:
-        click.confirm(f"Delete {len(chosen)} segments that were not wholly delivered?", abort=True)
+        click.confirm(f"Delete {_count(chosen)} with changes that were not delivered?", abort=True)
     remove = partial(_remove, key_file=config.properties.credential_key_file)
     for name in chosen:
         discard(directory, config.cdc_raw_directory, name, remove)
-    click.echo(f"{len(chosen)} segments are deleted.")
+    click.echo(f"Deleted {_count(chosen)}.")
+
+
+def _count(chosen: list[KeptName]) -> str:
+    return "1 segment" if len(chosen) == 1 else f"{len(chosen)} segments"
 
 
 def _chosen(names: tuple[str, ...], is_all: bool, present: list[KeptName]) -> list[KeptName]:

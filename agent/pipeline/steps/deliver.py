@@ -36,7 +36,10 @@ class DeliverStep:
                 if parts.snapshot is not None:
                     parts.snapshot.acknowledge(source, position)
                 continue
-            parts.keeping.advance(source, position)
+            segment = parts.segments.get(source)
+            if segment is not None and not segment.is_reported:
+                # The position of a lost segment is forgotten when the loss is on record.
+                parts.keeping.advance(source, position)
             parts.metrics.acknowledged(source.id, position)
             parts.segments = parts.segments.changed(
                 source, partial(acknowledged, position=position)

@@ -84,6 +84,9 @@ class LookStep:
             ranges = (LostRange(lost.read_position, None, cause),)
             if parts.leaving.record(lost.name, ranges, VANISHED):
                 parts.change(lost.name, is_reported=True)
+                # The record holds the loss from now on. A position without a segment would be
+                # reported again at each start, also after the operator discarded the record.
+                parts.keeping.forget(lost.name)
 
 
 def _cause(name: SegmentName, following: SegmentName | None) -> str:

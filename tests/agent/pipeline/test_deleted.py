@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from agent.quarantined import discard
+from agent.segments.awaited import PATIENCE_S
 from sidecar.sinks.memory import MemorySink
 from tests.agent.pipeline.rig import Rig
 
@@ -87,3 +89,28 @@ def test_the_record_is_withdrawn_when_the_segment_comes_back(make_rig: MakeRig) 
     rig.settle()
     assert set(first.ids()) | set(moved.ids()) <= set(rig.collect())
     assert not (rig.quarantine.directory / f"{moved.name.log}.reason.json").exists()
+
+
+def test_a_discarded_loss_is_not_reported_again_at_the_next_start(make_rig: MakeRig) -> None:
+    """The first segment was begun and its events are acknowledged late; of another segment only
+    the index stayed."""
+    rig = make_rig(sink=MemorySink(automatic=False))
+    begun = rig.raw.segment(1, 1, 1, 1)
+    rig.raw.index(begun, begun.records[1].end)
+    rig.raw.completed(2, 4)
+    alone = rig.raw.completed(3, 4)
+    (rig.raw.directory / alone.name.log).unlink()
+    rig.settle()
+    rig.raw.drop(begun)
+    rig.settle()
+    rig.sink.acknowledge()
+    rig.settle()
+    rig.pass_time(PATIENCE_S)
+    for log in (begun, alone):
+        assert reason_of(rig, log.name.id)["ranges"]
+        discard(rig.quarantine.directory, rig.raw.directory, log.name, lambda *_: None)
+    rig.kill()
+    rig.settle()
+    rig.pass_time(PATIENCE_S)
+    assert list(rig.quarantine.directory.iterdir()) == []
+    assert rig.raw.names() == set()

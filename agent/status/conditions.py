@@ -72,12 +72,15 @@ def status_from(facts: Facts) -> Status:
 
 
 def conditions_of(facts: Facts) -> tuple[Condition, ...]:
-    """All conditions, in the order of the events' way through the agent."""
+    """All conditions: lost changes, then the others in the order in which an event meets them."""
     own = tuple(_own(facts))
     return (*own, *finding_conditions(facts.findings, own, _SAME_CAUSE, _COMPONENTS))
 
 
 def _own(facts: Facts) -> Iterator[Condition]:
+    if facts.is_started:
+        # Lost changes are the headline among equally bad conditions.
+        yield from quarantine_conditions(facts.quarantine)
     yield from _schema(facts)
     if not facts.is_started:
         return
@@ -92,7 +95,6 @@ def _own(facts: Facts) -> Iterator[Condition]:
     yield from _source(facts)
     yield from _sink(facts)
     yield from _progress(facts)
-    yield from quarantine_conditions(facts.quarantine)
     yield from publication_conditions(facts.publication)
     yield from _beside(facts)
 

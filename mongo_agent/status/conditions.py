@@ -40,7 +40,7 @@ def status_from(facts: Facts) -> Status:
 
 
 def conditions_of(facts: Facts) -> tuple[Condition, ...]:
-    """All conditions, in the order of the events' way through the agent."""
+    """All conditions: lost changes, then the others in the order in which an event meets them."""
     own = tuple(_own(facts))
     return (*own, *finding_conditions(facts.findings, own, _SAME_CAUSE, _COMPONENTS))
 
@@ -59,6 +59,8 @@ def _own(facts: Facts) -> Iterator[Condition]:
     if not facts.is_started:
         yield _start(facts.start_error)
         return
+    # Lost changes are the headline among equally bad conditions.
+    yield from _lost(facts)
     if facts.stalled_s:
         yield Condition(
             "pipeline_stalled",
@@ -71,7 +73,6 @@ def _own(facts: Facts) -> Iterator[Condition]:
         yield from _stream(stream)
     yield from _sink(facts)
     yield from _progress(facts)
-    yield from _lost(facts)
     if facts.registry_error:
         yield from registry_conditions(facts.registry_error)
     for stream in facts.streams:

@@ -355,3 +355,11 @@ def test_names_of_quarantined_segments_are_the_oldest_few() -> None:
 
 def is_complete(condition: Condition) -> bool:
     return condition.message.rstrip("`").endswith((".", ";", "answers")) and bool(condition.remedy)
+
+
+@pytest.mark.parametrize("name", [n for n, case in CASES.items() if case[2] is State.DEGRADED])
+def test_lost_changes_are_the_headline_among_equally_bad_conditions(name: str) -> None:
+    """The first condition is the message of `/health` and of the page."""
+    lost = {"quarantine": Usage(gone=1, gone_names=(NAME,))}
+    found = status_from(Facts(**{**CASES[name][0], **lost})).conditions
+    assert found[0].code == "segment_lost"

@@ -9,7 +9,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from tests.events.expected import expected_events
 from tests.harness.agent_process import AgentProcess
 from tests.harness.kafka import KafkaBroker
 from tests.harness.processes import wait_until
+from tests.reference.descriptor import read_descriptor
 from tests.reference.recordings import OWN, Scenario
+from tests.reference.sections import read_sections
 
 EventName = tuple[int, int, int]
 """Segment id, position in it, and place among the events of the mutation."""
@@ -41,6 +43,7 @@ class BrokerSite:
         found = [Scenario(OWN, OWN / "5.0" / name) for name in _WAVES]
         self._waiting = sorted(found, key=lambda each: each.segments()[0][1])
         self._fed: list[Scenario] = []
+        self._part_end = 0
         text = "\n".join((each.folder / "schema.cql").read_text() for each in found)
         (folder / "schema.cql").write_text(text)
         published = {table.id for table in Schema.from_cql(text).tables() if table.cdc}
@@ -56,26 +59,52 @@ class BrokerSite:
         counts: Counter[str] = Counter()
         for lines in self._lines.values():
             for line in lines:
-                topic = f"{PREFIX}.{line['ks']}.{line['table']}"
-                counts[topic] += sum(1 for _ in expected_events(line))
+                counts[_topic_of(line)] += sum(1 for _ in expected_events(line))
         return {topic: count for topic, count in counts.items() if count}
 
     def next_topics(self) -> list[str]:
         """Those of the wave that is fed next, the one with the most events first."""
         counts: Counter[str] = Counter()
         for line in self._lines[self._waiting[0].folder]:
-            topic = f"{PREFIX}.{line['ks']}.{line['table']}"
-            counts[topic] += sum(1 for _ in expected_events(line))
+            counts[_topic_of(line)] += sum(1 for _ in expected_events(line))
         return [topic for topic, count in counts.most_common() if count]
 
     def feed(self) -> None:
-        """Lets the next wave of segments appear, each index after its segment."""
+        """Adds the next wave of segments, or the rest of one, each index after its segment."""
         scenario = self._waiting.pop(0)
         for path, name in scenario.segments():
-            (self._raw / name).write_bytes(gzip.decompress(path.read_bytes()))
             index = name.removesuffix(".log") + "_cdc.idx"
-            (self._raw / index).write_bytes((scenario.folder / index).read_bytes())
+            self._put(path, name, (scenario.folder / index).read_text())
         self._fed.append(scenario)
+        self._part_end = 0
+
+    def feed_part(self) -> None:
+        """Adds the next wave's segment while the node still writes to it: the index names the
+        section end that divides the events of the wave's largest topic most evenly."""
+        scenario = self._waiting[0]
+        ((path, name),) = scenario.segments()
+        largest = self.next_topics()[0]
+        lines = self._lines[scenario.folder]
+        positions: list[int] = [line["pos"] for line in lines if _topic_of(line) == largest]
+        data = gzip.decompress(path.read_bytes())
+        ends = [section.end for section in read_sections(data, read_descriptor(data, name))]
+
+        def smaller_part(end: int) -> int:
+            before = sum(position <= end for position in positions)
+            return min(before, len(positions) - before)
+
+        self._part_end = max(ends, key=smaller_part)
+        assert smaller_part(self._part_end), "a topic with events in both parts"
+        self._put(path, name, f"{self._part_end}\n")
+
+    def _put(self, packed: Path, name: str, index: str) -> None:
+        segment = self._raw / name
+        if not segment.exists():
+            segment.write_bytes(gzip.decompress(packed.read_bytes()))
+        # The agent may read at any time, so the index changes at once.
+        temporary = self._folder / "index"
+        temporary.write_text(index)
+        temporary.replace(self._raw / (name.removesuffix(".log") + "_cdc.idx"))
 
     @property
     def has_more(self) -> bool:
@@ -90,10 +119,13 @@ class BrokerSite:
     def expected(self) -> set[EventName]:
         """Events of the waves that were fed, as Cassandra reads them."""
         counts: Counter[tuple[int, int]] = Counter()
-        for scenario in self._fed:
-            for line in self._lines[scenario.folder]:
-                at = (_segment_id(line["segment"]), line["pos"])
-                counts[at] += sum(1 for _ in expected_events(line))
+        lines = [line for scenario in self._fed for line in self._lines[scenario.folder]]
+        if self._part_end:
+            part = self._lines[self._waiting[0].folder]
+            lines += [line for line in part if line["pos"] <= self._part_end]
+        for line in lines:
+            at = (_segment_id(line["segment"]), line["pos"])
+            counts[at] += sum(1 for _ in expected_events(line))
         return {(*at, index) for at, count in counts.items() for index in range(count)}
 
     def recorded(self) -> list[EventName]:
@@ -166,30 +198,38 @@ class BrokerSite:
 
         self.wait(is_said, f"`/health` to report a silence of {seconds} s")
 
-    def wait_for_arrival(self, broker: KafkaBroker) -> list[EventName]:
-        """Until all expected events are in the topics and `/health` is well again; gives all
-        arrivals."""
-        expected = self.expected()
+    def wait_for_arrival(
+        self, broker: KafkaBroker, before: Collection[EventName] = ()
+    ) -> list[EventName]:
+        """Until all expected events are in the topics and the sink is ok; returns all arrivals.
+        `before`: events that arrived in a topic that was deleted."""
+        expected = self.expected() - set(before)
         self.wait(lambda: expected <= set(arrivals(broker)), "the expected events")
         self.wait(lambda: self.sink().get("status") == "ok", "`/health` to be ok")
         return arrivals(broker)
 
 
-def arrivals(broker: KafkaBroker) -> list[EventName]:
-    """Every event in every topic."""
+def arrivals(broker: KafkaBroker, *topics: str) -> list[EventName]:
+    """Every event in these topics (default: in all)."""
     found = []
-    for record in broker.consume_all():
+    for record in broker.consume_all(*topics):
         found.append(_name_of(dict(record.headers)["cdc.source"].decode()))
     return found
 
 
 def create_topics(
-    broker: KafkaBroker, site: BrokerSite, *, but: str = "", partitions: int = 3, replicas: int = 1
+    broker: KafkaBroker,
+    site: BrokerSite,
+    *,
+    but: str = "",
+    partitions: int = 3,
+    replicas: int = 1,
+    config: Mapping[str, str] | None = None,
 ) -> None:
     """Every topic of the site except one."""
     for topic in site.topics:
         if topic != but:
-            broker.create_topic(topic, partitions, replicas=replicas)
+            broker.create_topic(topic, partitions, config, replicas)
     wait_until(lambda: len(broker.topics()) >= len(site.topics) - bool(but), "the topics")
 
 
@@ -197,6 +237,10 @@ def _name_of(source: str) -> EventName:
     """By the header `cdc.source`."""
     segment, position, index = source.rsplit("/", 3)[1:]
     return int(segment), int(position), int(index)
+
+
+def _topic_of(line: Mapping[str, Any]) -> str:
+    return f"{PREFIX}.{line['ks']}.{line['table']}"
 
 
 def _segment_id(name: str) -> int:

@@ -5,14 +5,13 @@ import signal
 from pathlib import Path
 
 import pytest
-from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
-from confluent_kafka.admin._resource import ResourceType
 
 from tests.faults.broker_site import BrokerSite, create_topics
 from tests.faults.conftest import Report
 from tests.faults.situation import outcome_of, situation
 from tests.harness.kafka import KafkaBroker
 from tests.harness.kafka_acl import AuthorisingBroker, scram_login
+from tests.harness.processes import wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -56,16 +55,22 @@ def test_a_frozen_broker(tmp_path: Path, site: BrokerSite, report: Report) -> No
     arrival="All events when enough replicas are in sync.",
 )
 def test_too_few_replicas(tmp_path: Path, site: BrokerSite, report: Report) -> None:
-    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
-        create_topics(broker, site)
-        with site.running(broker.bootstrap):
-            site.feed()
-            site.wait_for_arrival(broker)
-            _need_replicas(broker, site, 2)
-            site.feed_all()
-            site.wait_for_report("are enough replicas in sync?")
-            _need_replicas(broker, site, 1)
-            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+    # A broker requires at most as many replicas in sync as a partition has.
+    with KafkaBroker(tmp_path / "first", heap_mib=256) as first:
+        second = KafkaBroker(tmp_path / "second", heap_mib=256, cluster_id=first.cluster_id)
+        second.join(first, node_id=2)
+        with second:
+            wait_until(lambda: len(first.admin().list_topics(timeout=60).brokers) == 2, "both")
+            config = {"min.insync.replicas": "2"}
+            create_topics(first, site, replicas=2, config=config)
+            with site.running(first.bootstrap):
+                site.feed()
+                site.wait_for_arrival(first)
+                second.kill()
+                site.feed_all()
+                site.wait_for_report("are enough replicas in sync?")
+                second.start()
+                report(outcome_of(site.expected(), site.wait_for_arrival(first)))
 
 
 @situation(
@@ -92,13 +97,3 @@ def test_a_changed_password(tmp_path: Path, site: BrokerSite, report: Report) ->
             site.wait_for_report("refuses the login")
             broker.set_password("first")
             report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
-
-
-def _need_replicas(broker: KafkaBroker, site: BrokerSite, count: int) -> None:
-    for topic in site.topics:
-        entry = ConfigEntry(
-            "min.insync.replicas", str(count), incremental_operation=AlterConfigOpType.SET
-        )
-        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-        for future in broker.admin().incremental_alter_configs([resource]).values():
-            future.result(60)

@@ -22,9 +22,11 @@ def site(tmp_path: Path) -> BrokerSite:
 @situation(
     "broker",
     "Events are larger than `max.message.bytes` of their topic",
-    action="Keeps each of them in the quarantine, with a WARNING, and publishes all others.",
+    action="Keeps each of them in the quarantine, with a WARNING, and publishes all others. Kafka "
+    "rejects whole batches: after the first rejection it sends its window again in smaller ones.",
     health="`degraded` (`event_rejected`)",
-    arrival="All events that the topic takes.",
+    arrival="All events that the topic takes. Those of the window that had arrived repeat with the "
+    "same id.",
 )
 def test_events_that_are_too_large(tmp_path: Path, site: BrokerSite, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:

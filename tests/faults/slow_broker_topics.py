@@ -1,5 +1,6 @@
 """Topics and rights that change while the agent runs, on a real broker."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from tests.harness.kafka import KafkaBroker
 from tests.harness.kafka_acl import AuthorisingBroker, scram_login
 
 pytestmark = pytest.mark.servers
+
+_METADATA_AGE_S = 1
+_FRESH_METADATA = {"kafka.producer.metadata.max.age.ms": _METADATA_AGE_S * 1000}
 
 
 @pytest.fixture
@@ -51,18 +55,20 @@ def test_a_missing_topic(tmp_path: Path, site: BrokerSite, report: Report) -> No
 def test_a_deleted_topic(tmp_path: Path, site: BrokerSite, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         create_topics(broker, site)
-        with site.running(broker.bootstrap, {"kafka.producer.metadata.max.age.ms": 1000}):
+        with site.running(broker.bootstrap, _FRESH_METADATA):
             site.feed()
-            first = site.wait_for_arrival(broker)
+            site.feed_part()
+            site.wait_for_arrival(broker)
             deleted = site.next_topics()[0]
+            older = arrivals(broker, deleted)
+            assert older
             broker.admin().delete_topics([deleted], operation_timeout=60)[deleted].result(60)
             site.wait(lambda: deleted not in broker.topics(), "the topic to go")
             site.feed_all()
             site.wait_for_report(deleted)
             broker.create_topic(deleted, 2)
-            arrived = site.wait_for_arrival(broker)
-            report(outcome_of(site.expected(), arrived))
-            assert set(first) <= set(arrived)
+            arrived = site.wait_for_arrival(broker, before=older)
+            report(outcome_of(site.expected(), [*older, *arrived]))
 
 
 @situation(
@@ -75,19 +81,25 @@ def test_a_deleted_topic(tmp_path: Path, site: BrokerSite, report: Report) -> No
 def test_more_partitions(tmp_path: Path, site: BrokerSite, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
         create_topics(broker, site, partitions=1)
-        with site.running(broker.bootstrap, {"kafka.producer.metadata.max.age.ms": 1000}):
+        with site.running(broker.bootstrap, _FRESH_METADATA):
+            # The largest topic of the third wave has eleven keys.
             site.feed()
+            site.feed()
+            site.feed_part()
             site.wait_for_arrival(broker)
+            grown = site.next_topics()[0]
+            assert arrivals(broker, grown)
             for topic in site.topics:
                 futures = broker.admin().create_partitions([NewPartitions(topic, 6)])
                 futures[topic].result(60)
             site.wait(lambda: set(broker.topics().values()) == {6}, "the new partitions")
-            while site.has_more:
-                site.feed()
-                site.wait_for_arrival(broker)
-            used = {record.partition for record in broker.consume_all()}
+            expired_s = time.monotonic() + _METADATA_AGE_S
+            site.wait(lambda: time.monotonic() > expired_s, "the agent's metadata to expire")
+            site.feed_all()
+            arrived = site.wait_for_arrival(broker)
+            used = {record.partition for record in broker.consume_all(grown)}
             assert len(used) > 1, used
-            report(outcome_of(site.expected(), arrivals(broker)))
+            report(outcome_of(site.expected(), arrived))
 
 
 @situation(
@@ -108,12 +120,15 @@ def test_a_refused_topic(tmp_path: Path, site: BrokerSite, report: Report) -> No
             broker.allow(topic, [AclOperation.WRITE])
         with site.running(broker.secured, scram_login("first")):
             site.feed()
+            site.feed_part()
             site.wait_for_arrival(broker)
             refused = site.next_topics()[0]
+            older = arrivals(broker, refused)
+            assert older
             broker.deny(refused, AclOperation.WRITE)
             site.feed_all()
             site.wait_for_report(f"the topic {refused} is refused")
-            others = len(site.expected()) - site.topics[refused]
+            others = len(site.expected()) - site.topics[refused] + len(set(older))
             site.wait(lambda: len(set(arrivals(broker))) >= others, "the events of other topics")
             broker.allow(refused, [AclOperation.WRITE])
             report(outcome_of(site.expected(), site.wait_for_arrival(broker)))

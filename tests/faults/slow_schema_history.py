@@ -107,3 +107,38 @@ def test_damaged_and_restored(rig: NodeRig, report: Report) -> None:
     outcome = rig.outcome(by_time=False)
     assert outcome.recorded == 0
     report(outcome)
+
+
+@situation(
+    "schema",
+    "The stored schema is removed while the agent runs, and a table is dropped",
+    action="It continues with the schema in memory, and stores it again with the next change.",
+    health="`ok`",
+    arrival="All events, once, also after a restart.",
+)
+def test_removed_while_running(rig: NodeRig, report: Report) -> None:
+    ks = keyspace(rig, "running")
+    rig.change(
+        f"CREATE TABLE {ks}.gone (id int PRIMARY KEY, v text) WITH cdc = true",
+        f"CREATE TABLE {ks}.kept (id int PRIMARY KEY, v text) WITH cdc = true",
+    )
+    rig.start_agent()
+    for table in ("gone", "kept"):
+        rig.insert(f"{ks}.{table}", rows(0), "id, v")
+    rig.drain()
+    path = rig.offsets / FILE_NAME
+    path.unlink()
+    for table in ("gone", "kept"):
+        rig.insert(f"{ks}.{table}", rows(ROWS), "id, v")
+    rig.change(f"DROP TABLE {ks}.gone", f"ALTER TABLE {ks}.kept ADD w int")
+    rig.insert(f"{ks}.kept", rows(2 * ROWS), "id, v")
+    rig.drain()
+    rig.wait_for_status("ok")
+    rig.wait_for(path.exists, "the schema to be stored again")
+    rig.agent.stop()
+    rig.insert(f"{ks}.kept", rows(3 * ROWS), "id, v")
+    rig.start_agent()
+    rig.drain()
+    rig.wait_for_status("ok")
+    assert rig.recorded() == {}
+    report(rig.outcome(by_time=False))

@@ -25,7 +25,7 @@ def drain(
     `turn` says whether there was something to do, `due_in_s` when to take one anyway."""
     logger.info(
         "stopping: what was read is delivered",
-        extra=fields(events=delivery.window.unacknowledged, within_s=stop.remaining_s),
+        extra=fields(events=delivery.window.unacknowledged, within_s=round(stop.remaining_s, 1)),
     )
     while delivery.is_open and not delivery.is_idle and stop.remaining_s > 0:
         try:

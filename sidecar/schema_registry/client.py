@@ -10,6 +10,7 @@ What an answer means, by its status:
 """
 
 import json
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -36,6 +37,7 @@ _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _REFUSED_SCHEMA = frozenset(
     {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY}
 )
+_FAILED_OBJECT = re.compile(r"^HTTPS?Connection(?:Pool)?\(.*?\): ")
 _MOST_TEXT = 300
 _MAX_ANSWER_BYTES = 16 << 20
 _READ_BYTES = 64 << 10
@@ -232,5 +234,6 @@ def _message(data: bytes) -> str:
 
 def _reason(error: Exception) -> str:
     cause = error.reason if isinstance(error, urllib3.exceptions.MaxRetryError) else error
-    text = " ".join(str(cause).split())
+    # urllib3 begins with the object that failed; the sentence has its address already.
+    text = _FAILED_OBJECT.sub("", " ".join(str(cause).split()))
     return tls_clause(text) or text[:_MOST_TEXT]

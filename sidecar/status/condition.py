@@ -1,7 +1,7 @@
 """Conditions and the status that follows from them. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 EXPECTED = frozenset(("starting",))
@@ -54,5 +54,11 @@ class Status:
 
 
 def status_of(conditions: Iterable[Condition]) -> Status:
-    """The status that follows from conditions; their order is kept among equally bad ones."""
-    return Status(tuple(sorted(conditions, key=lambda each: -each.state.severity)))
+    """The status that follows from conditions; their order is kept among equally bad ones. Each
+    message ends with a full stop: sentences follow it, and causes that others word have none."""
+    whole = (replace(each, message=_sentence(each.message)) for each in conditions)
+    return Status(tuple(sorted(whole, key=lambda each: -each.state.severity)))
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -84,7 +84,7 @@ def test_a_broker_that_is_away_is_the_sentence(site: Site) -> None:
     site.rig.sink.go_away("no broker answers")
     site.rig.pass_time(1)
     assert summary(site).state == "failing"
-    assert message(site) == "Events are not delivered: no broker answers"
+    assert message(site) == "Events are not delivered: no broker answers."
 
 
 def test_a_held_segment_asks_for_attention(site: Site) -> None:

@@ -20,5 +20,13 @@ def test_the_worst_condition_gives_the_state_and_is_first() -> None:
     assert status.conditions == (worst, first, second)
 
 
+def test_every_message_is_a_whole_sentence() -> None:
+    """Another sentence follows it in the page's headline and in `/health`."""
+    (shown,) = status_of(
+        [Condition("sink_unavailable", State.FAILING, "sink", "Connection refused", "Start it.")]
+    ).conditions
+    assert shown.message == "Connection refused."
+
+
 def _condition(code: str, state: State) -> Condition:
     return Condition(code, state, "sink", "It happened.", "Repair it.")

@@ -46,7 +46,7 @@ def transform_named(name: str) -> Transform:
     module_name, _, function_name = name.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"`{PROPERTY}={name}`: the module {module_name} cannot be imported "
             f"({type(error).__name__}: {error}); put it on PYTHONPATH or install it."
@@ -130,7 +130,8 @@ class TransformedBatch(Generic[PositionOf]):
     def _changed(self, event: Event) -> Event:
         try:
             changed = self._transform(event)
-        except Exception as error:
+        # `sys.exit()` there would end the agent with exit code 0 and its event unsent.
+        except (Exception, SystemExit) as error:
             raise TransformError(
                 f"`{PROPERTY}` failed for an event of {event.topic}: {type(error).__name__}: "
                 f"{error}. Nothing is sent as it was: correct the function and start again."

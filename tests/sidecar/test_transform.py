@@ -1,6 +1,7 @@
 """A function of the user's over every event."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,10 +65,16 @@ def failing(event: Event) -> Event:
     raise KeyError("x")
 
 
+def leaving(event: Event) -> Event:
+    """Exit code 0 would say that everything was delivered."""
+    sys.exit(0)
+
+
 @pytest.mark.parametrize(
     ("transform", "part"),
     [
         (failing, "failed for an event of shop: KeyError: 'x'"),
+        (leaving, "failed for an event of shop: SystemExit: 0"),
         (lambda event: None, "something else than an event for one of shop: NoneType"),
         (lambda event: event._replace(topic=None), "something else"),
         (lambda event: event._replace(value={}), "something else"),

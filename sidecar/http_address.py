@@ -13,6 +13,11 @@ def listening_socket(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
+    except UnicodeError as error:
+        raise ConfigError(
+            f"http.host={host} is no host name: each part between dots has 1 to 63 characters. "
+            f"{_REMEDY}"
+        ) from error
     except OSError as error:
         raise ConfigError(
             f"http.host={host} is no address of this machine: {error.strerror}. {_REMEDY}"

@@ -133,6 +133,8 @@ def _document(path: Path, environment: Mapping[str, str] | None) -> "HoconObject
     # Imported here: few have such a file.
     import hocon
 
+    if "\0" in str(path):
+        raise ConfigError(f"`{PROPERTY}` must not hold the character NUL. Remove it.")
     try:
         read = hocon.parse_file(str(path), env=None if environment is None else dict(environment))
         root = read.get_value(_ROOT)

@@ -140,3 +140,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     path.write_text("cassandra.driver.config.file=/none/application.conf\n")
     with pytest.raises(ConfigError, match=r"/none/application\.conf cannot be read"):
         load_config([path])
+
+
+def test_a_path_that_no_file_can_have_is_refused_with_its_property(tmp_path: Path) -> None:
+    path = tmp_path / "cdc.properties"
+    path.write_text("cassandra.driver.config.file=a\\u0000b\n")
+    with pytest.raises(ConfigError, match=r"driver\.config\.file` must not hold the character NUL"):
+        load_config([path])

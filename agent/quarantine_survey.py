@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.quarantine import Quarantine, Usage
-from agent.quarantine_files import EVENTS, REASON, REMOTE
+from agent.quarantine_files import EVENTS, REASON, REMOTE, RETRY
 from sidecar.line_count import LineCount
 
 _SHOWN = 3
@@ -36,7 +36,7 @@ class QuarantineSurvey:
         """What is there now; the directory need not be. Raises OSError."""
         files = self._files()
         self._ranges = {name: each for name, each in self._ranges.items() if name in files}
-        with_ranges = _segments(files, REASON)
+        with_ranges = sorted({*_segments(files, REASON), *_without_reason(files)})
         kept = [name for name in with_ranges if self._can_be_read(name, files)]
         gone = [name for name in with_ranges if name not in set(kept)]
         with_events = sorted(
@@ -80,6 +80,8 @@ class QuarantineSurvey:
 
     def _count_ranges(self, name: SegmentName, files: Mapping[str, _File]) -> int:
         file = f"{name.log}{REASON}"
+        if file not in files:
+            return 1
         known = self._ranges.get(file)
         if known is None or known[0] != files[file]:
             reason = self._quarantine.reason(name)
@@ -96,6 +98,15 @@ def _segments(files: Mapping[str, _File], suffix: str) -> list[SegmentName]:
     """The oldest first."""
     names = (parse_log_name(name.removesuffix(suffix)) for name in files if name.endswith(suffix))
     return sorted(name for name in names if name is not None)
+
+
+def _without_reason(files: Mapping[str, _File]) -> list[SegmentName]:
+    """Segments whose reason somebody removed. One with a request has none while it is requeued."""
+    return [
+        name
+        for name in _segments(files, "")
+        if not {f"{name.log}{suffix}" for suffix in (REASON, EVENTS, RETRY)} & files.keys()
+    ]
 
 
 def _age(text: str) -> tuple[bool, SegmentName | str]:

@@ -83,8 +83,17 @@ class Leaving:
     def usage(self) -> Usage:
         """What the quarantine holds; what was last seen when it cannot be looked at."""
         self.has_changed_quarantine = False
-        with suppress(OSError):
+        try:
             self._usage = self._survey.look()
+        except OSError as error:
+            # Without a condition the agent would look healthy whatever is quarantined.
+            self._fail(
+                "look",
+                f"The quarantine {self._quarantine.directory} cannot be read: "
+                f"{error.strerror or error}.",
+            )
+        else:
+            self._mend("look")
         return self._usage
 
     def forget_others(self, present: Collection[SegmentName]) -> None:

@@ -96,6 +96,32 @@ def test_what_is_not_delivered_has_a_warning_a_number_and_a_condition(
     assert [each.code for each in conditions_of(Facts(quarantine=usage))] == [code]
 
 
+def test_a_segment_whose_reason_was_removed_is_still_a_condition(rig: Rig) -> None:
+    directory = rig.quarantine.directory
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "CommitLog-7-9.log").write_bytes(b"x")
+    usage = QuarantineSurvey(rig.quarantine, rig.raw.directory).look()
+    (condition,) = conditions_of(Facts(quarantine=usage))
+    assert condition.code == "segment_quarantined"
+    assert "CommitLog-7-9.log" in condition.message
+    # The moment in which a request is fulfilled.
+    (directory / "CommitLog-7-9.log.retry").touch()
+    usage = QuarantineSurvey(rig.quarantine, rig.raw.directory).look()
+    assert conditions_of(Facts(quarantine=usage)) == ()
+
+
+def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    reason = rig.quarantine.directory / "CommitLog-7-9.log.reason.json"
+    reason.mkdir(parents=True)
+    rig.settle()
+    rig.pass_time(20)
+    assert "cannot be read: Is a directory" in rig.view.record_trouble
+    reason.rmdir()
+    rig.pass_time(20)
+    assert rig.view.record_trouble == ""
+
+
 def test_every_reason_of_a_loss_is_in_the_table(rig: Rig) -> None:
     assert labels(rig.metrics.quarantined) == set(LOST) == set(metrics.REASONS)
 

@@ -1,5 +1,7 @@
 """What the error codes of a Kafka client mean for delivery."""
 
+import re
+
 from confluent_kafka import KafkaError
 
 from sidecar.errors import RefusedError
@@ -83,16 +85,12 @@ _TLS = (
         "there (ssl.enabled.protocols)",
     ),
     (
-        (
-            "wrong version number",
-            "unexpected EOF while reading",
-            "packet length too long",
-            "connecting to a PLAINTEXT broker listener",
-        ),
+        ("wrong version number", "unexpected EOF while reading", "packet length too long"),
         "what listens there does not speak TLS: see kafka.producer.security.protocol",
     ),
 )
 """What OpenSSL says in the client's words, and what it means in ours."""
+_ENDED_HANDSHAKE = re.compile(r"Disconnected: .*\(after \d+ms in state SSL_HANDSHAKE\)")
 
 
 def is_of_the_clock(error: KafkaError) -> bool:
@@ -112,4 +110,9 @@ def reason(error: KafkaError) -> str:
     for words, meaning in _TLS:
         if "SSL " in said and any(word in said for word in words):
             return meaning
+    if _ENDED_HANDSHAKE.search(said):
+        return (
+            "the connection was closed in the TLS handshake, as by a listener that does not speak "
+            "TLS: see kafka.producer.security.protocol"
+        )
     return said

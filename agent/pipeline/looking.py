@@ -14,6 +14,9 @@ _LONG_LOOK_S = 0.005
 _PAUSE_SHARE = 4
 """A long look is followed by a pause of so many times its own length: with thousands of segments
 every deletion wakes a look at all of them, and the agent would do little else."""
+_LONGEST_PAUSE_S = 5.0
+"""A process that is frozen during a look, or a file system that stops answering, makes one look
+arbitrarily long. What arrives meanwhile must not wait for a multiple of that."""
 
 
 class Looking:
@@ -87,9 +90,9 @@ class Looking:
         return self.last
 
     def pause_after(self, took_s: float) -> None:
-        """A look and what follows from it took so long."""
+        """A look and what follows from it took so long; the pause has at most five seconds."""
         if took_s > _LONG_LOOK_S:
-            self._pause_until_s = self._clock() + _PAUSE_SHARE * took_s
+            self._pause_until_s = self._clock() + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * took_s)
 
     def close(self) -> None:
         self._watcher.stop()

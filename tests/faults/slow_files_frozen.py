@@ -64,8 +64,8 @@ def test_frozen_for_a_minute(place: Place, report: Report) -> None:
     "files",
     "5,000 segments wait in `cdc_raw` at the start",
     action="It reads them in order. After each look at the directory it pauses for four times the "
-    "duration of the look. In the last third of the run its memory exceeds that of the first by "
-    "at most 16 MiB.",
+    "duration of the look, at most 5 s. In the last third of the run its memory exceeds that of "
+    "the first by at most 16 MiB.",
     health="`ok`",
     arrival="All events, once and in order.",
 )

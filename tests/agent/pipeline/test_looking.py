@@ -35,6 +35,21 @@ def test_what_rings_is_looked_at_at_once(tmp_path: Path) -> None:
         looking.close()
 
 
+@pytest.mark.parametrize(("took_s", "pause_s"), [(0.004, 0.0), (0.1, 0.4), (60.0, 5.0)])
+def test_the_pause_after_a_long_look_has_an_end(
+    tmp_path: Path, took_s: float, pause_s: float
+) -> None:
+    """A process that was frozen for a minute during a look continues to look."""
+    looking = Looking(tmp_path, 7.0, lambda: None, clock=FakeClock())
+    try:
+        looking.look(())
+        looking.pause_after(took_s)
+        looking.want()
+        assert looking.due_in_s == pytest.approx(pause_s)
+    finally:
+        looking.close()
+
+
 def test_an_index_before_its_segment_is_no_loss(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
     log = rig.raw.completed(1, 5)
     newer = rig.raw.completed(2, 5)

@@ -10,6 +10,7 @@ When it fails, the agent ends rather than send an event as it was.
 """
 
 import importlib
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
@@ -55,6 +56,16 @@ def transform_named(name: str) -> Transform:
     if not callable(found):
         raise ConfigError(f"`{PROPERTY}={name}`: {module_name} has no function {function_name}.")
     transform: Transform = found
+    try:
+        inspect.signature(transform).bind(Event("", b"", None, []))
+    except TypeError as error:
+        raise ConfigError(
+            f"`{PROPERTY}={name}`: {function_name} cannot be called with an event ({error}); give "
+            "it one parameter."
+        ) from error
+    except ValueError:
+        # A function of an extension need not tell its parameters.
+        pass
     return transform
 
 

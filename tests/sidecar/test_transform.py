@@ -90,6 +90,8 @@ def test_nothing_is_sent_as_it_was(transform: object, part: str) -> None:
 def test_a_function_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_rules.py").write_text("def route(event):\n    return event\nnumber = 1\n")
     (tmp_path / "my_bad_rules.py").write_text("1 / 0\n")
+    (tmp_path / "my_leaving_rules.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "my_odd_rules.py").write_text("def nothing():\n    pass\n")
     monkeypatch.syspath_prepend(tmp_path)
     assert transform_named("my_rules:route")(Event("t", b"", None, [])) == ("t", b"", None, [])
     for name, part in (
@@ -97,6 +99,8 @@ def test_a_function_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.Mon
         ("my_rules:number", "no function number"),
         ("nowhere_at_all:route", "cannot be imported"),
         ("my_bad_rules:route", "ZeroDivisionError"),
+        ("my_leaving_rules:route", "SystemExit"),
+        ("my_odd_rules:nothing", "nothing cannot be called with an event"),
     ):
         with pytest.raises(ConfigError, match=part):
             transform_named(name)

@@ -73,6 +73,8 @@ class Quarantined:
     @property
     def causes(self) -> list[str]:
         """Each once, in their order."""
+        if self.reason is None and not self.refused.count and not self.is_asked_for:
+            return [f"{self.name.log}{REASON} is missing"]
         ranges = self.reason.ranges if self.reason is not None else ()
         return list(dict.fromkeys((*(lost.cause for lost in ranges), *self.refused.reasons)))
 

@@ -167,7 +167,7 @@ def guard_requests(app: Flask, hosts: KnownHosts) -> None:
 def allowed_host_problems(names: Iterable[str]) -> list[str]:
     """A sentence for each value of `http.allowed.hosts` that can never match a host."""
     return [
-        f"must be host names without a port or scheme, not {name!r}"
+        f"must be host names without a port or scheme, not `{name}`"
         for name in names
         if name != _ANY and not re.fullmatch(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", name)
     ]

@@ -12,7 +12,7 @@ def compiled_alone(expressions: tuple[str, ...]) -> tuple[str, ...]:
             _filter((expression,), ())
         except ValueError as error:
             raise ValueError(
-                f"must be regular expressions, separated by commas; {expression!r} is none "
+                f"must be regular expressions, separated by commas; `{expression}` is none "
                 f"({str(error).splitlines()[-1]})"
             ) from error
     return expressions

@@ -217,8 +217,8 @@ def _progress(facts: Facts) -> Iterator[Condition]:
             State.FAILING,
             "quarantine",
             facts.record_error,
-            "Make room in commit.log.relocation.dir, or let the agent's user write there; discard "
-            "what is settled with `agent segments discard NAME`.",
+            "Make room in commit.log.relocation.dir, or let the agent's user read and write there; "
+            "discard what is settled with `agent segments discard NAME`.",
         )
     if facts.removal_error:
         yield Condition(

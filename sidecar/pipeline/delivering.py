@@ -86,7 +86,9 @@ class Delivery(Generic[Source, Position]):
         self._spans: deque[_Span[Source, Position]] = deque()
         self._refused: list[Refused[Source, Position]] = []
         self.is_open = False
-        self.closed_state = SinkState(False, "the sink is not open yet.")
+        self.closed_state = SinkState(
+            False, "the sink is not open yet.", remedy="Wait; `check` asks the sink."
+        )
         """The state of the sink while it is closed."""
         self.last_acknowledged_write_ts_us: int | None = None
 

@@ -210,7 +210,7 @@ class _Reading(Generic[Model]):
             return [f"{_place(setting)} {details['msg']}."]
         if not setting.value and reason != _EMPTY:
             return [f"{_place(setting)} is empty, and {reason}."]
-        return [f"{_place(setting)} {reason}{_shown(setting, declaration)}."]
+        return [f"{_place(setting)} {reason}{_shown(setting, declaration, reason)}."]
 
 
 def _located(sentence: str, settings: Mapping[str, Setting]) -> str:
@@ -227,10 +227,12 @@ def _place(setting: Setting, canonical: str | None = None) -> str:
     return f"`{canonical or setting.name}` ({setting.origin})"
 
 
-def _shown(setting: Setting, declaration: Declaration) -> str:
-    if declaration.secret or not setting.value:
+def _shown(setting: Setting, declaration: Declaration, reason: str) -> str:
+    """The value, unless the reason quotes it."""
+    shown = shown_text(setting.value)
+    if declaration.secret or not shown or f"`{shown}`" in reason or f"'{shown}'" in reason:
         return ""
-    return f", not `{shown_text(setting.value)}`"
+    return f", not `{shown}`"
 
 
 def _first_sentence(text: str) -> str:

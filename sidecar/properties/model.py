@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
@@ -65,6 +65,8 @@ def prop(
         le=le,
         min_length=min_length,
     )
+    if le is not None:
+        info.metadata.append(BeforeValidator(_without_separators))
     if refused_values:
         info.metadata.append(AfterValidator(_refuse(refused_values)))
     return info
@@ -74,6 +76,13 @@ def pass_through(prefix: str, *, doc: str, has_placeholders: bool = False) -> An
     """Declare a `PassThrough` field: every property whose name begins with `prefix`."""
     declaration = Declaration(prefix, doc, is_prefix=True, has_placeholders=has_placeholders)
     return _field(declaration, MappingProxyType({}), repr=False)
+
+
+def _without_separators(value: Any) -> Any:
+    """Python's numbers may have `_` between digits; those of Java's files may not."""
+    if isinstance(value, str) and "_" in value:
+        raise ValueError("must be a number without `_`")
+    return value
 
 
 def _refuse(refused_values: Mapping[str, str]) -> Callable[[Any], Any]:

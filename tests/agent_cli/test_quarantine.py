@@ -134,3 +134,11 @@ def test_a_segment_of_which_events_alone_are_kept_says_why(site: Site) -> None:
     outcome = agent("segments", "retry", NAME, "--config", configuration)
     assert outcome.exit_code == 2
     assert str(events) in outcome.errors
+
+
+def test_a_segment_whose_reason_is_missing_says_so(site: Site, quarantined: Path) -> None:
+    reason = site.relocation / "error" / f"{NAME}.reason.json"
+    reason.unlink()
+    table = " ".join(agent("segments", "list", "--config", quarantined).output.split())
+    assert NAME in table
+    assert "is missing" in table

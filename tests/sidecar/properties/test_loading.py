@@ -137,6 +137,7 @@ def test_all_mistakes_at_once(path: Path) -> None:
         ("http.port=-1", "must be at least 0, not `-1`"),
         ("pause.ms=1", "must be at least 2, not `1`"),
         ("http.port=1.5", "must be a whole number, not `1.5`"),
+        ("http.port=1_000", "must be a number without `_`, not `1_000`"),
         ("ratio=x", "must be a number, not `x`"),
         (f"size.max.bytes={1 << 63}", f"must be at most {2**63 - 1}, not `{1 << 63}`"),
         ("hosts=", "must name one host when `enabled` is true"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.debezium_metrics import snapshot_attributes, streaming_attributes
+from agent.quarantined import discard
 from agent.snapshot.progress import Copy, State
 from agent.snapshot.ring import TokenRange
 from agent.summary import AgentSummary
@@ -111,7 +112,8 @@ def test_the_headline_names_a_quarantined_segment_and_its_command(site: Site) ->
     )
     (condition,) = site.status.health().status.conditions
     assert f"`agent segments retry {log.name.log}`" in condition.remedy
-    (site.rig.quarantine.directory / f"{log.name.log}.reason.json").unlink()
+    quarantine, cdc_raw = site.rig.quarantine.directory, site.rig.raw.directory
+    discard(quarantine, cdc_raw, log.name, lambda directory, name: None)
     site.rig.pass_time(6)
     assert summary(site).state == "ok"
     assert message(site) == "All changes that the node has synced are delivered."

@@ -14,10 +14,22 @@ from confluent_kafka.admin._acl import (
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from tests.harness.kafka import KafkaBroker
-from tests.harness.processes import free_port
+from tests.harness.processes import free_port, wait_until
 
 _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule"
 USER = "cdc-agent"
+
+
+def grant(broker: KafkaBroker, bindings: Sequence[AclBinding]) -> None:
+    """Creates ACLs and waits until the broker applies them, which follows the controller's answer:
+    an event that is sent earlier would be refused."""
+    for future in broker.admin().create_acls(list(bindings)).values():
+        future.result(60)
+    filters = [_filter(binding) for binding in bindings]
+    admin = broker.admin()
+    wait_until(
+        lambda: all(admin.describe_acls(each).result(60) for each in filters), f"rights {bindings}"
+    )
 
 
 class AuthorisingBroker(KafkaBroker):
@@ -51,29 +63,18 @@ class AuthorisingBroker(KafkaBroker):
 
     def allow(self, topic: str, operations: Sequence[AclOperation]) -> None:
         """Lets `cdc-agent` do something with one topic; `*` stands for all topics."""
-        wanted = [_binding(topic, operation) for operation in operations]
-        for future in self.admin().create_acls(wanted).values():
-            future.result(60)
+        grant(self, [_binding(topic, operation) for operation in operations])
 
     def run_kafka_acls(self, command: str) -> None:
         """Does what a `kafka-acls.sh --add` command does, except that it asks this broker."""
-        for future in self.admin().create_acls(list(acl_bindings(command))).values():
-            future.result(60)
+        grant(self, list(acl_bindings(command)))
 
     def deny(self, topic: str, operation: AclOperation) -> None:
         """Takes back what `allow` gave."""
-        given = _binding(topic, operation)
-        wanted = AclBindingFilter(
-            given.restype,
-            given.name,
-            given.resource_pattern_type,
-            given.principal,
-            given.host,
-            given.operation,
-            given.permission_type,
-        )
-        for future in self.admin().delete_acls([wanted]).values():
+        given = _filter(_binding(topic, operation))
+        for future in self.admin().delete_acls([given]).values():
             future.result(60)
+        wait_until(lambda: not self.admin().describe_acls(given).result(60), "the right to go")
 
     def _server_properties(self) -> str:
         plain, secured = f"PLAINTEXT://{self.bootstrap}", f"SASL_PLAINTEXT://{self.secured}"
@@ -140,6 +141,18 @@ _OPERATIONS = {
     "Read": AclOperation.READ,
     "Write": AclOperation.WRITE,
 }
+
+
+def _filter(binding: AclBinding) -> AclBindingFilter:
+    return AclBindingFilter(
+        binding.restype,
+        binding.name,
+        binding.resource_pattern_type,
+        binding.principal,
+        binding.host,
+        binding.operation,
+        binding.permission_type,
+    )
 
 
 def _binding(topic: str, operation: AclOperation) -> AclBinding:

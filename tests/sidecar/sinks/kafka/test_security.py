@@ -10,6 +10,7 @@ from sidecar.errors import RefusedError
 from sidecar.sinks.kafka.survey import existing_topics
 from sidecar.sinks.kafka.topics import TopicCreation
 from tests.harness.kafka import KafkaBroker
+from tests.harness.kafka_acl import grant
 from tests.harness.processes import free_port
 from tests.sidecar.batches import message
 from tests.sidecar.sinks.kafka.conftest import SinkFactory
@@ -46,8 +47,7 @@ class SecuredBroker(KafkaBroker):
             )
             for operation in operations
         ]
-        for future in self.admin().create_acls(wanted).values():
-            future.result(60)
+        grant(self, wanted)
 
     def _server_properties(self) -> str:
         plain, secured = f"PLAINTEXT://{self.bootstrap}", f"SASL_PLAINTEXT://{self.secured}"

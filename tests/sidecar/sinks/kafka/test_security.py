@@ -113,13 +113,14 @@ def test_a_mechanism_that_the_broker_lacks_is_refused(
 def test_a_user_without_rights_is_refused(
     secured_broker: SecuredBroker, make_sink: SinkFactory, topic: str
 ) -> None:
-    sink = make_sink(
-        secured_broker.secured,
-        TopicCreation(),
-        waits_when_refused=False,
-        **login("nobody", "right"),
-    )
+    """By the first contact already, when the broker refuses the producer's number that soon."""
     with pytest.raises(RefusedError, match="refuses this user"):
+        sink = make_sink(
+            secured_broker.secured,
+            TopicCreation(),
+            waits_when_refused=False,
+            **login("nobody", "right"),
+        )
         Delivery(sink, [message(topic, 0, 0)]).run()
 
 

@@ -3,6 +3,8 @@
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
 from itertools import chain
 
 import pytest
@@ -19,31 +21,36 @@ def numbered(events: int, first: int = 0) -> Numbered[str, int]:
     return Numbered("a", batch_of(messages), first)
 
 
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """Each end closes once: another thread may own the number of a closed end."""
+
+    reader: FileIO
+    writer: FileIO
+
+    def read(self) -> bytes:
+        return os.read(self.reader.fileno(), 1 << 16)
+
+
 @pytest.fixture
-def pipe() -> Iterator[tuple[int, int]]:
+def pipe() -> Iterator[Pipe]:
     read, write = os.pipe()
-    yield read, write
-    for descriptor in (read, write):
-        try:
-            os.close(descriptor)
-        except OSError:
-            continue
+    with FileIO(read) as reader, FileIO(write, "w") as writer:
+        yield Pipe(reader, writer)
 
 
-def test_events_are_written_and_acknowledged(pipe: tuple[int, int]) -> None:
-    read, write = pipe
-    sink = StdoutSink(write)
+def test_events_are_written_and_acknowledged(pipe: Pipe) -> None:
+    sink = StdoutSink(pipe.writer.fileno())
     sink.open()
     assert sink.send(numbered(10), 4, 1.0) == 6
     assert sink.poll(0) == Outcome(acknowledged=(range(4, 10),))
-    text = os.read(read, 1 << 16).decode()
+    text = pipe.read().decode()
     assert [json.loads(line)["key"]["id"] for line in text.splitlines()] == [4, 5, 6, 7, 8, 9]
     assert sink.close(0) == Outcome()
 
 
-def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: tuple[int, int]) -> None:
-    read, write = pipe
-    sink = StdoutSink(write)
+def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: Pipe) -> None:
+    sink = StdoutSink(pipe.writer.fileno())
     sink.open()
     batch = numbered(3000)
     taken, text = 0, b""
@@ -54,23 +61,22 @@ def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: tuple[int, 
     assert not sink.state().healthy
     taken = 1000
     while len(acknowledged) < 3000:
-        text += os.read(read, 1 << 16)
+        text += pipe.read()
         if taken < 3000:
             taken += sink.send(batch, taken, 0)
         acknowledged += chain.from_iterable(sink.poll(0).acknowledged)
-    os.close(write)
-    while block := os.read(read, 1 << 16):
+    pipe.writer.close()
+    while block := pipe.read():
         text += block
     assert acknowledged == list(range(3000))
     assert text == batch.batch.ndjson(0, 3000)
     assert sink.state().healthy
 
 
-def test_a_reader_that_is_gone_ends_it(pipe: tuple[int, int]) -> None:
-    read, write = pipe
-    sink = StdoutSink(write)
+def test_a_reader_that_is_gone_ends_it(pipe: Pipe) -> None:
+    sink = StdoutSink(pipe.writer.fileno())
     sink.open()
-    os.close(read)
+    pipe.reader.close()
     with pytest.raises(SinkError, match="Broken pipe"):
         sink.send(numbered(1), 0, 1.0)
     assert sink.close(0) == Outcome()

@@ -1,7 +1,7 @@
 """The properties of a model as a table in Markdown, so that the manual cannot go stale."""
 
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -23,7 +23,11 @@ def documentation_table(model: type[Properties]) -> str:
         name = f"`{declaration.name}{'*' if declaration.is_prefix else ''}`"
         meaning = _escaped(declaration.doc)
         if declaration.aliases:
-            meaning += f" Also: {', '.join(f'`{alias}`' for alias in declaration.aliases)}."
+            meaning += f" Also: {_code(declaration.aliases)}."
+        if declaration.deprecated:
+            meaning += f" Deprecated name: {_code(declaration.deprecated)}."
+        if declaration.deprecated_values:
+            meaning += f" Deprecated value: {_code(declaration.deprecated_values)}."
         if declaration.secret:
             meaning += " Never shown."
         cells = (name, _kind(info, declaration), _default(info, declaration), meaning)
@@ -50,6 +54,10 @@ def documentation_text(model: type[Properties]) -> str:
             title += " (required)" if info.is_required() else f" (default: {default})"
         paragraphs.append(f"{title}: {' '.join(declaration.doc.replace('`', '').split())}")
     return "\n\n".join(paragraphs)
+
+
+def _code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _kind(info: FieldInfo, declaration: Declaration) -> str:

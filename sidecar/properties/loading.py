@@ -75,7 +75,7 @@ class _Reading(Generic[Model]):
             if declaration.is_prefix:
                 self._prefixes.append((field_name, declaration))
                 continue
-            for name in (declaration.name, *declaration.aliases):
+            for name in declaration.names:
                 self._names[name] = (field_name, declaration)
         self._unresolved: set[str] = set()
         self._values: dict[str, Any] = {name: {} for name, _ in self._prefixes}
@@ -143,6 +143,7 @@ class _Reading(Generic[Model]):
         self._note_comment(setting, declared)
         if known is not None:
             field_name, declaration = known
+            value = self._renamed(setting, declaration, value)
             self._values[field_name] = value
             self._check_text(setting, declaration, value)
             return declaration.name
@@ -159,6 +160,19 @@ class _Reading(Generic[Model]):
                 f"{_place(setting)} has `#` in its value, which is read as "
                 f"`{shown_text(setting.value)}`: a comment needs a line of its own."
             )
+
+    def _renamed(self, setting: Setting, declaration: Declaration, value: str) -> str:
+        """The value by today's name. Warns about a deprecated name or value."""
+        if setting.name in declaration.deprecated:
+            self._warnings.append(f"{_place(setting)}: renamed in 0.2.0. Use `{declaration.name}`.")
+        current = declaration.deprecated_values.get(value.strip().lower())
+        if current is None:
+            return value
+        self._warnings.append(
+            f"`{setting.name}={value}` ({setting.origin}): renamed in 0.2.0. "
+            f"Use `{declaration.name}={current}`."
+        )
+        return current
 
     def _check_text(self, setting: Setting, declaration: Declaration, value: str) -> None:
         """What pydantic takes and nobody means: a path without a name is the working directory."""
@@ -182,7 +196,7 @@ class _Reading(Generic[Model]):
 
     def _nearest(self, name: str) -> str:
         known = [
-            *self._names,
+            *(n for n, (_, declared) in self._names.items() if n not in declared.deprecated),
             *(declaration.name for _, declaration in self._prefixes),
             *self._model.inert,
             *self._model.refused,

@@ -1,7 +1,7 @@
 """The base of every configuration model, and the declaration of a property."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
@@ -28,10 +28,19 @@ class Declaration:
     name: str
     doc: str
     aliases: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()
+    """Names of an earlier release, accepted with a warning."""
+    deprecated_values: Mapping[str, str] = field(default_factory=dict)
+    """Values of an earlier release, in lower case, and their replacements."""
     secret: bool = False
     is_prefix: bool = False
     has_placeholders: bool = False
     """Whether `${…}` that is no reference has a meaning of its own in the value."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name under which the property can be set, today's first."""
+        return (self.name, *self.aliases, *self.deprecated)
 
 
 def prop(
@@ -40,6 +49,8 @@ def prop(
     doc: str,
     default: Any = PydanticUndefined,
     aliases: Sequence[str] = (),
+    deprecated: Sequence[str] = (),
+    deprecated_values: Mapping[str, str] | None = None,
     secret: bool = False,
     refused_values: Mapping[str, str] | None = None,
     ge: float | None = None,
@@ -50,15 +61,24 @@ def prop(
 ) -> Any:
     """Declare a field: its dotted name, what it means, and what it may be.
 
-    Without `default` the property is required. `aliases` are other names for it. A `secret` field
-    has the type `SecretStr` and is never shown. `refused_values` are values, as `config show`
+    Without `default` the property is required. `aliases` are other names for it. `deprecated` names
+    and values of an earlier release are accepted with a warning that names the new one. A `secret`
+    field has the type `SecretStr` and is never shown. `refused_values` are values, as `config show`
     writes them, of a known feature that this release does not have, with the reason. A number with
     a least value fits 64 bits too. With `has_placeholders` unknown `${…}` stay in the value.
     """
     if le is None and (ge is not None or gt is not None):
         le = _LARGEST
     info = _field(
-        Declaration(name, doc, tuple(aliases), secret, has_placeholders=has_placeholders),
+        Declaration(
+            name,
+            doc,
+            tuple(aliases),
+            tuple(deprecated),
+            MappingProxyType(dict(deprecated_values or {})),
+            secret,
+            has_placeholders=has_placeholders,
+        ),
         default,
         ge=ge,
         gt=gt,

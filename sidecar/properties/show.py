@@ -39,7 +39,7 @@ def rows(loaded: Loaded[Properties]) -> list[Row]:
 
 
 def _setting(declaration: Declaration, settings: Mapping[str, Setting]) -> Setting | None:
-    for name in (declaration.name, *declaration.aliases):
+    for name in declaration.names:
         if name in settings:
             return settings[name]
     return None

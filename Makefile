@@ -49,19 +49,19 @@ test-fast: setup ## The Python tests without servers, Spark and slow ones
 	@$(PY) -m pytest -m "not servers and not spark and not slow" $(ARGS)
 
 test-spark: prerequisites-test setup ## The tests of the Spark jobs
-	@$(PY) -m pytest tests/spark $(ARGS)
+	@$(PY) -m pytest tests/integration/spark $(ARGS)
 
 test-cluster: prerequisites-test setup ## The golden test, large: a cluster with faults, agents, Kafka, Spark
-	@$(PY) -m tests.spark.golden $(ARGS)
+	@$(PY) -m tests.integration.spark.golden $(ARGS)
 
 test-submit: prerequisites-test setup ## The Spark jobs by spark-submit on a standalone cluster and on YARN
-	@$(PY) -m pytest tests/spark/submitted/on_standalone.py tests/spark/submitted/on_yarn.py $(ARGS)
+	@$(PY) -m pytest tests/integration/spark/submitted/on_standalone.py tests/integration/spark/submitted/on_yarn.py $(ARGS)
 
 registry: prerequisites-test setup ## Avro against two schema registries that others wrote, fetched by Maven (one is 159 MB)
-	@$(PY) -m pytest tests/avro/on_registry.py $(addprefix tests/avro/real_registry/,types_on_apicurio.py schemas_on_apicurio.py live_on_apicurio.py) $(ARGS)
+	@$(PY) -m pytest tests/integration/avro/on_registry.py $(addprefix tests/integration/avro/real_registry/,types_on_apicurio.py schemas_on_apicurio.py live_on_apicurio.py) $(ARGS)
 
 test-page: setup ## The page of a running agent in Chromium, which has to be installed
-	@$(PY) -m tests.page $(ARGS)
+	@$(PY) -m tests.acceptance.page $(ARGS)
 
 cargo-test: $(DEPENDENCIES) ## The Rust tests
 	cargo test --quiet --locked --workspace
@@ -93,26 +93,26 @@ bench: prerequisites-test setup ## Benchmarks; figures and machine on stdout (do
 	@$(PY) -m benches $(ARGS)
 
 fuzz: setup ## Feed any bytes to the parser, guided by coverage, and flip every bit of a segment
-	@$(PY) -m tests.fuzz $(ARGS)
+	@$(PY) -m tests.unit.commitlog.fuzz $(ARGS)
 
 soak: prerequisites-test setup ## The kill test for hours
-	@$(PY) -m tests.soak $(ARGS)
+	@$(PY) -m tests.acceptance.soak $(ARGS)
 
 soak-parser: prerequisites-test setup ## The parser against Cassandra's own reader, random workloads on real nodes
-	@$(PY) -m tests.soak_parser $(ARGS)
+	@$(PY) -m tests.oracle.soak_parser $(ARGS)
 
 faults: prerequisites-test setup ## The whole fault matrix on real servers; writes docs/faults.md
-	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/faults tests/security/slow_*.py --deselect tests/faults/test_matrix.py $(ARGS)
-	@$(PY) -m tests.faults.matrix
+	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)
+	@$(PY) -m tests.acceptance.faults.matrix
 
 faults-page: setup ## Write docs/faults.md from the tests and the last figures
-	@$(PY) -m tests.faults.matrix
+	@$(PY) -m tests.acceptance.faults.matrix
 
 peer: prerequisites-test setup ## Compare events with a live Debezium
-	@$(PY) -m tests.peer $(ARGS)
+	@$(PY) -m tests.oracle.debezium $(ARGS)
 
 fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and Debezium's events anew
-	@$(PY) -m tests.record $(ARGS)
+	@$(PY) -m tests.support.record $(ARGS)
 
 ##@ Upkeep
 build: setup ## Build the wheel into dist/
@@ -123,7 +123,7 @@ images: image-files ## Build both images (DOCKER=podman for another builder)
 	$(DOCKER) build --build-arg VERSION=$(VERSION) -f Dockerfile.mongo -t cdc-sidecar-mongo:$(VERSION) .
 
 images-check: image-files ## Build both images without a daemon and run them; needs root, buildah and mmdebstrap
-	@$(PY) -m tests.images
+	@$(PY) -m tests.integration.images
 
 image-files: build
 	rm -rf dist/images && mkdir -p dist/images
@@ -135,7 +135,7 @@ docs: setup ## Write docs/configuration.md, docs/mongo-configuration.md and docs
 	mv $(VENV)/configuration.md docs/configuration.md
 	$(VENV)/bin/mongo-agent config docs > $(VENV)/configuration.md
 	mv $(VENV)/configuration.md docs/mongo-configuration.md
-	$(PY) -m tests.k8s.metric_table > $(VENV)/metrics.md
+	$(PY) -m tests.support.metric_table > $(VENV)/metrics.md
 	mv $(VENV)/metrics.md docs/metrics.md
 
 lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml

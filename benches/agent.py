@@ -16,9 +16,9 @@ from benches.places import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, WrittenSegments, written
 from commitlog import Schema, SegmentReader
-from tests.harness.cassandra import CassandraNode
-from tests.harness.cassandra_settings import NodeSettings
-from tests.harness.kafka import KafkaBroker
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.kafka import KafkaBroker
 
 FULL = SegmentSet("plain, 140 bytes", 32, 10, 61)
 QUICK = SegmentSet("plain, 140 bytes", 4, 2, 61)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from benches.observing import Observation, TopicCounter, observe
 from benches.segments import WrittenSegments
-from tests.harness.cassandra import CassandraNode
-from tests.harness.debezium import DebeziumPeer
-from tests.harness.errors import ServerFailedError
-from tests.harness.kafka import KafkaBroker
-from tests.harness.processes import free_port
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.debezium import DebeziumPeer
+from tests.support.servers.errors import ServerFailedError
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import free_port
 
 PARTITIONS = 3
 TABLE = "bench.events"

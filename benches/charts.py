@@ -8,7 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from benches.places import bench_directory
-from tests.harness.cache import REPOSITORY
+from tests.support.servers.cache import REPOSITORY
 
 _IMAGES = REPOSITORY / "docs" / "images"
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 820, 290, 110, 30, 56

@@ -23,8 +23,8 @@ from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.job_options import DedupeJobOptions
 from spark_jobs.source import read_stream
-from tests.harness.kafka import KafkaBroker
-from tests.spark.options import options_of
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.options import options_of
 
 EVENTS, BATCHES = 100_000, 3
 SEGMENTS = SegmentSet("plain, 140 bytes", segment_mib=32, count=2, value_bytes=61)

@@ -19,11 +19,11 @@ from benches.machine import Machine, machine
 from benches.observing import TopicCounter
 from benches.places import scratch_directory
 from benches.progress import progress_bar
-from tests.harness.cassandra import CassandraNode
-from tests.harness.cassandra_settings import NodeSettings
-from tests.harness.errors import ToolFailedError
-from tests.harness.kafka import KafkaBroker, KafkaRecord
-from tests.harness.processes import wait_until
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.errors import ToolFailedError
+from tests.support.servers.kafka import KafkaBroker, KafkaRecord
+from tests.support.servers.processes import wait_until
 
 ROWS_PER_S = 2000
 SYNC_PERIODS_MS = (100, 10_000)

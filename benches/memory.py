@@ -12,7 +12,7 @@ from benches.observing import Observation
 from benches.places import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, written
-from tests.harness.kafka import KafkaBroker
+from tests.support.servers.kafka import KafkaBroker
 
 FULL = SegmentSet("plain, 140 bytes", 32, 30, 61)
 QUICK = SegmentSet("plain, 140 bytes", 4, 2, 61)

@@ -17,9 +17,9 @@ from benches.mongo_server import COLLECTION, DATABASE, MongoBacklog, running_ser
 from benches.observing import Observation, TopicCounter, observe
 from benches.places import scratch_directory
 from benches.progress import progress_bar
-from tests.harness.agent_process import AgentProcess
-from tests.harness.kafka import KafkaBroker
-from tests.mongo_peer.engines import VERSION
+from tests.oracle.debezium_mongodb.engines import VERSION
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.kafka import KafkaBroker
 
 EVENTS, QUICK_EVENTS = 300_000, 20_000
 AGENT, CEILING, DEBEZIUM = "agent", "produce ceiling", f"Debezium {VERSION}"

@@ -14,8 +14,8 @@ from benches.mongo_server import COLLECTION, DATABASE, MongoBacklog, running_ser
 from benches.observing import Observation, TopicCounter, observe
 from benches.places import scratch_directory
 from benches.progress import progress_bar
-from tests.harness.kafka import KafkaBroker
-from tests.mongo_peer.engines import VERSION, EmbeddedEngines
+from tests.oracle.debezium_mongodb.engines import VERSION, EmbeddedEngines
+from tests.support.servers.kafka import KafkaBroker
 
 EVENTS, QUICK_EVENTS = 200_000, 20_000
 PARTITIONS = 3

@@ -20,7 +20,7 @@ from benches.mongo_replay import Replay
 from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamOptions
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.tokens import ClusterTime
-from tests.harness.mongo import MongoReplicaSet
+from tests.support.mongo_server import MongoReplicaSet
 
 DATABASE, COLLECTION = "bench", "events"
 _BATCH = 1000

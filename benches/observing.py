@@ -8,9 +8,9 @@ from pathlib import Path
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
-from tests.harness.errors import ServerFailedError
-from tests.harness.kafka import KafkaBroker
-from tests.harness.processes import wait_until
+from tests.support.servers.errors import ServerFailedError
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
 
 _LOOK_INTERVAL_S = 0.1
 _DEADLINE_S = 1800.0

@@ -13,7 +13,7 @@ from benches.machine import machine
 from benches.progress import progress_bar
 from benches.reading import MODES, Mode, ReadingProcess
 from benches.segments import SegmentSet, WrittenSegments, written
-from tests.harness.java_reader import JavaBench
+from tests.support.servers.java_reader import JavaBench
 
 FULL = (
     SegmentSet("plain, 140 bytes", 32, 5, 61),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.harness.cache import cache_directory
+from tests.support.servers.cache import cache_directory
 
 
 def bench_directory() -> Path:

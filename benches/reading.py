@@ -20,7 +20,7 @@ from typing import Literal, Self
 
 from agent.keystore.jceks import read_jceks
 from commitlog import EventFormat, Schema, SchemaIds, SegmentReader
-from tests.harness.keystore import PASSWORD
+from tests.support.servers.keystore import PASSWORD
 
 Mode = Literal[
     "digest",

@@ -28,8 +28,8 @@ from spark_jobs.reconcile.tables import kept_tables
 from spark_jobs.reconcile.typed import table_at
 from spark_jobs.reconcile.versions import COLUMNS, bucket_of, versions_in
 from spark_jobs.source import events, read, read_stream
-from tests.harness.kafka import KafkaBroker
-from tests.spark.options import options_of
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.options import options_of
 
 SIZES = (1_000_000, 5_000_000, 12_000_000)
 LAYOUTS = ("append", "merge")

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.harness.cache import cached_directory
-from tests.harness.java_reader import write_segments
-from tests.harness.keystore import make_keystore
+from tests.support.servers.cache import cached_directory
+from tests.support.servers.java_reader import write_segments
+from tests.support.servers.keystore import make_keystore
 
 
 @dataclass(frozen=True)

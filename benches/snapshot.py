@@ -22,11 +22,11 @@ from benches.machine import machine
 from benches.observing import Observation, observe
 from benches.places import scratch_directory
 from benches.progress import progress_bar
-from tests.harness.cassandra import CassandraNode
-from tests.harness.cassandra_settings import NodeSettings
-from tests.harness.debezium import VERSION, DebeziumPeer
-from tests.harness.errors import ServerFailedError
-from tests.harness.kafka import KafkaBroker
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.debezium import VERSION, DebeziumPeer
+from tests.support.servers.errors import ServerFailedError
+from tests.support.servers.kafka import KafkaBroker
 
 ROWS, QUICK_ROWS = 100_000, 5_000
 ROUNDS = 3

@@ -21,8 +21,8 @@ from benches.places import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, WrittenSegments, written
 from benches.turns import Contestant, stop_at_first_events, take_turns
-from tests.harness.kafka import KafkaBroker
-from tests.harness.processes import wait_until
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
 
 FULL = SegmentSet("plain, 140 bytes", 32, 10, 61)
 QUICK = SegmentSet("plain, 140 bytes", 32, 2, 61)

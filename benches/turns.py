@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.observing import Interval, TopicCounter, cpu_seconds
-from tests.harness.kafka import KafkaBroker
-from tests.harness.processes import wait_until
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
 
 _TURN_S = 0.5
 # What a contestant has written already is the broker's to take, in nobody's time.

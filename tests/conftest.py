@@ -10,3 +10,5 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("cdc")
+
+pytest_plugins = ("tests.support.fixtures.agent_directory", "tests.support.fixtures.spark")

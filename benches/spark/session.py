@@ -10,8 +10,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from spark_jobs.session import create_session
-from tests.harness.java import java_home
-from tests.spark.session import fetched_jars
+from tests.support.servers.java import java_home
+from tests.support.spark.session import fetched_jars
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from benches.segments import WrittenSegments
 from commitlog import EventFormat, Schema, SegmentReader
-from tests.harness.kafka import KafkaBroker
+from tests.support.servers.kafka import KafkaBroker
 
 NODES = ("node1", "node2", "node3")
 PARTITIONS = 4

@@ -16,10 +16,10 @@ from rich.table import Table
 
 from examples.agent_process import AgentProcess, DemoError
 from examples.live.writes import EVENTS, SCHEMA, WRITES
-from tests.harness.cassandra import CassandraNode
-from tests.harness.cassandra_settings import NodeSettings
-from tests.harness.errors import HarnessError
-from tests.harness.kafka import KafkaBroker
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.errors import HarnessError
+from tests.support.servers.kafka import KafkaBroker
 
 OUTPUT = Path("demo-output") / "live"
 TOPICS = ("live.shop.orders", "live.shop.audit")

@@ -16,18 +16,18 @@ from random import Random
 from rich.console import Console
 from rich.table import Table
 
-from tests.harness.errors import HarnessError
-from tests.merge.writes import Write
-from tests.record.folder import user_schema
-from tests.spark.golden.events import published, wrong_ids, wrong_records, wrong_rows
-from tests.spark.golden.jobs import Jobs
-from tests.spark.golden.logs import read_logs
-from tests.spark.golden.selected import Selected, captured_tables, select_tables
-from tests.spark.golden.stage import NODES, Stage
-from tests.spark.golden.tables import cell_count
-from tests.spark.golden.workload import replicated
-from tests.spark.session import fetched_jars, local_session, quiet_java_options
-from tests.workloads import shop
+from tests.integration.spark.golden.events import published, wrong_ids, wrong_records, wrong_rows
+from tests.integration.spark.golden.jobs import Jobs
+from tests.integration.spark.golden.logs import read_logs
+from tests.integration.spark.golden.selected import Selected, captured_tables, select_tables
+from tests.integration.spark.golden.stage import NODES, Stage
+from tests.integration.spark.golden.tables import cell_count
+from tests.integration.spark.golden.workload import replicated
+from tests.oracle.merge.writes import Write
+from tests.support.record.folder import user_schema
+from tests.support.servers.errors import HarnessError
+from tests.support.spark.session import fetched_jars, local_session, quiet_java_options
+from tests.support.workloads import shop
 
 OUTPUT = Path("demo-output") / "spark"
 _SHOWN = "shop.orders"

@@ -1,7 +1,8 @@
 """Expressions as Python's own parser reads them, so that no expression means something else.
 
 The parser and the compiler are private modules of `re` that have not changed since Python 3.11;
-`tests/sidecar/test_regular_expressions.py` compares both engines on each release that it runs on.
+`tests/unit/sidecar/test_regular_expressions.py` compares both engines on the Python release that
+runs it.
 """
 
 import re

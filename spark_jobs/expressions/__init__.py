@@ -1,7 +1,7 @@
 """The algebra of `spark_jobs.win` as native Spark expressions.
 
 Every function takes and gives columns; none of them runs in Python. That they say the same as
-`spark_jobs.win` is held by tests/spark.
+`spark_jobs.win` is held by tests/integration/spark.
 """
 
 from spark_jobs.expressions.counter import NO_TOTALS, count_of, shards_of

@@ -1,0 +1,218 @@
+"""`agent check` without servers: what is found, and how bad it is."""
+
+import dataclasses
+import os
+from collections.abc import Iterable
+
+import pytest
+
+from agent.cdc_raw import observe
+from agent.check.checks import CHECKS
+from agent.check.directories import (
+    check_directories,
+    check_directory_rights,
+    check_room,
+    check_strangers,
+)
+from agent.check.keys import check_keys
+from agent.check.node import check_settings, check_tables
+from agent.check.probe import asking_probe
+from agent.check.progress import check_progress
+from agent.check.publication import Publication
+from agent.cli.segments import find_segments
+from agent.config import OFFSET_FILE, AgentConfig, load_config
+from agent.config.node_settings import NodeSettings, settings_of_node
+from sidecar.check.finding import Finding, Level, size_text
+from sidecar.check.running import run_checks
+from sidecar.offsets import PropertiesStore
+from tests.support.agent_command import agent
+from tests.support.agent_directory import OTHER_ID, SCHEMA, Site, payload, write_segment
+
+HEALTHY = settings_of_node("the test", {"cdc_enabled": "true", "commitlog_sync_period": "100ms"})
+
+
+def config(site: Site) -> AgentConfig:
+    return load_config([site.configuration()])
+
+
+def node_file(site: Site) -> dict[str, str | None]:
+    """The node's configuration, which says how large `cdc_raw` may grow."""
+    path = site.folder / "cassandra.yaml"
+    path.write_text("cdc_enabled: true\ncommitlog_sync: batch\n")
+    return {"cassandra.config": str(path)}
+
+
+def all_findings(known: AgentConfig) -> list[Finding]:
+    return list(run_checks(CHECKS, asking_probe(known)))
+
+
+def levels(findings: Iterable[Finding]) -> dict[str, Level]:
+    """The worst level of each subject."""
+    worst: dict[str, Level] = {}
+    order = list(Level)
+    for finding in findings:
+        known = worst.get(finding.subject, Level.OK)
+        worst[finding.subject] = max(known, finding.level, key=order.index)
+        assert bool(finding.remedy) is (finding.level is not Level.OK)
+    return worst
+
+
+def test_a_site_without_a_node(site: Site) -> None:
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    done = agent("check", "--config", site.configuration(node_file(site)))
+    assert done.exit_code == 0, done.output
+    assert "1 of 1 captured tables: ks.t." in done.output
+    assert "1 segments, " in done.output
+    assert not [line for line in done.output.splitlines() if line.startswith("fault")]
+
+
+def test_a_schema_file_that_is_bad_is_a_fault(site: Site) -> None:
+    site.schema.write_text("CREATE TABLE (")
+    done = agent("check", "--config", site.configuration())
+    assert done.exit_code == 1
+    assert f"fault   schema: schema.file: {site.schema}" in done.output
+
+
+def test_a_directory_that_is_missing_is_a_fault(site: Site) -> None:
+    site.offsets.rmdir()
+    (finding,) = check_directories(config(site))
+    assert finding.level is Level.FAULT
+    assert str(site.offsets) in finding.message
+
+
+@pytest.mark.parametrize(
+    ("used_mib", "level"), [(1, Level.OK), (6, Level.WARNING), (9, Level.FAULT)]
+)
+def test_a_directory_that_fills_up(site: Site, used_mib: int, level: Level) -> None:
+    path = write_segment(site.cdc_raw, 1, [])
+    with path.open("r+b") as file:
+        file.truncate(used_mib << 20)
+    settings = dataclasses.replace(HEALTHY, cdc_total_bytes=(10 << 20) - 1)
+    found = list(check_room(config(site), observe(site.cdc_raw), settings))
+    assert [finding.level for finding in found] == [level]
+    assert "the node refuses writes" in found[0].message
+    settings = dataclasses.replace(settings, cdc_block_writes=False)
+    (finding,) = check_room(config(site), observe(site.cdc_raw), settings)
+    assert "deletes the oldest segments unread" in finding.message
+
+
+def test_strange_files_are_named(site: Site) -> None:
+    (site.cdc_raw / "notes.txt").touch()
+    (finding,) = check_strangers(config(site), observe(site.cdc_raw))
+    assert (finding.level, finding.code) == (Level.WARNING, "cdc_raw_foreign_files")
+
+
+def test_a_planted_name_of_a_segment_is_a_fault(site: Site) -> None:
+    (site.cdc_raw / "CommitLog-7-2.log").symlink_to(site.folder / "nowhere")
+    os.mkfifo(site.cdc_raw / "CommitLog-7-3_cdc.idx")
+    (finding,) = check_strangers(config(site), observe(site.cdc_raw))
+    assert (finding.level, finding.code) == (Level.FAULT, "segment_refused")
+    assert "CommitLog-7-2.log, CommitLog-7-3_cdc.idx" in finding.message
+
+
+def test_a_directory_that_every_user_can_write_is_a_fault(site: Site) -> None:
+    assert list(check_directory_rights(config(site))) == []
+    site.offsets.chmod(0o777)
+    (finding,) = check_directory_rights(config(site))
+    assert (finding.level, finding.code) == (Level.FAULT, "directory_writable_by_all")
+    assert f"chmod o-w {site.offsets}" in finding.message
+    site.offsets.chmod(0o1777)
+    assert list(check_directory_rights(config(site))) == []
+
+
+def test_a_pipe_that_is_named_like_a_segment_is_not_opened(site: Site) -> None:
+    """Who opened it would wait for somebody who writes into it."""
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    os.mkfifo(site.cdc_raw / "CommitLog-7-2.log")
+    (site.cdc_raw / "CommitLog-7-2_cdc.idx").write_text("5\nCOMPLETED")
+    assert list(check_keys(config(site), observe(site.cdc_raw))) == []
+    assert [segment.name.id for segment in find_segments([site.cdc_raw])] == [1]
+
+
+def test_settings_of_the_node() -> None:
+    assert set(levels(check_settings(HEALTHY)).values()) == {Level.OK}
+    slow: list[tuple[NodeSettings, str, Level]] = [
+        (settings_of_node("t", {}), "cdc_enabled", Level.FAULT),
+        (settings_of_node("t", {"cdc_enabled": "true"}), "latency", Level.WARNING),
+        (settings_of_node("t", {"commitlog_sync": "batch"}), "latency", Level.OK),
+    ]
+    for settings, subject, level in slow:
+        assert levels(check_settings(settings))[subject] is level
+
+
+def test_tables() -> None:
+    assert levels(check_tables(Publication()))["tables"] is Level.FAULT
+    assert levels(check_tables(Publication(("ks.t",))))["tables"] is Level.FAULT
+    assert levels(check_tables(Publication(("ks.t", "ks.u"), ("ks.t",))))["tables"] is Level.OK
+
+
+def test_progress(site: Site) -> None:
+    known = config(site)
+    assert levels(check_progress(known, "node-1"))["offsets"] is Level.OK
+    store = PropertiesStore(site.offsets, OFFSET_FILE)
+    store.save({"node.id": "node-1", "CommitLog-7-1.log": "100"})
+    store.save({"node.id": "node-1", "CommitLog-7-1.log": "200"})
+    assert levels(check_progress(known, "node-1"))["offsets"] is Level.OK
+    assert levels(check_progress(known, None))["offsets"] is Level.OK
+    assert levels(check_progress(known, "node-2"))["offsets"] is Level.FAULT
+    store.path.write_bytes(store.path.read_bytes().replace(b"200", b"201"))
+    assert levels(check_progress(known, "node-1"))["offsets"] is Level.WARNING
+    store.previous_path.write_bytes(b"")
+    assert levels(check_progress(known, "node-1"))["offsets"] is Level.FAULT
+
+
+def test_offsets_are_shown(site: Site) -> None:
+    path = site.configuration()
+    assert "There is no progress" in agent("offsets", "show", "--config", path).output
+    assert '"segments": {}' in agent("offsets", "show", "--json", "--config", path).output
+    store = PropertiesStore(site.offsets, OFFSET_FILE)
+    entries = {"node.id": "node-1", "CommitLog-7-1.log": "COMPLETED", "CommitLog-7-2.log": "77"}
+    store.save(entries)
+    shown = agent("offsets", "show", "--config", path).output
+    assert "CommitLog-7-1.log" in shown
+    assert "COMPLETED" in shown
+    as_json = agent("offsets", "show", "--json", "--config", path).output
+    assert '"CommitLog-7-2.log": 77' in as_json
+    store.save(entries)
+    store.path.write_bytes(b"#sha256=00\n")
+    done = agent("offsets", "show", "--config", path)
+    assert done.exit_code == 0
+    assert "warning: " in done.errors
+    store.previous_path.unlink()
+    done = agent("offsets", "show", "--config", path)
+    assert done.exit_code == 1
+    assert len(done.errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "text"),
+    [(0, "0 B"), (1536, "1.5 KiB"), (512 << 20, "512 MiB"), (3 << 30, "3.0 GiB")],
+)
+def test_sizes(size_bytes: int, text: str) -> None:
+    assert size_text(size_bytes) == text
+
+
+def test_topics_are_asked_for_under_the_names_that_events_use(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for the topic of a counter table."""
+    site.schema.write_text(
+        SCHEMA + f"CREATE TABLE ks.hits (k text PRIMARY KEY, n counter) WITH ID = {OTHER_ID} "
+        "AND cdc = true;"
+    )
+    monkeypatch.setattr("sidecar.check.broker.existing_topics", lambda *_: {"my-shop.ks.t": 1})
+    changes = {
+        "topic.prefix": "my-shop",
+        "sink": "kafka",
+        "file.path": None,
+        "kafka.producer.bootstrap.servers": "127.0.0.1:1",
+    }
+    found = all_findings(load_config([site.configuration(changes)]))
+    sentences = [finding.message for finding in found if finding.subject in ("tables", "topics")]
+    assert sentences == [
+        "Counter tables are not published (`counter.events=skip`): ks.hits.",
+        "1 of 1 captured tables: ks.t.",
+        "All 1 topics are there.",
+    ]
+    shards = load_config([site.configuration(changes)], ["counter.events=shards"])
+    assert "1 topics are missing" in str([finding.message for finding in all_findings(shards)])

@@ -1,0 +1,407 @@
+"""`agent check` finds what `agent run` refuses or reports, in the same words; and `run` reports
+what `check` calls a fault."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples.agent_process import AgentProcess
+from tests.acceptance.agent.test_status import health
+from tests.acceptance.faults.files_place import as_user
+from tests.support.agent_command import Outcome, agent
+from tests.support.agent_directory import SCHEMA, Site, payload, write_segment
+from tests.support.fake_registry import FakeRegistry
+from tests.support.servers.processes import free_port
+
+pytestmark = pytest.mark.servers
+
+DEADLINE_S = 120.0
+UID = 65534
+Changes = Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Bad:
+    """An environment in which something is wrong. `make` breaks it and gives what the
+    configuration has besides."""
+
+    code: str
+    """Of the finding."""
+    part: str
+    """Of its message, and of what `run` says."""
+    make: Callable[[Site], Changes]
+    exit_code: int | None = None
+    """Of `run`; None: it runs and is not ok."""
+
+
+def _nothing(changes: Changes) -> Callable[[Site], Changes]:
+    return lambda site: changes
+
+
+def _kafka(site: Site) -> Changes:
+    return {
+        "sink": "kafka",
+        "file.path": None,
+        "kafka.producer.bootstrap.servers": f"127.0.0.1:{free_port()}",
+    }
+
+
+def _node(site: Site) -> Changes:
+    return {
+        "schema.file": None,
+        "cassandra.hosts": "127.0.0.1",
+        "cassandra.port": str(free_port()),
+    }
+
+
+def _registry(site: Site) -> Changes:
+    return {
+        "value.converter": "io.confluent.connect.avro.AvroConverter",
+        "value.converter.schema.registry.url": f"http://127.0.0.1:{free_port()}",
+    }
+
+
+def _folder(site: Site) -> Changes:
+    site.events.mkdir()
+    return {}
+
+
+def _empty_token(site: Site) -> Changes:
+    token = site.folder / "token"
+    token.write_text("\n")
+    return {"http.token.file": str(token)}
+
+
+def _other_node(site: Site) -> Changes:
+    _offsets(site, "node-2")
+    return {}
+
+
+def _offsets(site: Site, node_id: str, prefix: str = "demo") -> None:
+    from agent.config import OFFSET_FILE
+    from sidecar.offsets import PropertiesStore
+
+    store = PropertiesStore(site.offsets, OFFSET_FILE, prefix)
+    store.save({"node.id": node_id, "CommitLog-7-1.log": "100"})
+
+
+def _other_prefix(site: Site) -> Changes:
+    _offsets(site, "node-1", "other")
+    return {}
+
+
+def _torn_offsets(site: Site) -> Changes:
+    (site.offsets / "segment_offset.properties").write_bytes(b"#sha256=00\n")
+    return {}
+
+
+def _gone(name: str) -> Callable[[Site], Changes]:
+    def make(site: Site) -> Changes:
+        shutil.rmtree(getattr(site, name))
+        return {}
+
+    return make
+
+
+def _other_directory(site: Site) -> Changes:
+    other = site.folder / "other"
+    other.mkdir()
+    return {"cassandra.config": str(_yaml(site, cdc_raw_directory=str(other)))}
+
+
+def _planted(site: Site) -> Changes:
+    (site.cdc_raw / "CommitLog-7-2.log").symlink_to(site.folder / "nowhere")
+    return {}
+
+
+def _exposed(site: Site) -> Changes:
+    site.offsets.chmod(0o777)
+    return {}
+
+
+def _disabled(site: Site) -> Changes:
+    return {"cassandra.config": str(_yaml(site, cdc_enabled="false"))}
+
+
+def _full(site: Site) -> Changes:
+    with write_segment(site.cdc_raw, 1, [], idx=None).open("r+b") as file:
+        file.truncate(10 << 20)
+    return {"cassandra.config": str(_yaml(site, cdc_total_space="10MiB"))}
+
+
+def _uncaptured(site: Site) -> Changes:
+    site.schema.write_text(SCHEMA.replace("    AND cdc = true", ""))
+    return {}
+
+
+def _bad_schema(site: Site) -> Changes:
+    site.schema.write_text("CREATE TABLE (")
+    return {}
+
+
+def _no_table(site: Site) -> Changes:
+    site.schema.write_text("CREATE KEYSPACE ks WITH replication = {'class': 'LocalStrategy'};")
+    return {}
+
+
+def _yaml(site: Site, **changes: str) -> Path:
+    settings = {
+        "cdc_enabled": "true",
+        "cdc_raw_directory": str(site.cdc_raw),
+        "cdc_total_space": "20GiB",
+        **changes,
+    }
+    path = site.folder / "cassandra.yaml"
+    path.write_text("".join(f"{name}: {value}\n" for name, value in settings.items()))
+    return path
+
+
+def _well(site: Site) -> Changes:
+    return {"cassandra.config": str(_yaml(site))}
+
+
+ENDS = {
+    "transform": Bad(
+        "transform_unusable",
+        "the module nomodule cannot be imported",
+        _nothing({"event.transform": "nomodule:fn"}),
+        2,
+    ),
+    "transform without function": Bad(
+        "transform_unusable",
+        "json has no function nofunction",
+        _nothing({"event.transform": "json:nofunction"}),
+        2,
+    ),
+    "token": Bad(
+        "http_token_unusable",
+        "http.token.file: /nope cannot be read: No such file or directory.",
+        _nothing({"http.token.file": "/nope"}),
+        2,
+    ),
+    "empty token": Bad("http_token_unusable", "is empty.", _empty_token, 2),
+    "address": Bad(
+        "http_address_unusable",
+        "http.host=10.255.255.1 is no address of this machine",
+        _nothing({"http.host": "10.255.255.1"}),
+        2,
+    ),
+    "sink's folder": Bad(
+        "sink_file_unusable", "(file.path) cannot be written: Is a directory.", _folder, 2
+    ),
+    "cdc_raw": Bad("directory_unusable", "does not exist", _gone("cdc_raw"), 2),
+    "offsets": Bad("directory_unusable", "does not exist", _gone("offsets"), 2),
+    "relocation": Bad("directory_unusable", "does not exist", _gone("relocation"), 2),
+    "schema file": Bad("schema_file_unusable", "schema.cql", _bad_schema, 2),
+    "schema without table": Bad("schema_file_unusable", "has no CREATE TABLE", _no_table, 2),
+    "another node": Bad("offsets_of_another_source", "belongs to the node node-2", _other_node, 2),
+    "another prefix": Bad("offsets_of_another_source", "belong to `other`", _other_prefix, 2),
+    "torn offsets": Bad("offsets_unreadable", "its checksum does not match", _torn_offsets, 1),
+}
+"""`run` ends: these never heal by themselves."""
+
+HEALS = {
+    "broker": Bad("broker_unavailable", "127.0.0.1:", _kafka),
+    "node": Bad("node_unavailable", "does not answer: Connection refused", _node),
+    "registry": Bad("schema_registry_unavailable", "does not answer", _registry),
+    "directory": Bad("cdc_raw_directory_differs", "and the agent reads", _other_directory),
+    "planted segment": Bad("segment_refused", "CommitLog-7-2.log", _planted),
+    "everybody's directory": Bad(
+        "directory_writable_by_all", "every user of this machine can replace files", _exposed
+    ),
+    "cdc off": Bad("cdc_disabled", "Change data capture is off", _disabled),
+    "full": Bad("cdc_raw_nearly_full", "when it is full, the node", _full),
+    "no table": Bad("no_table_captured", "No table of the node is captured", _uncaptured),
+    "lists": Bad(
+        "no_table_published",
+        "None of the 1 captured tables passes the table lists",
+        _nothing({"table.exclude.list": "ks.t"}),
+    ),
+    "unmatched": Bad(
+        "list_entry_unmatched",
+        "table.include.list: ks.orders: it matches no table of the node",
+        _nothing({"table.include.list": "ks.t,ks.orders"}),
+    ),
+    "limit": Bad("settings_unknown", "not known", _nothing({"cassandra.config": None})),
+}
+"""`run` stays and is not ok until somebody does something."""
+
+
+def checked(path: Path, *options: str) -> tuple[Outcome, Any]:
+    done = agent("check", "--json", "--config", path, *options)
+    return done, json.loads(done.output)
+
+
+def faults(document: Any) -> list[Any]:
+    return [each for each in document["findings"] if each["level"] == "fault"]
+
+
+def test_a_good_environment_has_no_fault_and_the_agent_is_ok(site: Site) -> None:
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    path = site.configuration(_well(site))
+    done, document = checked(path)
+    assert (done.exit_code, faults(document)) == (0, [])
+    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+        process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
+        assert process.stop() == 0
+
+
+def _give(site: Site) -> None:
+    """The directories belong to a user who is not root and reaches them; what is in `cdc_raw` keeps
+    its owner."""
+    for directory in (site.offsets, site.relocation):
+        os.chown(directory, UID, UID)
+    if site.cdc_raw.stat().st_mode & 0o700:
+        os.chown(site.cdc_raw, UID, UID)
+    for parent in (site.folder, *site.folder.parents):
+        if parent.stat().st_uid == os.geteuid() and not parent.stat().st_mode & 0o005:
+            parent.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_check_finds_what_run_ends_by(site: Site, name: str) -> None:
+    bad = ENDS[name]
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    path = site.configuration({**_well(site), **bad.make(site)})
+    done, document = checked(path)
+    found = faults(document)
+    assert done.exit_code == document["exit_code"] == 1
+    assert [each["code"] for each in found] == [bad.code], found
+    assert bad.part in found[0]["message"]
+    assert found[0]["remedy"]
+    ran = agent("run", "--config", path)
+    assert ran.exit_code == bad.exit_code, ran.errors
+    assert found[0]["message"] in " ".join(ran.errors.splitlines()), (found[0], ran.errors)
+    assert f"exit code {bad.exit_code}" in found[0]["remedy"] or bad.exit_code == 2
+
+
+@pytest.mark.parametrize("name", HEALS)
+def test_what_check_calls_a_fault_makes_a_running_agent_degraded(site: Site, name: str) -> None:
+    """With the same condition, or with one of the part that meets the fault itself."""
+    bad = HEALS[name]
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    path = site.configuration({**_well(site), **bad.make(site)})
+    done, document = checked(path)
+    found = faults(document)
+    assert done.exit_code == 1
+    assert [each["code"] for each in found] == [bad.code], found
+    assert bad.part in found[0]["message"]
+    shown: list[Any] = []
+
+    def is_shown() -> bool:
+        code, answer = health(process)
+        shown[:] = answer["conditions"]
+        return code == 503 and any(
+            each["code"] in (bad.code, _OF_A_PART.get(bad.code)) and bad.part in each["message"]
+            for each in shown
+        )
+
+    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+        try:
+            process.wait_until("the condition", is_shown, DEADLINE_S)
+        except Exception as error:
+            raise AssertionError(f"{bad} is not among {shown}") from error
+        assert process.stop() == 0
+
+
+_OF_A_PART = {
+    "broker_unavailable": "sink_unavailable",
+    "node_unavailable": "schema_unavailable",
+    "settings_unknown": "cdc_raw_quota_unknown",
+    "schema_registry_unavailable": "segment_blocked",
+}
+
+
+def test_a_fault_that_heals_is_gone_from_the_health(site: Site) -> None:
+    """A registry that is away for a while, and that no event needs meanwhile."""
+    with FakeRegistry() as registry:
+        registry.mood = lambda method, subject: (503, {"message": "not yet"})
+        avro = {
+            "value.converter": "io.confluent.connect.avro.AvroConverter",
+            "value.converter.schema.registry.url": registry.url,
+        }
+        path = site.configuration({**_well(site), **avro})
+        log = site.folder / "agent.log"
+        with AgentProcess(["--config", str(path)], log, 0) as process:
+
+            def codes() -> list[str]:
+                return [each["code"] for each in health(process)[1]["conditions"]]
+
+            unavailable = ["schema_registry_unavailable"]
+            process.wait_until("the fault", lambda: codes() == unavailable, DEADLINE_S)
+            process.wait_until("the log", lambda: "not yet" in log.read_text(), DEADLINE_S)
+            registry.mood = lambda method, subject: None
+            process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
+            resolved = "condition resolved: schema_registry_unavailable"
+            process.wait_until("the line", lambda: resolved in log.read_text(), DEADLINE_S)
+            assert process.stop() == 0
+    assert registry.schemas == []
+
+
+def test_a_check_beside_its_own_agent_finds_no_fault(site: Site) -> None:
+    """Neither its port, nor its lock, nor the file that it writes."""
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    path = site.configuration(_well(site))
+    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+        process.wait_until("health", lambda: health(process)[0] == 200, DEADLINE_S)
+        port = process.url.rpartition(":")[2]
+        done, document = checked(path, "--set", f"http.port={port}")
+        assert (done.exit_code, faults(document)) == (0, [])
+        assert "http_address_own" in [each["code"] for each in document["findings"]]
+        # Another agent would have to take the same address.
+        other = site.folder / "offsets-2"
+        other.mkdir()
+        done, document = checked(
+            path, "--set", f"http.port={port}", "--set", f"offset.backing.store.dir={other}"
+        )
+        assert [each["code"] for each in faults(document)] == ["http_address_taken"]
+        assert process.stop() == 0
+
+
+def test_an_unreadable_cdc_raw_is_one_finding_and_the_others_are_there(site: Site) -> None:
+    """As a user who is not root."""
+    path = site.configuration(_well(site))
+    site.cdc_raw.chmod(0o000)
+    _give(site)
+    done = agent("check", "--json", "--config", path, prefix=as_user(UID))
+    document = json.loads(done.output)
+    about = [each for each in faults(document) if str(site.cdc_raw) in each["message"]]
+    assert [each["code"] for each in about] == ["directory_unusable"]
+    assert "tables_ok" in [each["code"] for each in document["findings"]]
+
+
+def test_segments_that_the_agent_may_not_open(site: Site) -> None:
+    for number in (1, 2, 3):
+        write_segment(site.cdc_raw, number, [[payload(1)]]).chmod(0o600)
+    path = site.configuration(_well(site))
+    _give(site)
+    done = agent("check", "--json", "--config", path, prefix=as_user(UID))
+    (finding,) = (
+        each for each in json.loads(done.output)["findings"] if each["subject"] == "segments"
+    )
+    assert (finding["level"], finding["code"]) == ("fault", "segment_not_readable")
+    assert (
+        f"{site.cdc_raw}/CommitLog-7-1.log cannot be read: Permission denied."
+        in (finding["message"])
+    )
+    assert "owner root (uid 0), group root (gid 0) and mode 0600" in finding["message"]
+    assert f"the agent has uid {UID} and gid {UID}" in finding["message"]
+    assert f"setfacl -m u:{UID}:r" in finding["remedy"]
+    assert "usermod -aG root " in finding["remedy"]
+
+
+def test_a_configuration_that_cannot_be_used_is_json_too(site: Site) -> None:
+    done, document = checked(site.configuration({"http.port": "eighty", "topic.prefix": None}))
+    assert done.exit_code == document["exit_code"] == 2
+    assert document["summary"] == {"ok": 0, "warning": 0, "fault": 2}
+    assert {each["code"] for each in document["findings"]} == {"configuration_invalid"}
+    assert set(document["findings"][0]) == {"code", "level", "subject", "message", "remedy"}
+    plain = agent("check", "--config", site.folder / "cdc.properties")
+    assert plain.exit_code == 2
+    assert [each["message"] in plain.errors for each in document["findings"]] == [True, True]

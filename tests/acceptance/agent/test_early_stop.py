@@ -1,0 +1,76 @@
+"""SIGTERM while the agent still imports its modules."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent_directory import Site, payload, write_segment
+
+# Sends the signals when a certain module is asked for, so always at the same place.
+PROGRAM = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+
+class Interrupting(MetaPathFinder):
+    def __init__(self, module, signals):
+        self.module, self.signals = module, signals
+
+    def find_spec(self, name, path, target=None):
+        while name == self.module and self.signals:
+            self.signals -= 1
+            os.kill(os.getpid(), signal.SIGTERM)
+        return None
+
+from agent import start
+sys.meta_path.insert(0, Interrupting(sys.argv.pop(1), int(sys.argv.pop(1))))
+start.main()
+"""
+
+
+def interrupted(
+    module: str, *arguments: str | Path, signals: int = 1
+) -> subprocess.CompletedProcess[str]:
+    """Runs the command `agent`, which gets SIGTERM when it begins to import a module."""
+    words = [sys.executable, "-c", PROGRAM, module, str(signals), *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+
+
+# The command line itself, the configuration behind it, and what only `agent run` imports.
+MODULES = ["agent.cli", "agent.config", "agent.service", "agent.pipeline"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("command", [[], ["run"]], ids=["default", "run"])
+def test_the_agent_ends_as_if_it_was_stopped_and_touches_nothing(
+    site: Site, module: str, command: list[str]
+) -> None:
+    segment = write_segment(site.cdc_raw, 1, [[payload(1)]])
+    done = interrupted(module, *command, "--config", site.configuration())
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "stopped before anything began" in done.stderr
+    assert segment.exists()
+    assert not site.events.exists()
+    assert not list(site.offsets.iterdir())
+
+
+def test_a_configuration_that_is_wrong_is_still_said(site: Site) -> None:
+    done = interrupted("agent.cli", "--config", site.configuration({"topic.prefix": None}))
+    assert done.returncode == 2
+    assert "topic.prefix" in done.stderr
+
+
+def test_other_commands_end_by_the_signal(site: Site) -> None:
+    """Half a dump must not look like a whole one."""
+    segment = write_segment(site.cdc_raw, 1, [[payload(1)]])
+    done = interrupted("agent.cli", "dump", segment, "--schema", site.schema)
+    assert done.returncode == -signal.SIGTERM
+    assert done.stdout == ""
+
+
+def test_a_second_signal_ends_it_at_once(site: Site) -> None:
+    done = interrupted("agent.cli", "--config", site.configuration(), signals=2)
+    assert done.returncode == -signal.SIGTERM

@@ -1,0 +1,199 @@
+"""An agent whose every secret is marked, in trouble with all that it talks to, at debug level: the
+marks are nowhere to be seen."""
+
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from sidecar.properties.secrets import is_secret_name
+from sidecar.sinks.kafka.names import KNOWN
+from tests.support.agent_command import agent
+from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.certificates import Authority
+
+DEADLINE_S = 120.0
+MARK = "Hush-7"
+NOWHERE = "127.0.0.1:9"
+PAGES = (
+    "/",
+    "/ping",
+    "/live",
+    "/ready",
+    "/health",
+    "/offsets",
+    "/snapshot",
+    "/metrics",
+    "/metrics.json",
+    "/jolokia/list",
+    "/jolokia/read/debezium.cassandra:*",
+    "/page.json",
+    "/buildinfo",
+    "/no-such-page",
+)
+
+
+def secret(number: int) -> str:
+    return f"{MARK}-{number:02}"
+
+
+def settings(site: Site) -> dict[str, str]:
+    """Every property that holds a secret, by its type or by its name."""
+    authority = Authority()
+    trust = authority.truststore(site.folder / "trust.p12", secret(1))
+    key = authority.signed("client").pkcs12(site.folder / "key.p12", secret(2))
+    token = site.folder / "token"
+    token.write_text(secret(3))
+    stores = site.folder / "ssl.properties"
+    stores.write_text(
+        f"trustStore.location={trust}\ntrustStore.password={secret(1)}\n"
+        f"keyStore.location={key}\nkeyStore.password={secret(2)}\n"
+    )
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    registry = {
+        "schema.registry.url": f"http://user:{secret(4)}@{NOWHERE}",
+        "basic.auth.credentials.source": "USER_INFO",
+        "basic.auth.user.info": f"user:{secret(5)}",
+        "bearer.auth.token": secret(6),
+    }
+    return {
+        "log.level": "debug",
+        "sink": "kafka",
+        "http.token.file": str(token),
+        "cassandra.username": "cdc",
+        "cassandra.password": secret(7),
+        "cassandra.ssl.enabled": "true",
+        "cassandra.ssl.config.path": str(stores),
+        "cassandra.ssl.key.password": secret(2),
+        "commit.log.keystore.path": str(site.folder / "no.keystore"),
+        "commit.log.keystore.password": secret(8),
+        "commit.log.keystore.key.password": secret(9),
+        "kafka.producer.bootstrap.servers": NOWHERE,
+        "kafka.producer.debug": "all",
+        "kafka.producer.security.protocol": "SASL_SSL",
+        "kafka.producer.sasl.mechanism": "PLAIN",
+        "kafka.producer.sasl.jaas.config": (
+            f'{login} required username="cdc" password="{secret(10)}";'
+        ),
+        "kafka.producer.ssl.truststore.location": str(trust),
+        "kafka.producer.ssl.truststore.password": secret(1),
+        "kafka.producer.ssl.keystore.location": str(key),
+        "kafka.producer.ssl.keystore.type": "JKS",
+        "kafka.producer.ssl.keystore.password": secret(2),
+        "kafka.producer.ssl.key.password": secret(2),
+        "kafka.producer.sasl.oauthbearer.client.secret": secret(11),
+        "kafka.producer.sasl.oauthbearer.config": f"principal=cdc secret={secret(12)}",
+        "kafka.producer.sasl.oauthbearer.assertion.private.key.passphrase": secret(13),
+        "kafka.consumer.sasl.jaas.config": f'{login} required password="{secret(14)}";',
+        "commit.log.transfer.s3.secret.key": secret(15),
+        "signal.kafka.sasl.password": secret(16),
+        "notification.api.key": secret(17),
+        "heartbeat.token": secret(18),
+        "key.converter": "avro",
+        "value.converter": "avro",
+        **{f"key.converter.{name}": value for name, value in registry.items()},
+        **{f"value.converter.{name}": value for name, value in registry.items()},
+    }
+
+
+def marks(text: bytes) -> list[bytes]:
+    """The marks in it, plain or as a header has them."""
+    told = [b64encode(f"user:{secret(n)}".encode())[:-4] for n in (4, 5)]
+    return [mark for mark in (MARK.encode(), *told) if mark in text]
+
+
+def answer(url: str, token: str | None = None, *, is_change: bool = False) -> bytes:
+    request = urllib.request.Request(url, data=b"{}" if is_change else None)
+    if token is not None:
+        request.add_header("Authorization", f"Bearer {token}")
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return bytes(reply.read()) + str(reply.headers).encode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.read() + str(error.headers).encode()
+
+
+@pytest.mark.parametrize("asks_the_node", [False, True], ids=["broker-away", "node-away"])
+def test_a_running_agent_shows_none(site: Site, tmp_path: Path, asks_the_node: bool) -> None:
+    write_segment(site.cdc_raw, 1, [[payload(1, b"a")]])
+    changes = {**site.settings(), **settings(site)}
+    if asks_the_node:
+        del changes["schema.file"]
+        changes |= {"cassandra.hosts": "127.0.0.1", "cassandra.port": "9"}
+    del changes["http.host"], changes["http.port"]
+    process = AgentProcess("agent", tmp_path / "process", changes, ("--debug", "run"))
+    process.launch()
+    try:
+        process.wait_until(lambda: b'"status"' in process.get("/health"), "an answer", DEADLINE_S)
+        about = b"127.0.0.1:9" if asks_the_node else b"registry"
+        process.wait_until(lambda: about in process.get("/health"), "the trouble", DEADLINE_S)
+        for page in PAGES:
+            assert marks(answer(process.url + page)) == [], page
+        for token, sentence in ((None, b"Authorization: Bearer"), ("x", b"another one")):
+            for change in ("/snapshot/start", "/snapshot/stop"):
+                refused = answer(process.url + change, token, is_change=True)
+                assert sentence in refused
+                assert marks(refused) == []
+        process.stop()
+    finally:
+        process.end()
+    log = (tmp_path / "process" / "agent.log").read_bytes()
+    assert b"starting" in log
+    assert marks(log) == []
+    for written in (site.offsets, site.relocation):
+        for file in written.rglob("*"):
+            assert not file.is_file() or marks(file.read_bytes()) == [], file
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("config", "show", "--all"),
+        ("config", "check"),
+        ("offsets", "show"),
+        ("segments", "list"),
+        ("check",),
+    ],
+)
+def test_a_command_shows_none(site: Site, command: tuple[str, ...]) -> None:
+    changes: dict[str, str | None] = {**settings(site)}
+    done = agent("--debug", *command, "--config", site.configuration(changes))
+    assert done.output + done.errors
+    assert marks((done.output + done.errors).encode()) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cassandra.username": None},
+        {"kafka.producer.acks": "1"},
+        {"kafka.producer.ssl.truststore.password": secret(20)},
+        {"kafka.producer.sasl.jaas.config": f'a.B required password="{secret(20)}";'},
+        {"kafka.producer.sasl.jaas.config": secret(20)},
+        {"kafka.producer.sasl.passwort": secret(20)},
+        {"value.converter.basic.auth.user.info": MARK},
+        {"value.converter.schema.registry.url": f"ftp://user:{MARK}@registry"},
+        {"value.converter.bearer.auth.token.x": secret(20)},
+        {"cassandra.passwort": secret(20)},
+        {"cassandra.password": f"${{file:/none/{'x'}}}{secret(20)}"},
+    ],
+    ids=lambda changes: "-".join(changes),
+)
+def test_a_mistake_shows_none(site: Site, changes: dict[str, str | None]) -> None:
+    """Whatever is wrong beside a secret, or with it."""
+    path = site.configuration({**settings(site), **changes})
+    done = agent("--debug", "config", "check", "--config", path)
+    assert done.exit_code == 2
+    assert marks((done.output + done.errors).encode()) == []
+
+
+def test_every_secret_of_a_producer_is_marked(site: Site) -> None:
+    """So that one that comes with a new client is not forgotten; PEM keys have a test of theirs."""
+    set_here = {name.removeprefix("kafka.producer.") for name in settings(site)}
+    in_pem = {"sasl.oauthbearer.assertion.private.key.pem", "ssl.key.pem", "ssl.keystore.key"}
+    secrets = {name for name in KNOWN if is_secret_name(name)}
+    assert secrets - set_here - in_pem == {"sasl.password"}

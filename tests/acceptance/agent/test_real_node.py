@@ -1,0 +1,342 @@
+"""The connection, the schema and `agent check` against a node that asks for a password."""
+
+import json
+import re
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from agent.config import load_config
+from agent.schema import node_connection
+from agent.schema.connection import Credentials, NodeAddress, NodeConnection
+from agent.schema.driver import NodeSchema, schema_rows
+from agent.schema.history import SchemaHistory
+from commitlog import Schema
+from examples.agent_process import AgentProcess
+from sidecar.errors import RefusedError, UnavailableError
+from tests.support.agent_command import agent
+from tests.support.agent_directory import Site
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+
+pytestmark = pytest.mark.servers
+
+DEADLINE_S = 300.0
+ENDS = ("--set", "refused.action=exit")
+Answer = TypeVar("Answer")
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
+    logins = {"authenticator": "PasswordAuthenticator", "authorizer": "CassandraAuthorizer"}
+    settings = NodeSettings(commitlog_sync_period_ms=100, yaml=logins)
+    with CassandraNode(tmp_path_factory.mktemp("real-node") / "node", settings=settings) as node:
+        yield node
+
+
+def connection(node: CassandraNode, password: str = "cassandra") -> NodeConnection:
+    credentials = Credentials("cassandra", password)
+    return NodeConnection(NodeAddress([node.address.host], node.address.cql_port, credentials))
+
+
+def eventually(ask: Callable[[], Answer], *passing: type[Exception]) -> Answer:
+    """The first answer that is none of these errors; the first user comes after the start."""
+    end_s = time.monotonic() + DEADLINE_S
+    while True:
+        try:
+            return ask()
+        except passing:
+            if time.monotonic() > end_s:
+                raise
+            time.sleep(0.2)
+
+
+def configuration(node: CassandraNode, site: Site, password: str = "cassandra") -> Path:
+    return site.configuration(
+        {
+            "schema.file": None,
+            "node.id": None,
+            "cluster.name": None,
+            "cdc.raw.directory": None,
+            "cassandra.config": str(node.yaml),
+            "cassandra.username": "cassandra",
+            "cassandra.password": password,
+        }
+    )
+
+
+def test_the_node_says_who_it_is_and_which_tables_it_has(
+    node: CassandraNode, tmp_path: Path
+) -> None:
+    link = connection(node)
+    try:
+        facts = eventually(link.facts, RefusedError, UnavailableError)
+        assert facts.release_version == node.version
+        assert facts.cluster_name == "lab"
+        assert len(facts.host_id) == 36
+        link.rows(
+            "CREATE KEYSPACE shop WITH replication = "
+            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+        )
+        link.rows("CREATE TYPE shop.price (amount decimal, currency text)")
+        link.rows(
+            "CREATE TABLE shop.orders (id int, line int, price frozen<price>, tags set<text>, "
+            "note text, PRIMARY KEY (id, line)) WITH CLUSTERING ORDER BY (line DESC) AND cdc = true"
+        )
+        # A time of its own can have microseconds, which DESCRIBE tells and system_schema does not.
+        link.rows("ALTER TABLE shop.orders DROP note USING TIMESTAMP 1700000000000000")
+        known = NodeSchema(link).fetch()
+        assert known.identity.node_id == facts.host_id
+        tables = {f"{table.keyspace}.{table.name}": table for table in known.schema.tables()}
+        assert tables["shop.orders"].cdc
+        assert not tables["system.local"].cdc
+        SchemaHistory(tmp_path).save(known)
+        assert SchemaHistory(tmp_path).load() == known
+        (described,) = link.rows("DESCRIBE KEYSPACE shop WITH INTERNALS")[-1:]
+        assert described["name"] == "orders"
+        text = "\n".join(
+            str(row["create_statement"])
+            for row in link.rows("DESCRIBE KEYSPACE shop WITH INTERNALS")
+        )
+        # The node may make tables of its own in the meantime.
+        read = Schema.from_system_rows(schema_rows(link))
+        assert read.merged(known.schema) == read
+        assert read.merged(Schema.from_cql(text)) == read
+    finally:
+        link.close()
+
+
+def test_the_java_drivers_file_is_enough_to_reach_it(node: CassandraNode, site: Site) -> None:
+    file = site.folder / "application.conf"
+    file.write_text(
+        f"""datastax-java-driver {{
+          basic.contact-points = ["{node.address.host}:{node.address.cql_port}"]
+          advanced.auth-provider {{
+            class = PlainTextAuthProvider, username = cassandra, password = cassandra
+          }}
+        }}"""
+    )
+    path = site.configuration({"schema.file": None, "cassandra.driver.config.file": str(file)})
+    link = node_connection(load_config([path]))
+    try:
+        facts = eventually(link.facts, RefusedError, UnavailableError)
+        assert facts.release_version == node.version
+    finally:
+        link.close()
+
+
+def test_wrong_credentials_end_with_exit_code_4_where_that_is_wanted(
+    node: CassandraNode, site: Site
+) -> None:
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    link.close()
+    with pytest.raises(RefusedError, match="user 'cassandra'"):
+        connection(node, "wrong").facts()
+    with pytest.raises(RefusedError, match="a client without credentials"):
+        NodeConnection(NodeAddress([node.address.host], node.address.cql_port)).facts()
+    done = agent("--config", configuration(node, site, "wrong"), *ENDS)
+    assert done.exit_code == 4
+    assert "cassandra.password" in done.errors
+    assert "Traceback" not in done.errors
+    assert "wrong" not in done.errors
+
+
+def test_a_kept_schema_does_not_hide_wrong_credentials(node: CassandraNode, site: Site) -> None:
+    """An operator changes the password in the file by mistake and restarts the agent, which has
+    the schema of its last run."""
+    link = connection(node)
+    known = eventually(NodeSchema(link).fetch, RefusedError, UnavailableError)
+    SchemaHistory(site.offsets).save(known)
+    link.close()
+    done = agent("--config", configuration(node, site, "wrong"), *ENDS)
+    assert done.exit_code == 4
+    assert "cassandra.password" in done.errors
+    assert "Traceback" not in done.errors
+
+
+def test_check_tells_of_a_healthy_node(node: CassandraNode, site: Site) -> None:
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    link.rows(
+        "CREATE KEYSPACE IF NOT EXISTS checked WITH replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    link.rows("CREATE TABLE IF NOT EXISTS checked.t (k int PRIMARY KEY) WITH cdc = true")
+    host_id = link.facts().host_id
+    link.close()
+    done = agent("check", "--config", configuration(node, site))
+    assert done.exit_code == 0, done.output
+    assert "fault" not in done.output
+    assert f"host id {host_id}, cluster lab" in done.output
+    assert "The log is synced every 100 ms" in done.output
+    assert "Change data capture is on." in done.output
+    assert "Data that a repair streams is captured too" in done.output
+    assert "checked.t" in done.output
+
+
+def test_without_cassandra_config_the_node_tells_how_full_cdc_raw_may_be(
+    node: CassandraNode, site: Site
+) -> None:
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    link.close()
+    path = site.configuration(
+        {
+            "schema.file": None,
+            "node.id": None,
+            "cluster.name": None,
+            "cdc.raw.directory": str(node.cdc_raw),
+            "cassandra.hosts": node.address.host,
+            "cassandra.port": str(node.address.cql_port),
+            "cassandra.username": "cassandra",
+            "cassandra.password": "cassandra",
+        }
+    )
+    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+
+        def follows() -> bool:
+            health = process.health()
+            return health is not None and "cdc_raw" in health.sentences
+
+        process.wait_until("the first look", follows, DEADLINE_S)
+        with urllib.request.urlopen(f"{process.url}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        (limit,) = (line.split()[1] for line in lines if line.startswith("cdc_raw_limit_bytes "))
+        assert float(limit) == node.settings.cdc_total_mib << 20
+        assert process.stop() == 0
+
+
+def test_the_grant_that_health_prints_resolves_the_condition(
+    node: CassandraNode, site: Site
+) -> None:
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    link.rows("CREATE ROLE IF NOT EXISTS cdc WITH PASSWORD = 'secret' AND LOGIN = true")
+    path = site.configuration(
+        {
+            "schema.file": None,
+            "node.id": None,
+            "cluster.name": None,
+            "cdc.raw.directory": str(node.cdc_raw),
+            "cassandra.hosts": node.address.host,
+            "cassandra.port": str(node.address.cql_port),
+            "cassandra.username": "cdc",
+            "cassandra.password": "secret",
+        }
+    )
+    with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+
+        def quota_condition() -> list[str]:
+            """Its remedy, while it exists."""
+            document = process.document("/health") or {"conditions": []}
+            conditions = document["conditions"]
+            return [c["remedy"] for c in conditions if c["code"] == "cdc_raw_quota_unknown"]
+
+        process.wait_until("the condition", lambda: bool(quota_condition()), DEADLINE_S)
+        (remedy,) = quota_condition()
+        (grant,) = re.findall(r"GRANT [^;]*;", remedy)
+        assert grant == 'GRANT SELECT ON system_views.settings TO "cdc";'
+        link.rows(grant)
+        process.wait_until("its end", lambda: not quota_condition(), DEADLINE_S)
+        log = site.folder / "agent.log"
+        resolved = "condition resolved: cdc_raw_quota_unknown"
+        process.wait_until("the line", lambda: resolved in log.read_text(), DEADLINE_S)
+        assert process.stop() == 0
+    link.close()
+
+
+def test_check_names_every_fault_with_its_remedy(node: CassandraNode, site: Site) -> None:
+    path = configuration(node, site, "wrong")
+    done = agent(
+        "check",
+        "--config",
+        path,
+        "--set",
+        "sink=kafka",
+        "--set",
+        "kafka.producer.bootstrap.servers=127.0.0.1:1",
+        "--set",
+        f"offset.backing.store.dir={site.folder / 'none'}",
+    )
+    assert done.exit_code == 1
+    faults = [line for line in done.output.splitlines() if line.startswith("fault")]
+    # What is found on this machine comes first, then what the servers answer, as they do.
+    assert [line.split()[1] for line in faults][:1] == ["directories:"]
+    assert sorted(line.split()[1] for line in faults[1:]) == ["broker:", "node:"]
+
+
+def test_the_grants_that_check_prints_resolve_its_findings(node: CassandraNode, site: Site) -> None:
+    """Each right that is missing has its statement, with the name of the role."""
+    link = connection(node)
+    eventually(link.facts, RefusedError, UnavailableError)
+    replication = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    for statement in (
+        "CREATE ROLE IF NOT EXISTS \"Checker\" WITH PASSWORD = 'secret' AND LOGIN = true",
+        f"CREATE KEYSPACE IF NOT EXISTS rights WITH replication = {replication}",
+        "CREATE TABLE IF NOT EXISTS rights.plain (k int PRIMARY KEY) WITH cdc = true",
+        f'CREATE KEYSPACE IF NOT EXISTS "Rights" WITH replication = {replication}',
+        'CREATE TABLE IF NOT EXISTS "Rights"."A" (k int PRIMARY KEY) WITH cdc = true',
+        'CREATE TABLE IF NOT EXISTS "Rights"."B" (k int PRIMARY KEY) WITH cdc = true',
+    ):
+        link.rows(statement)
+    path = site.configuration(
+        {
+            "schema.file": None,
+            "node.id": None,
+            "cluster.name": None,
+            "snapshot.mode": "initial",
+            "table.include.list": "rights.*,Rights.*",
+            "cdc.raw.directory": str(node.cdc_raw),
+            "cassandra.hosts": node.address.host,
+            "cassandra.port": str(node.address.cql_port),
+            "cassandra.username": "Checker",
+            "cassandra.password": "secret",
+        }
+    )
+
+    def findings() -> dict[str, dict[str, str]]:
+        done = agent("check", "--json", "--config", path)
+        return {each["code"]: each for each in json.loads(done.output)["findings"]}
+
+    before = findings()
+    denied, unread = before["snapshot_rights_missing"], before["settings_not_readable"]
+    assert (denied["level"], unread["level"]) == ("warning", "fault")
+    assert "3 of 3 published tables" in denied["message"]
+    grants = re.findall(r"GRANT [^;]*;", denied["remedy"] + unread["remedy"])
+    assert grants == [
+        'GRANT SELECT ON KEYSPACE "Rights" TO "Checker";',
+        'GRANT SELECT ON rights.plain TO "Checker";',
+        'GRANT SELECT ON system_views.settings TO "Checker";',
+    ]
+    for statement in grants:
+        link.rows(statement)
+    link.close()
+
+    def after() -> dict[str, dict[str, str]]:
+        """The node keeps rights in a cache for some seconds."""
+        found = findings()
+        if not {"snapshot_rights_missing", "settings_not_readable"}.isdisjoint(found):
+            raise UnavailableError("The rights are not there yet.")
+        return found
+
+    granted = eventually(after, UnavailableError)
+    assert "may read the 3 published tables" in granted["rights_ok"]["message"]
+    assert granted["cdc_enabled_ok"]["level"] == "ok"
+
+
+def test_a_node_that_comes_back_is_asked_again(node: CassandraNode) -> None:
+    link = connection(node)
+    try:
+        before = eventually(link.facts, RefusedError, UnavailableError)
+        node.stop()
+        with pytest.raises(UnavailableError, match="does not answer"):
+            link.facts()
+        node.start()
+        assert eventually(link.facts, RefusedError, UnavailableError) == before
+    finally:
+        link.close()

@@ -1,0 +1,94 @@
+"""A running agent that publishes nothing, reads another directory, or does not know its limit."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from examples.agent_process import AgentProcess
+from tests.support.agent_directory import Site, payload, write_segment
+
+DEADLINE_S = 120.0
+
+
+def health(process: AgentProcess) -> tuple[int, Mapping[str, Any]]:
+    try:
+        with urllib.request.urlopen(f"{process.url}/health") as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+    except OSError:
+        return 0, {"conditions": []}
+
+
+def codes(process: AgentProcess) -> set[str]:
+    return {each["code"] for each in health(process)[1]["conditions"]}
+
+
+def wrong_site(tmp_path: Path) -> tuple[Site, Path]:
+    """Lists that match nothing, and a node that uses another directory."""
+    site = Site(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    yaml = tmp_path / "cassandra.yaml"
+    yaml.write_text(f"cdc_enabled: true\ncdc_raw_directory: {other}\n")
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    path = site.configuration(
+        {
+            "cassandra.config": str(yaml),
+            "table.include.list": "ks.orders",
+            "field.exclude.list": "ks.t.secret",
+        }
+    )
+    return site, path
+
+
+def test_an_agent_that_publishes_nothing_is_degraded_says_why_and_names_it_at_its_end(
+    tmp_path: Path,
+) -> None:
+    site, path = wrong_site(tmp_path)
+    expected = {"cdc_raw_directory_differs", "no_table_published", "list_entry_unmatched"}
+    log = tmp_path / "agent.log"
+    with AgentProcess(["--config", str(path)], log, 0) as process:
+        process.wait_until("the conditions", lambda: codes(process) == expected, DEADLINE_S)
+        code, document = health(process)
+        assert (code, document["status"]) == (503, "degraded")
+        with urllib.request.urlopen(f"{process.url}/ready") as answer:
+            assert answer.status == 200
+        with urllib.request.urlopen(f"{process.url}/metrics") as answer:
+            metrics = answer.read().decode()
+        assert 'cdc_status{status="degraded"} 1.0' in metrics
+        assert "cdc_published_tables 0.0" in metrics
+        for each in expected:
+            assert f'cdc_condition{{code="{each}",status="degraded"}} 1.0' in metrics
+        process.wait_until(
+            "the log", lambda: all(each in log.read_text() for each in expected), DEADLINE_S
+        )
+        with urllib.request.urlopen(f"{process.url}/page.json") as answer:
+            page = json.load(answer)
+        assert page["state"] == "degraded"
+        assert page["sentence"] == document["message"]
+        assert page["conditions"] == document["conditions"]
+        assert process.stop() == 0
+    last = [line for line in log.read_text().splitlines() if "WARNING" in line][-3:]
+    assert all("the agent stops and a condition still exists" in line for line in last)
+    messages = " ".join(each["message"] for each in document["conditions"])
+    assert f"The node uses {tmp_path / 'other'} and the agent reads {site.cdc_raw}." in messages
+    assert "field.exclude.list: ks.t.secret: there is no such column" in messages
+    assert "table.include.list: ks.orders: it matches no table of the node" in messages
+
+
+def test_a_limit_that_is_not_known_is_reported(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    path = site.configuration()
+    with AgentProcess(["--config", str(path)], tmp_path / "agent.log", 0) as process:
+        process.wait_until(
+            "the condition", lambda: codes(process) == {"cdc_raw_quota_unknown"}, DEADLINE_S
+        )
+        (condition,) = health(process)[1]["conditions"]
+        assert "with schema.file the node is not asked" in condition["message"]
+        assert "cassandra.config" in condition["remedy"]
+        assert process.stop() == 0

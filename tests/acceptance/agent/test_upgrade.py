@@ -1,0 +1,81 @@
+"""A node is upgraded under a running agent."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from examples.agent_process import AgentProcess
+from tests.support.agent_directory import Site
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+
+pytestmark = pytest.mark.servers
+
+DEADLINE_S = 300.0
+ROWS = 20
+SETTINGS = NodeSettings(commitlog_sync_period_ms=200, heap_mib=640)
+
+
+def write(node: CassandraNode, first: int) -> None:
+    for number in range(first, first + ROWS):
+        node.execute(f"INSERT INTO shop.orders (id, line) VALUES (1, {number})")
+
+
+def arrived(site: Site) -> list[tuple[str, int]]:
+    """Of each event the version in the name of its segment, and its row."""
+    if not site.events.exists():
+        return []
+    whole_lines = site.events.read_bytes().rpartition(b"\n")[0].splitlines()
+    events = [json.loads(line) for line in whole_lines]
+    return [(event["value"]["source"]["file"][:11], event["key"]["line"]) for event in events]
+
+
+def follows(process: AgentProcess) -> bool:
+    health = process.health()
+    return health is not None and "cdc_raw" in health.sentences
+
+
+def test_an_upgrade_from_3_11_to_4_1(tmp_path: Path, site: Site) -> None:
+    """The old node leaves its last segment when it stops, without an index file, and the new one
+    writes another version into the same directory."""
+    old = CassandraNode(tmp_path / "node", version="3.11.19", settings=SETTINGS)
+    new = CassandraNode(tmp_path / "node", version="4.1.10", settings=SETTINGS, address=old.address)
+    with old:
+        old.execute(
+            "CREATE KEYSPACE shop WITH replication = "
+            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+        )
+        old.execute(
+            "CREATE TABLE shop.orders (id int, line int, PRIMARY KEY (id, line)) WITH cdc = true"
+        )
+        path = site.configuration(
+            {
+                "schema.file": None,
+                "node.id": None,
+                "cluster.name": None,
+                "cdc.raw.directory": None,
+                "cassandra.config": str(old.yaml),
+            }
+        )
+        with AgentProcess(["--config", str(path)], site.folder / "agent.log", 0) as process:
+            process.wait_until("the first look", lambda: follows(process), DEADLINE_S)
+            write(old, 0)
+            old.stop()
+            process.wait_until(
+                "the old node's events", lambda: len(arrived(site)) == ROWS, DEADLINE_S
+            )
+            with new:
+                write(new, ROWS)
+                write(new, 2 * ROWS)
+                process.wait_until(
+                    "the new node's events", lambda: len(arrived(site)) == 3 * ROWS, DEADLINE_S
+                )
+            health = process.health()
+            assert health is not None
+            assert "nothing is kept" in health.sentences["quarantine"]
+            assert process.stop() == 0
+    assert arrived(site) == [
+        *(("CommitLog-6", number) for number in range(ROWS)),
+        *(("CommitLog-7", number) for number in range(ROWS, 3 * ROWS)),
+    ]

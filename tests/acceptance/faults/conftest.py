@@ -1,0 +1,37 @@
+"""Collects what each test of the matrix measured, and writes it down when asked to."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.faults.matrix import RESULTS
+from tests.acceptance.faults.situation import MARKER, Outcome, Situation
+
+RECORD = "CDC_RECORD_FAULTS"
+
+Report = Callable[[Outcome], None]
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Iterator[Report]:
+    """Call it once with what the test measured. Nothing may be lost or invented."""
+    outcomes: list[Outcome] = []
+    yield outcomes.append
+    marker = request.node.get_closest_marker(MARKER)
+    if marker is None or len(outcomes) != 1:
+        return
+    row: Situation = marker.args[0]
+    if os.environ.get(RECORD):
+        _record(row.name, outcomes[0])
+    assert (outcomes[0].lost, outcomes[0].invented) == (0, 0), outcomes[0]
+
+
+def _record(name: str, outcome: Outcome, path: Path = RESULTS) -> None:
+    results = json.loads(path.read_text()) if path.exists() else {}
+    found = asdict(outcome)
+    results[name] = {key: value for key, value in found.items() if value is not None}
+    path.write_text(json.dumps(dict(sorted(results.items())), indent=1) + "\n")

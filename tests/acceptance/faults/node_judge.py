@@ -1,0 +1,116 @@
+"""What Cassandra's own reader expects of segments, beside the events that arrived."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import commitlog
+from tests.support.servers.java_reader import dump_segments
+from tests.unit.commitlog.events.expected import expected_events
+
+Json = dict[str, Any]
+_AGENT_ONLY = ("token", "ck", "lo", "hi")
+"""Members of `cells` that the reader of Cassandra does not print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """The schema from one moment on, as CQL with table ids."""
+
+    from_us: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """One line of the file sink."""
+
+    content: str
+    event_id: str
+    source: str
+    topic: str
+    value: Json
+
+
+def expected_contents(
+    segments: Sequence[Path], epochs: Sequence[Epoch], folder: Path, *, by_time: bool = True
+) -> dict[str, list[str]]:
+    """By segment name the content of each event of a captured table.
+
+    Each mutation is read with the schema of its write time. Without `by_time` it is read with the
+    first schema that knows its table, for writes that run during the change.
+    """
+    found: dict[str, list[str]] = {path.name: [] for path in segments}
+    if not segments:
+        return found
+    seen: set[tuple[str, int, int]] = set()
+    for number, epoch in enumerate(epochs):
+        # The first schema is also used for all that was written before it was noted.
+        from_us = epoch.from_us if by_time and number > 0 else 0
+        is_bounded = by_time and number + 1 < len(epochs)
+        until_us = epochs[number + 1].from_us if is_bounded else 1 << 63
+        schema = folder / f"schema-{number}.cql"
+        schema.write_text(epoch.text, encoding="utf-8")
+        captured = {t.id for t in commitlog.Schema.from_cql(epoch.text).tables() if t.cdc}
+        dumped = dump_segments(segments, schema, tolerate_truncation=True)
+        for text in dumped.ndjson.splitlines():
+            line = json.loads(text)
+            place = (line["segment"], line["pos"], line["update"])
+            if line["id"] not in captured or place in seen:
+                continue
+            events = [e for e in expected_events(line) if from_us <= e.timestamp_us < until_us]
+            if events:
+                seen.add(place)
+            found[line["segment"]] += [_content(e.kind, e.op, e.cells) for e in events]
+    return found
+
+
+def arrivals(file: Path) -> list[Arrived]:
+    """The whole lines of the sink's file."""
+    if not file.exists():
+        return []
+    return list(_parsed(file.read_bytes().rpartition(b"\n")[0].splitlines()))
+
+
+def arrival_of(topic: str, value: Json, *, kind: str, event_id: str, source: str) -> Arrived:
+    """One event with its headers as text."""
+    content = _content(kind, value["op"], value["cells"])
+    return Arrived(content, event_id, source, topic, value)
+
+
+def contradictions(arrived: Iterable[Arrived]) -> list[str]:
+    """Events of one `cdc.id` with different contents, and the other way round."""
+    by_id: dict[str, str] = {}
+    by_content: dict[str, str] = {}
+    found = []
+    for each in arrived:
+        if by_id.setdefault(each.event_id, each.content) != each.content:
+            found.append(f"{each.source}: the id {each.event_id} has two contents")
+        if by_content.setdefault(each.content, each.event_id) != each.event_id:
+            found.append(f"{each.source}: one content has two ids")
+    return found
+
+
+def _parsed(lines: Iterable[bytes]) -> Iterator[Arrived]:
+    for line in lines:
+        event = json.loads(line)
+        value, headers = event["value"], event["headers"]
+        yield arrival_of(
+            event["topic"],
+            value,
+            kind=headers["cdc.kind"],
+            event_id=headers["cdc.id"],
+            source=headers["cdc.source"],
+        )
+
+
+def _content(kind: str, op: str, cells: Json) -> str:
+    """The event without its place, so a mutation that a replay logged again is equal."""
+    plain = {name: value for name, value in cells.items() if name not in _AGENT_ONLY}
+    for member in ("cell", "cdel"):
+        if member in plain:
+            each = [{k: v for k, v in one.items() if k != "key"} for one in plain[member]]
+            plain[member] = sorted(each, key=lambda one: (one["col"], one.get("path") or ""))
+    return json.dumps([kind, op, plain], sort_keys=True)

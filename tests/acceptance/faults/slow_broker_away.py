@@ -1,0 +1,99 @@
+"""Brokers that do not answer, refuse a login or have too few replicas, on real servers."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.faults.broker_site import BrokerSite, create_topics
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.situation import outcome_of, situation
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.kafka_acl import AuthorisingBroker, scram_login
+from tests.support.servers.processes import wait_until
+
+pytestmark = pytest.mark.servers
+
+_FROZEN_S = 90
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> BrokerSite:
+    return BrokerSite(tmp_path / "site")
+
+
+@situation(
+    "broker",
+    "The broker is frozen (SIGSTOP) for 90 s and goes on",
+    action="Waits, and asks for a broker once a second.",
+    health="`failing` (`sink_unavailable`): the address and for how long",
+    arrival="All events after the broker goes on.",
+)
+def test_a_frozen_broker(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
+        create_topics(broker, site)
+        with site.running(broker.bootstrap):
+            site.feed()
+            site.wait_for_arrival(broker)
+            pid = broker.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                site.feed_all()
+                site.wait_for_silence(_FROZEN_S)
+            finally:
+                os.kill(pid, signal.SIGCONT)
+            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+
+
+@situation(
+    "broker",
+    "`min.insync.replicas` is not met, and then met",
+    action="Waits; the client keeps the events and sends them again.",
+    health="`failing` (`sink_unavailable`): nothing was acknowledged, and to look at the replicas",
+    arrival="All events when enough replicas are in sync.",
+)
+def test_too_few_replicas(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    # A broker requires at most as many replicas in sync as a partition has.
+    with KafkaBroker(tmp_path / "first", heap_mib=256) as first:
+        second = KafkaBroker(tmp_path / "second", heap_mib=256, cluster_id=first.cluster_id)
+        second.join(first, node_id=2)
+        with second:
+            wait_until(lambda: len(first.admin().list_topics(timeout=60).brokers) == 2, "both")
+            config = {"min.insync.replicas": "2"}
+            create_topics(first, site, replicas=2, config=config)
+            with site.running(first.bootstrap):
+                site.feed()
+                site.wait_for_arrival(first)
+                second.kill()
+                site.feed_all()
+                site.wait_for_report("are enough replicas in sync?")
+                second.start()
+                report(outcome_of(site.expected(), site.wait_for_arrival(first)))
+
+
+@situation(
+    "broker",
+    "The agent's password is changed at the broker, the broker restarts, and the password is "
+    "changed back",
+    action="Stays up and logs in again after growing pauses of up to 30 s.",
+    health="`failing` (`sink_refused`): names the broker and `kafka.producer.sasl.*`",
+    arrival="All events after the login succeeds.",
+)
+def test_a_changed_password(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    from confluent_kafka.admin._acl import AclOperation
+
+    with AuthorisingBroker(tmp_path / "kafka") as broker:
+        create_topics(broker, site)
+        broker.set_password("first")
+        broker.allow("*", [AclOperation.DESCRIBE, AclOperation.WRITE])
+        with site.running(broker.secured, scram_login("first")):
+            site.feed()
+            site.wait_for_arrival(broker)
+            broker.set_password("second")
+            broker.restart()
+            site.feed_all()
+            site.wait_for_report("refuses the login")
+            broker.set_password("first")
+            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))

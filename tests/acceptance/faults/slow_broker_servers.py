@@ -1,0 +1,99 @@
+"""Brokers that reject events, run out of disk or die beside another one, on real servers."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.faults.broker_site import BrokerSite, arrivals, create_topics
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.files_place import fill, mounted
+from tests.acceptance.faults.situation import outcome_of, situation
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> BrokerSite:
+    return BrokerSite(tmp_path / "site")
+
+
+@situation(
+    "broker",
+    "Events are larger than `max.message.bytes` of their topic",
+    action="Keeps each of them in the quarantine, with a WARNING, and publishes all others. Kafka "
+    "rejects whole batches: after the first rejection it sends its window again in smaller ones.",
+    health="`degraded` (`event_rejected`)",
+    arrival="All events that the topic takes. Those of the window that had arrived repeat with the "
+    "same id.",
+)
+def test_events_that_are_too_large(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
+        for topic in site.topics:
+            broker.create_topic(topic, 3, config={"max.message.bytes": "1500"})
+        with site.running(broker.bootstrap):
+            site.feed_all()
+            expected = site.expected()
+            site.wait(
+                lambda: len(set(arrivals(broker)) | set(site.recorded())) >= len(expected),
+                "each event in its topic or in the quarantine",
+            )
+            site.wait(lambda: "event_rejected" in site.conditions(), "the condition")
+            recorded = site.recorded()
+            assert recorded
+            assert not set(recorded) & set(arrivals(broker))
+            report(outcome_of(expected, arrivals(broker), recorded))
+
+
+@situation(
+    "broker",
+    "The disk of the broker's log is full, so that the broker ends; it has room and is started",
+    action="Waits, and tries to connect about twice a second.",
+    health="`failing` (`sink_unavailable`): the address and for how long",
+    arrival="All events when the broker is back.",
+)
+def test_a_full_disk(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    broker = KafkaBroker(tmp_path / "kafka", heap_mib=256)
+    data = broker.directory / "data"
+    data.mkdir(parents=True)
+    with mounted(data, "64m"), broker:
+        create_topics(broker, site)
+        with site.running(broker.bootstrap):
+            site.feed()
+            site.wait_for_arrival(broker)
+            ballast = fill(data)
+            site.feed_all()
+            wait_until(lambda: not broker.is_running, "the broker to end")
+            site.wait_for_report(broker.bootstrap)
+            ballast.unlink()
+            broker.start()
+            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+
+
+@situation(
+    "broker",
+    "One of two brokers, the leader of half the partitions, is killed",
+    action="Goes on with the new leaders.",
+    health="`ok`, or `failing` (`sink_unavailable`) until Kafka has elected leaders",
+    arrival="All events while the broker is away.",
+)
+def test_a_killed_leader(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    with KafkaBroker(tmp_path / "first", heap_mib=256) as first:
+        second = KafkaBroker(tmp_path / "second", heap_mib=256, cluster_id=first.cluster_id)
+        second.join(first, node_id=2)
+        with second:
+            wait_until(lambda: len(first.admin().list_topics(timeout=60).brokers) == 2, "both")
+            create_topics(first, site, partitions=4, replicas=2)
+            with site.running(f"{first.bootstrap},{second.bootstrap}"):
+                site.feed()
+                site.wait_for_arrival(first)
+                leaders = {
+                    partition.leader
+                    for topic in first.admin().list_topics(timeout=60).topics.values()
+                    for partition in topic.partitions.values()
+                }
+                assert leaders == {1, 2}
+                second.kill()
+                site.feed_all()
+                report(outcome_of(site.expected(), site.wait_for_arrival(first)))

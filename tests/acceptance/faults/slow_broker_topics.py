@@ -1,0 +1,134 @@
+"""Topics and rights that change while the agent runs, on a real broker."""
+
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin._acl import AclOperation
+from confluent_kafka.cimpl import NewPartitions
+
+from tests.acceptance.faults.broker_site import BrokerSite, arrivals, create_topics
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.situation import outcome_of, situation
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.kafka_acl import AuthorisingBroker, scram_login
+
+pytestmark = pytest.mark.servers
+
+_METADATA_AGE_S = 1
+_FRESH_METADATA = {"kafka.producer.metadata.max.age.ms": _METADATA_AGE_S * 1000}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> BrokerSite:
+    return BrokerSite(tmp_path / "site")
+
+
+@situation(
+    "broker",
+    "A topic does not exist and the broker creates none (`auto.create.topics.enable=false`); it is "
+    "created later",
+    action="Publishes the events of other topics, and asks for the topic once a second.",
+    health="`degraded` (`topic_missing`), `failing` once the window is full of events of the topic",
+    arrival="The events of the topic when it exists, in their order.",
+)
+def test_a_missing_topic(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
+        missing = site.next_topics()[0]
+        create_topics(broker, site, but=missing)
+        with site.running(broker.bootstrap):
+            site.feed_all()
+            site.wait_for_report(f"the topic {missing} does not exist")
+            others = len(site.expected()) - site.topics[missing]
+            site.wait(lambda: len(arrivals(broker)) == others, "the events of other topics")
+            broker.create_topic(missing, 3)
+            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))
+
+
+@situation(
+    "broker",
+    "A topic is deleted while the agent runs; it is created again",
+    action="Publishes the events of other topics, and asks for the topic once a second.",
+    health="`degraded` (`topic_missing`), `failing` once the window is full of events of the topic",
+    arrival="New events of the topic when it exists again. Kafka deleted the older ones.",
+)
+def test_a_deleted_topic(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
+        create_topics(broker, site)
+        with site.running(broker.bootstrap, _FRESH_METADATA):
+            site.feed()
+            site.feed_part()
+            site.wait_for_arrival(broker)
+            deleted = site.next_topics()[0]
+            older = arrivals(broker, deleted)
+            assert older
+            broker.admin().delete_topics([deleted], operation_timeout=60)[deleted].result(60)
+            site.wait(lambda: deleted not in broker.topics(), "the topic to go")
+            site.feed_all()
+            site.wait_for_report(deleted)
+            broker.create_topic(deleted, 2)
+            arrived = site.wait_for_arrival(broker, before=older)
+            report(outcome_of(site.expected(), [*older, *arrived]))
+
+
+@situation(
+    "broker",
+    "A topic gets 6 partitions in place of 1 while the agent runs",
+    action="Uses the new partitions after at most `kafka.producer.metadata.max.age.ms`.",
+    health="`ok`",
+    arrival="All events; a key's order across the change is that of the two partitions' readers.",
+)
+def test_more_partitions(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
+        create_topics(broker, site, partitions=1)
+        with site.running(broker.bootstrap, _FRESH_METADATA):
+            # The largest topic of the third wave has eleven keys.
+            site.feed()
+            site.feed()
+            site.feed_part()
+            site.wait_for_arrival(broker)
+            grown = site.next_topics()[0]
+            assert arrivals(broker, grown)
+            for topic in site.topics:
+                futures = broker.admin().create_partitions([NewPartitions(topic, 6)])
+                futures[topic].result(60)
+            site.wait(lambda: set(broker.topics().values()) == {6}, "the new partitions")
+            expired_s = time.monotonic() + _METADATA_AGE_S
+            site.wait(lambda: time.monotonic() > expired_s, "the agent's metadata to expire")
+            site.feed_all()
+            arrived = site.wait_for_arrival(broker)
+            used = {record.partition for record in broker.consume_all(grown)}
+            assert len(used) > 1, used
+            report(outcome_of(site.expected(), arrived))
+
+
+@situation(
+    "broker",
+    "The right to write to a topic is taken away and given back",
+    action="Publishes the events of other topics, and tries the topic after growing pauses of up "
+    "to 30 s.",
+    health="`degraded` (`topic_refused`) with the `kafka-acls` command, `failing` once the window "
+    "is full",
+    arrival="The events of the topic after the grant, in their order.",
+)
+def test_a_refused_topic(tmp_path: Path, site: BrokerSite, report: Report) -> None:
+    with AuthorisingBroker(tmp_path / "kafka") as broker:
+        create_topics(broker, site)
+        broker.set_password("first")
+        broker.allow("*", [AclOperation.DESCRIBE])
+        for topic in site.topics:
+            broker.allow(topic, [AclOperation.WRITE])
+        with site.running(broker.secured, scram_login("first")):
+            site.feed()
+            site.feed_part()
+            site.wait_for_arrival(broker)
+            refused = site.next_topics()[0]
+            older = arrivals(broker, refused)
+            assert older
+            broker.deny(refused, AclOperation.WRITE)
+            site.feed_all()
+            site.wait_for_report(f"the topic {refused} is refused")
+            others = len(site.expected()) - site.topics[refused] + len(set(older))
+            site.wait(lambda: len(set(arrivals(broker))) >= others, "the events of other topics")
+            broker.allow(refused, [AclOperation.WRITE])
+            report(outcome_of(site.expected(), site.wait_for_arrival(broker)))

@@ -1,0 +1,100 @@
+"""An agent that is frozen for a minute, and thousands of segments at once."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.files_place import Place
+from tests.acceptance.faults.process_use import Sampling
+from tests.acceptance.faults.recorded import arrived
+from tests.acceptance.faults.situation import situation
+from tests.acceptance.faults.written import arrived_rows, expect_written, put_written
+from tests.support.agent_directory import SCHEMA, payload
+
+_FROZEN_S = 60
+_SEGMENTS = 5000
+_BYTES_OF_A_SEGMENT = 8192
+"""Bound of what the agent remembers of one segment: name, indexes, ledger, two observations."""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def are_stopped(pid: int) -> bool:
+    """Whether the signal has reached every thread; `kill` does not wait for that."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    # The state follows the name, which may have spaces and parentheses.
+    states = [(each / "stat").read_text().rpartition(") ")[2][0] for each in threads]
+    return all(state == "T" for state in states)
+
+
+@situation(
+    "files",
+    "The agent is frozen for a minute (SIGSTOP) while segments are delivered",
+    action="It continues from where it was.",
+    health="not reachable while the agent is frozen, `ok` afterwards",
+    arrival="All events, once.",
+)
+def test_frozen_for_a_minute(place: Place, report: Report) -> None:
+    place.put_copies("batches", 200, 1000)
+    with place.running() as agent:
+        agent.until("the first events", lambda: bool(arrived(place.events)))
+        os.kill(agent.pid, signal.SIGSTOP)
+        agent.until("all threads to stop", lambda: are_stopped(agent.pid))
+        assert place.undelivered() != []
+        assert agent.body() is None
+        time.sleep(_FROZEN_S)
+        place.put("collections")
+        os.kill(agent.pid, signal.SIGCONT)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "5,000 segments wait in `cdc_raw` at the start",
+    action="It reads them in order. After each look at the directory it pauses for four times the "
+    "duration of the look, at most 5 s. In the last third of the run its memory exceeds that of "
+    "the first by at most 16 MiB.",
+    health="`ok`",
+    arrival="All events, once and in order.",
+)
+def test_five_thousand_segments(place: Place, report: Report) -> None:
+    place.schema.write_text(SCHEMA)
+    with place.running() as agent:
+        put_written(place, [[payload(0)]], segment_id=1)
+        agent.until_drained()
+        with Sampling(agent.pid) as alone:
+            agent.until_ok()
+        assert agent.stop() == 0
+    for number in range(2, _SEGMENTS + 2):
+        put_written(place, [[payload(k) for k in range(3)]], segment_id=number)
+    with place.running() as agent:
+        with Sampling(agent.pid, place.relocation / "error") as samples:
+            agent.wait_until(
+                "cdc_raw to be empty", lambda: not any(place.cdc_raw.glob("*.log")), 1800
+            )
+        agent.until_ok()
+        assert agent.stop() == 0
+    got = arrived_rows(place.events)
+    assert got == sorted(got)
+    peak = samples.peak
+    assert peak.resident_bytes <= alone.peak.resident_bytes + _SEGMENTS * _BYTES_OF_A_SEGMENT
+    assert peak.descriptors <= alone.peak.descriptors + 4
+    growth = samples.growth
+    print(f"\n5,000 segments: peak {peak}, with one {alone.peak}, {growth}")
+    growth.require_flat(resident_bytes=16 << 20)
+    assert place.recorded() == []
+    expect_written(place, at_once=1000)
+    assert len(place.expected) == 3 * _SEGMENTS + 1
+    report(replace(place.outcome(), growth=growth))

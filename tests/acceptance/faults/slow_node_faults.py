@@ -1,0 +1,321 @@
+"""The node is away, killed, full, replaced or upgraded while an agent reads its log."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cassandra import OperationTimedOut, WriteFailure, WriteTimeout
+
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace, wait_for_node
+from tests.acceptance.faults.situation import situation
+from tests.support.servers.cassandra import CassandraNode
+
+pytestmark = pytest.mark.servers
+
+ROWS = 300
+VALUE = "x" * 4000
+TABLE = "CREATE TABLE {}.t (id int PRIMARY KEY, v text) WITH cdc = true"
+SMALL = replace(SETTINGS, cdc_total_mib=8)
+"""Room for eight segments in `cdc_raw`."""
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[CassandraNode]:
+    with CassandraNode(tmp_path / "node", settings=SETTINGS) as node:
+        yield node
+
+
+@pytest.fixture
+def rig(node: CassandraNode, tmp_path: Path) -> Iterator[NodeRig]:
+    rig = NodeRig(node, tmp_path / "rig")
+    try:
+        yield rig
+    finally:
+        rig.agent.end()
+
+
+def write(rig: NodeRig, first: int, count: int = ROWS) -> None:
+    rig.insert("shop.t", [(n, f"{n} {VALUE}") for n in range(first, first + count)], "id, v")
+
+
+def make_table(rig: NodeRig) -> None:
+    keyspace(rig, "shop")
+    rig.change(TABLE.format("shop"))
+
+
+@situation(
+    "node",
+    "The node is down when the agent starts",
+    action="With a stored schema it delivers the segments of `cdc_raw`; without one it waits for "
+    "the node.",
+    health="`degraded` with a stored schema (`schema_not_refreshed`), otherwise `failing` "
+    "(`schema_unavailable`); `/live` 200",
+    arrival="All events, with a stored schema before the node is up.",
+)
+def test_down_at_the_start(rig: NodeRig, report: Report) -> None:
+    make_table(rig)
+    rig.start_agent()
+    write(rig, 0)
+    rig.wait_for_events(ROWS)
+    rig.agent.stop()
+    write(rig, ROWS)
+    rig.node.close_segment()
+    rig.node.stop()
+
+    rig.start_agent()
+    rig.wait_for_events(2 * ROWS)
+    rig.wait_for_status("degraded", "schema_not_refreshed")
+    rig.agent.stop()
+
+    shutil.move(rig.offsets, rig.directory / "old-offsets")
+    rig.offsets.mkdir()
+    rig.start_agent()
+    rig.wait_for_status("failing", "schema_unavailable")
+    assert rig.is_live()
+    rig.node.start()
+    write(rig, 2 * ROWS)
+    rig.drain()
+    rig.wait_for_status("ok")
+    report(rig.outcome())
+
+
+@situation(
+    "node",
+    "The node is killed in the middle of a segment, three times",
+    action="It delivers each segment up to its last sync, and recognizes segments that the node "
+    "replays.",
+    health="`degraded` (`schema_not_refreshed`) while the node is away",
+    arrival="All events that the node had synced, and every row that the node has afterwards.",
+)
+def test_killed_in_a_segment(rig: NodeRig, report: Report) -> None:
+    make_table(rig)
+    rig.start_agent()
+    for turn in range(3):
+        first = turn * 2 * ROWS
+        write(rig, first)
+        rig.wait_for_events(1)
+        write(rig, first + ROWS)
+        rig.node.kill()
+        rig.wait_for_status("degraded", "schema_not_refreshed")
+        rig.node.start()
+    write(rig, 6 * ROWS)
+    rig.drain()
+    rig.wait_for_status("ok")
+    assert list(rig.quarantine.glob("*")) == []
+    written = {row.id for row in rig.node.execute("SELECT id FROM shop.t")}
+    delivered = {each.value["after"]["id"]["value"] for each in rig.arrived()}
+    assert written <= delivered
+    report(rig.outcome())
+
+
+def fill(rig: NodeRig, first: int) -> int:
+    """Writes until the node refuses; returns the first number that it refused."""
+    session = rig.node.session()
+    insert = session.prepare("INSERT INTO shop.t (id, v) VALUES (?, ?)")
+    number = first
+    while True:
+        try:
+            session.execute(insert, (number, "x" * 40_000), timeout=20)
+        except (WriteFailure, WriteTimeout, OperationTimedOut):
+            return number
+        number += 1
+
+
+@situation(
+    "node",
+    "`cdc_raw` is full, `cdc_block_writes: true`",
+    action="Nothing while it is stopped. Started again it delivers and makes room.",
+    health="not reachable while the agent is stopped, then `degraded` (`cdc_raw_nearly_full`) "
+    "until there is room",
+    arrival="All events. The node refuses writes to captured tables while there is no room.",
+)
+def test_full_and_blocking(tmp_path: Path, report: Report) -> None:
+    with CassandraNode(tmp_path / "node", settings=SMALL) as node:
+        rig = NodeRig(node, tmp_path / "rig")
+        try:
+            make_table(rig)
+            rig.start_agent()
+            write(rig, 0)
+            rig.wait_for_events(ROWS)
+            rig.agent.stop()
+            refused = fill(rig, ROWS)
+            assert refused > ROWS + 50
+            rig.start_agent()
+            rig.wait_for_events(refused)
+
+            def takes_writes() -> bool:
+                try:
+                    write(rig, refused, 1)
+                except WriteFailure:
+                    return False
+                return True
+
+            rig.wait_for(takes_writes, "the node to take writes again")
+            write(rig, refused + 1)
+            rig.drain()
+            rig.wait_for_status("ok")
+            report(rig.outcome())
+        finally:
+            rig.agent.end()
+
+
+def stop_until_deleted(rig: NodeRig, report: Report) -> None:
+    """The agent is stopped until the node has deleted all segments that were there."""
+    rig.agent.stop()
+    first = ROWS
+    write(rig, first)
+    before = {each.path.name for each in rig.node.cdc_segments()}
+    while before & {each.path.name for each in rig.node.cdc_segments()}:
+        first += ROWS
+        write(rig, first, 100)
+        rig.node.close_segment()
+    rig.start_agent()
+    write(rig, first + ROWS)
+    rig.drain()
+    rig.witness()
+    assert "WARNING" in rig.log()
+    assert rig.metric("cdc_quarantined_total") > 0
+    outcome = rig.outcome()
+    assert outcome.recorded > 0
+    report(outcome)
+    rig.wait_for_status("degraded", "segment_lost")
+
+
+@situation(
+    "node",
+    "`cdc_raw` is full, `cdc_block_writes: false`; the agent had begun the oldest segment",
+    action="Started again it reports the deleted segments in a WARNING and in the quarantine.",
+    health="`degraded` (`segment_lost`)",
+    arrival="All events of the segments that were left. The record names the begun segment that "
+    "the node deleted, and up to which segment it may have deleted others.",
+)
+def test_full_and_deleting(tmp_path: Path, report: Report) -> None:
+    settings = replace(SMALL, cdc_block_writes=False)
+    with CassandraNode(tmp_path / "node", settings=settings) as node:
+        rig = NodeRig(node, tmp_path / "rig")
+        try:
+            make_table(rig)
+            rig.start_agent()
+            write(rig, 0)
+            rig.wait_for_events(ROWS)
+            stop_until_deleted(rig, report)
+        finally:
+            rig.agent.end()
+
+
+@situation(
+    "node",
+    "`cdc_raw` is full, `cdc_block_writes: false`; the agent had finished every segment",
+    action="Started again it concludes from missing segment ids and a full directory that the node "
+    "deleted segments: a WARNING and a record.",
+    health="`degraded` (`segment_lost`)",
+    arrival="All events of the segments that were left. The record names the range of ids.",
+)
+def test_full_and_deleting_unseen(tmp_path: Path, report: Report) -> None:
+    settings = replace(SMALL, cdc_block_writes=False)
+    with CassandraNode(tmp_path / "node", settings=settings) as node:
+        rig = NodeRig(node, tmp_path / "rig")
+        try:
+            make_table(rig)
+            rig.start_agent()
+            write(rig, 0)
+            rig.drain()
+            stop_until_deleted(rig, report)
+        finally:
+            rig.agent.end()
+
+
+@situation(
+    "node",
+    "The node is replaced: an empty data directory, the agent's old offsets",
+    action="It ends with exit code 2 and names both host ids and the command "
+    "`agent offsets reset --copies`.",
+    health="not reachable: the agent ends",
+    arrival="All events of both nodes after the command.",
+)
+def test_replaced(rig: NodeRig, report: Report) -> None:
+    make_table(rig)
+    rig.start_agent()
+    write(rig, 0)
+    rig.drain()
+    old = rig.node.execute("SELECT host_id FROM system.local")[0].host_id
+    rig.node.stop()
+    for name in ("data", "commitlog", "saved_caches", "hints"):
+        shutil.rmtree(rig.node.directory / name, ignore_errors=True)
+    rig.node.start()
+    new = rig.node.execute("SELECT host_id FROM system.local")[0].host_id
+    assert new != old
+
+    def has_ended() -> bool:
+        return not rig.agent.is_running
+
+    wait_for_node(has_ended, "the running agent to end")
+    for _ in range(2):
+        assert rig.agent.exit_status == 2, rig.agent.log_tail()
+        last = rig.agent.log_tail()[-1500:]
+        assert str(old) in last
+        assert str(new) in last
+        assert "agent offsets reset --copies" in last
+        rig.agent.launch()
+        wait_for_node(has_ended, "the agent to end")
+
+    rig.run_command("offsets", "reset", "--copies")
+    make_table(rig)
+    write(rig, 0)
+    rig.start_agent()
+    rig.drain()
+    rig.wait_for_status("ok")
+    report(rig.outcome(by_time=False))
+
+
+def upgrade(tmp_path: Path, old_version: str, new_version: str, report: Report) -> None:
+    old = CassandraNode(tmp_path / "node", version=old_version, settings=SETTINGS)
+    new = CassandraNode(
+        tmp_path / "node", version=new_version, settings=SETTINGS, address=old.address
+    )
+    rig = NodeRig(old, tmp_path / "rig")
+    try:
+        with old:
+            make_table(rig)
+            rig.start_agent()
+            write(rig, 0)
+            old.stop()
+            rig.node = new
+            with new:
+                write(rig, ROWS)
+                rig.change("ALTER TABLE shop.t ADD w int")
+                rig.insert("shop.t", [(n, n) for n in range(2 * ROWS, 3 * ROWS)], "id, w")
+                rig.wait_for_events(3 * ROWS)
+                rig.drain()
+                rig.wait_for_status("ok")
+                report(rig.outcome())
+    finally:
+        rig.agent.end()
+
+
+UPGRADE_ACTION = "It keeps running and reads the segments of both versions."
+
+
+@situation(
+    "node",
+    "The node is upgraded in place from 4.1.10 to 5.0.9",
+    action=UPGRADE_ACTION,
+    health="`degraded` (`schema_not_refreshed`) while the node is away",
+    arrival="All events of both versions.",
+)
+def test_upgrade_to_5_0(tmp_path: Path, report: Report) -> None:
+    upgrade(tmp_path, "4.1.10", "5.0.9", report)
+
+
+@situation(
+    "node",
+    "The node is upgraded in place from 3.11.19 to 4.1.10",
+    action=UPGRADE_ACTION,
+    health="`degraded` (`schema_not_refreshed`) while the node is away",
+    arrival="All events of both versions. 3.11 offers a segment when it discards it.",
+)
+def test_upgrade_to_4_1(tmp_path: Path, report: Report) -> None:
+    upgrade(tmp_path, "3.11.19", "4.1.10", report)

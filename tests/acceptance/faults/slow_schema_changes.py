@@ -1,0 +1,272 @@
+"""The schema changes while changes are captured: each once with the agent up, once with it down."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.node_rig import (
+    SETTINGS,
+    NodeRig,
+    keyspace,
+    make_captured_table,
+    writing,
+)
+from tests.acceptance.faults.situation import situation
+from tests.support.servers.cassandra import CassandraNode
+
+pytestmark = pytest.mark.servers
+
+ROWS = 300
+READS_ON = "It reads the change in the log and continues, running or started afterwards."
+STAYS_OK = "`ok`"
+BOTH = "All events of both schemas."
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
+    folder = tmp_path_factory.mktemp("schema") / "node"
+    with CassandraNode(folder, settings=SETTINGS) as node:
+        make_captured_table(node)
+        yield node
+
+
+@pytest.fixture
+def large_node(tmp_path: Path) -> Iterator[CassandraNode]:
+    """One for hundreds of tables."""
+    with CassandraNode(tmp_path / "large", settings=replace(SETTINGS, heap_mib=1536)) as node:
+        make_captured_table(node)
+        yield node
+
+
+@pytest.fixture
+def rig(node: CassandraNode, tmp_path: Path) -> Iterator[NodeRig]:
+    rig = NodeRig(node, tmp_path)
+    try:
+        yield rig
+    finally:
+        rig.agent.end()
+
+
+def numbers(first: int, columns: int = 2) -> list[tuple[int, ...]]:
+    return [(number,) * columns for number in range(first, first + ROWS)]
+
+
+def texts(first: int) -> list[tuple[int, str]]:
+    return [(number, f"value {number}") for number in range(first, first + ROWS)]
+
+
+def up_and_down(rig: NodeRig, story: Callable[[str, Callable[[], None]], None]) -> None:
+    """Tells a story in a keyspace of its own, twice. It calls its second argument before the
+    change: the agent has delivered all by then, or has stopped."""
+
+    def delivered() -> None:
+        rig.drain()
+
+    def stopped() -> None:
+        rig.agent.stop()
+
+    rig.start_agent()
+    for name, before_change in (("up", delivered), ("down", stopped)):
+        story(keyspace(rig, f"{rig.directory.name.lower()[:38]}_{name}"), before_change)
+        if not rig.agent.is_running:
+            rig.start_agent()
+        rig.drain()
+        rig.wait_for_status("ok")
+
+
+@situation(
+    "schema",
+    "A column is dropped and added again with another type",
+    action=READS_ON,
+    health=STAYS_OK,
+    arrival=BOTH + " (`ascii`, then `text`; the node rejects `int`, then `blob` or `varint`.)",
+)
+def test_a_column_changes_its_type(rig: NodeRig, report: Report) -> None:
+    def story(ks: str, before_change: Callable[[], None]) -> None:
+        rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v ascii, w int) WITH cdc = true")
+        rig.insert(f"{ks}.t", texts(0), "id, v")
+        before_change()
+        rig.insert(f"{ks}.t", texts(ROWS), "id, v")
+        rig.change(f"ALTER TABLE {ks}.t DROP v", f"ALTER TABLE {ks}.t ADD v text")
+        rig.insert(f"{ks}.t", texts(2 * ROWS), "id, v")
+
+    up_and_down(rig, story)
+    report(rig.outcome())
+
+
+@situation(
+    "schema",
+    "A table is dropped and made again under load",
+    action=READS_ON + " The table has a new id.",
+    health=STAYS_OK,
+    arrival="All events of both tables. The log has no event for the dropped rows.",
+)
+def test_a_table_is_made_again_under_load(rig: NodeRig, report: Report) -> None:
+    def story(ks: str, before_change: Callable[[], None]) -> None:
+        rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true")
+        rig.insert(f"{ks}.t", numbers(0), "id, v")
+        before_change()
+        with writing(rig, f"{ks}.t"):
+            rig.change(f"DROP TABLE {ks}.t")
+            rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v text, w int) WITH cdc = true")
+            rig.insert(f"{ks}.t", texts(ROWS), "id, v")
+
+    up_and_down(rig, story)
+    report(rig.outcome(by_time=False))
+
+
+@situation(
+    "schema",
+    "A user type gets a field and one of its fields is renamed",
+    action=READS_ON,
+    health=STAYS_OK,
+    arrival=BOTH,
+)
+def test_a_type_changes(rig: NodeRig, report: Report) -> None:
+    def story(ks: str, before_change: Callable[[], None]) -> None:
+        def write(first: int, value: str) -> None:
+            for number in range(first, first + ROWS):
+                rig.node.execute(
+                    f"INSERT INTO {ks}.t (id, p, q) VALUES ({number}, {value}, {value})"
+                )
+
+        rig.change(
+            f"CREATE TYPE {ks}.price (amount int, currency text)",
+            f"CREATE TABLE {ks}.t (id int PRIMARY KEY, p frozen<price>, q price) WITH cdc = true",
+        )
+        write(0, "{amount: 1, currency: 'EUR'}")
+        before_change()
+        write(ROWS, "{amount: 2, currency: 'CHF'}")
+        rig.change(f"ALTER TYPE {ks}.price ADD note text")
+        write(2 * ROWS, "{amount: 3, currency: 'USD', note: 'n'}")
+        rig.change(f"ALTER TYPE {ks}.price RENAME amount TO value")
+        write(3 * ROWS, "{value: 4, currency: 'SEK', note: 'm'}")
+
+    up_and_down(rig, story)
+    report(rig.outcome())
+
+
+@situation(
+    "schema",
+    "A clustering column is renamed",
+    action=READS_ON,
+    health=STAYS_OK,
+    arrival=BOTH,
+)
+def test_a_key_is_renamed(rig: NodeRig, report: Report) -> None:
+    def story(ks: str, before_change: Callable[[], None]) -> None:
+        rig.change(
+            f"CREATE TABLE {ks}.t (id int, line int, v int, PRIMARY KEY (id, line)) WITH cdc = true"
+        )
+        rig.insert(f"{ks}.t", numbers(0, 3), "id, line, v")
+        before_change()
+        rig.insert(f"{ks}.t", numbers(ROWS, 3), "id, line, v")
+        rig.change(f"ALTER TABLE {ks}.t RENAME line TO position")
+        rig.insert(f"{ks}.t", numbers(2 * ROWS, 3), "id, position, v")
+
+    up_and_down(rig, story)
+    outcome = rig.outcome()
+    names = {tuple(each.value["after"]) for each in rig.arrived()}
+    assert any("line" in each for each in names)
+    assert any("position" in each for each in names)
+    report(outcome)
+
+
+@situation(
+    "schema",
+    "A keyspace is dropped",
+    action="It delivers the events before the drop with the schema that it stored.",
+    health=STAYS_OK,
+    arrival="All events before the drop. The log has no event for the dropped rows.",
+)
+def test_a_keyspace_is_dropped(rig: NodeRig, report: Report) -> None:
+    def story(ks: str, before_change: Callable[[], None]) -> None:
+        rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true")
+        rig.insert(f"{ks}.t", numbers(0), "id, v")
+        before_change()
+        rig.insert(f"{ks}.t", numbers(ROWS), "id, v")
+        rig.change(f"DROP KEYSPACE {ks}")
+
+    up_and_down(rig, story)
+    report(rig.outcome())
+
+
+@situation(
+    "schema",
+    "300 tables are made in a burst",
+    action=READS_ON,
+    health=STAYS_OK,
+    arrival="The first event of each table, and all after it.",
+)
+def test_many_tables_at_once(large_node: CassandraNode, tmp_path: Path, report: Report) -> None:
+    rig = NodeRig(large_node, tmp_path / "burst")
+
+    def story(ks: str, before_change: Callable[[], None]) -> None:
+        before_change()
+        for number in range(300):
+            rig.node.execute(
+                f"CREATE TABLE {ks}.t{number} (id int PRIMARY KEY, v int) WITH cdc = true"
+            )
+            rig.node.execute(f"INSERT INTO {ks}.t{number} (id, v) VALUES ({number}, 1)")
+        rig.note_schema()
+
+    try:
+        up_and_down(rig, story)
+        topics = {each.topic for each in rig.arrived()}
+        assert len(topics) == 600
+        report(rig.outcome(by_time=False))
+    finally:
+        rig.agent.end()
+
+
+@situation(
+    "schema",
+    "A table has 1,000 columns, and gets one more",
+    action=READS_ON,
+    health=STAYS_OK,
+    arrival=BOTH,
+)
+def test_many_columns(rig: NodeRig, report: Report) -> None:
+    def story(ks: str, before_change: Callable[[], None]) -> None:
+        names = [f"c{number}" for number in range(1000)]
+        columns = ", ".join(f"{name} int" for name in names)
+        rig.change(f"CREATE TABLE {ks}.t (id int PRIMARY KEY, {columns}) WITH cdc = true")
+        rows = [(number, *range(1000)) for number in range(20)]
+        rig.insert(f"{ks}.t", rows, ", ".join(("id", *names)))
+        before_change()
+        rig.insert(f"{ks}.t", numbers(100), "id, c999")
+        rig.change(f"ALTER TABLE {ks}.t ADD c1000 int")
+        rig.insert(f"{ks}.t", [(*row, 7) for row in rows], ", ".join(("id", *names, "c1000")))
+
+    up_and_down(rig, story)
+    report(rig.outcome())
+
+
+@situation(
+    "schema",
+    "`cdc` is switched off for a table and on again",
+    action="It skips changes that are written while `cdc` is off, and continues afterwards.",
+    health=STAYS_OK,
+    arrival="All events while `cdc` is on.",
+)
+def test_cdc_off_and_on(rig: NodeRig, report: Report) -> None:
+    def story(ks: str, before_change: Callable[[], None]) -> None:
+        rig.change(
+            f"CREATE TABLE {ks}.t (id int PRIMARY KEY, v int) WITH cdc = true",
+            f"CREATE TABLE {ks}.other (id int PRIMARY KEY, v int) WITH cdc = true",
+        )
+        rig.insert(f"{ks}.t", numbers(0), "id, v")
+        before_change()
+        rig.insert(f"{ks}.t", numbers(ROWS), "id, v")
+        rig.change(f"ALTER TABLE {ks}.t WITH cdc = false")
+        rig.insert(f"{ks}.t", numbers(2 * ROWS), "id, v")
+        # The segment is a captured one all the same.
+        rig.insert(f"{ks}.other", numbers(0), "id, v")
+        rig.change(f"ALTER TABLE {ks}.t WITH cdc = true")
+        rig.insert(f"{ks}.t", numbers(3 * ROWS), "id, v")
+
+    up_and_down(rig, story)
+    report(rig.outcome())

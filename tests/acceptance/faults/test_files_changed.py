@@ -1,0 +1,311 @@
+"""Directories that go and come back, files that are no segments, and rights."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.files_place import UID, Place, as_user
+from tests.acceptance.faults.recorded import recording
+from tests.acceptance.faults.situation import situation
+from tests.support.agent_directory import SCHEMA as UNRELATED_SCHEMA
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@situation(
+    "files",
+    "`cdc_raw` is moved away, then back",
+    action="It retries, and resumes where it ended.",
+    health="`failing` (`cdc_raw_unreadable`): No such file or directory",
+    arrival="All events, once.",
+)
+def test_cdc_raw_moved_and_back(place: Place, report: Report) -> None:
+    away = place.cdc_raw.with_name("away")
+    with place.running() as agent:
+        place.put("batches")
+        agent.until_drained()
+        place.cdc_raw.rename(away)
+        agent.until_not_ok("cdc_raw_unreadable", "No such file or directory")
+        away.rename(place.cdc_raw)
+        agent.until_ok()
+        place.put("collections", "timestamps")
+        agent.until_drained()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "`cdc_raw` is removed and made again",
+    action="It retries, and watches the new directory.",
+    health="`failing` (`cdc_raw_unreadable`): No such file or directory",
+    arrival="All events, once.",
+)
+def test_cdc_raw_removed(place: Place, report: Report) -> None:
+    with place.running() as agent:
+        place.put("batches")
+        agent.until_drained()
+        for left in place.cdc_raw.iterdir():
+            left.unlink()
+        place.cdc_raw.rmdir()
+        agent.until_not_ok("cdc_raw_unreadable", "No such file or directory")
+        place.cdc_raw.mkdir()
+        agent.until_ok()
+        assert agent.metric("cdc_watching") == 1
+        place.put("collections")
+        agent.until_drained()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "`cdc_raw` is replaced by a symbolic link to another directory while segments wait in it",
+    action="It follows the link and continues. It does not report segments that are there again as "
+    "lost.",
+    health="`failing` (`segment_blocked`) until the schema is known; `ok` afterwards",
+    arrival="All events, once.",
+)
+def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
+    target = place.folder / "volume"
+    text = place.schema.read_text()
+    place.schema.write_text(UNRELATED_SCHEMA)
+    place.put("batches", "collections")
+    with place.running() as agent:
+        agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+        agent.until_not_ok("segment_blocked")
+        place.cdc_raw.rename(target)
+        agent.until("the watch to end", lambda: agent.metric("cdc_watching") == 0)
+        place.cdc_raw.symlink_to(target)
+        agent.until("a new watch", lambda: agent.metric("cdc_watching") == 1)
+        place.schema.write_text(text)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "Segments disappear unread and come back",
+    action="It puts the loss on record, and withdraws the record after it has read the segments.",
+    health="`degraded` (`segment_lost`) while they are missing; `ok` afterwards",
+    arrival="All events, once.",
+)
+def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
+    text = place.schema.read_text()
+    place.schema.write_text(UNRELATED_SCHEMA)
+    paths = place.put("batches", "collections")
+    away = place.folder / "away"
+    with place.running() as agent:
+        agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+        place.cdc_raw.rename(away)
+        place.cdc_raw.mkdir()
+        agent.until("the loss to be on record", lambda: len(place.recorded()) >= 1)
+        agent.until_not_ok("segment_lost")
+        place.schema.write_text(text)
+        for path in paths:
+            for name in (f"{path.stem}_cdc.idx", path.name):
+                (away / name).rename(place.cdc_raw / name)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@needs_root
+@situation(
+    "files",
+    "Segments belong to another user with mode 0600; the agent is not root",
+    action="It waits without a limit and retries every second, also after a restart.",
+    health="`failing` (`segment_blocked`) with file, owner, mode, uid of the agent and the command",
+    arrival="All events after the command.",
+)
+def test_segments_of_another_user(place: Place, report: Report) -> None:
+    paths = place.put("batches", "collections")
+    for path in paths:
+        path.chmod(0o600)
+    place.give(UID)
+    first = min(paths)
+    # Given up after this time in 0.1.0.
+    short = {"segment.hold.max.ms": "1000"}
+    with place.running(short, as_user(UID)) as agent:
+        body = agent.until_not_ok(
+            f"{first} has owner root (uid 0)", "mode 0600", f"uid {UID}", f"chgrp {UID} {first}"
+        )
+        assert "Permission denied (EACCES)" in body
+        agent.until("four seconds of waiting", lambda: agent.metric("cdc_held_seconds") > 4)
+        assert agent.stop() == 0
+    with place.running(short, as_user(UID)) as agent:
+        agent.until_not_ok("mode 0600")
+        agent.until("two seconds of waiting", lambda: agent.metric("cdc_held_seconds") > 2)
+        assert place.recorded() == []
+        assert all(path.exists() for path in paths)
+        for path in paths:
+            os.chown(path, 0, UID)
+            path.chmod(0o640)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@needs_root
+@situation(
+    "files",
+    "The agent's user loses the rights to `cdc_raw` while the agent runs, then gets them back",
+    action="It retries and continues. It reports no segment as lost.",
+    health="`failing` (`cdc_raw_unreadable`) with owner, mode, uid and the command",
+    arrival="All events, once.",
+)
+def test_cdc_raw_not_searchable(place: Place, report: Report) -> None:
+    place.give(UID)
+    with place.running(prefix=as_user(UID)) as agent:
+        agent.until_ok()
+        os.chown(place.cdc_raw, 0, 0)
+        place.cdc_raw.chmod(0o700)
+        place.put("batches", "collections")
+        agent.until_not_ok("Permission denied", "mode 0700", f"uid {UID}", "chgrp")
+        place.cdc_raw.chmod(0o744)
+        agent.until_not_ok("Permission denied", "mode 0744")
+        os.chown(place.cdc_raw, UID, UID)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "`cdc_raw` has links, directories and other files with names like segments",
+    action="It leaves them alone, and reads the regular files with the name of a segment.",
+    health="`degraded` (`segment_refused`) for links and files that are not regular",
+    arrival="All events, once.",
+)
+def test_garbage_named_like_segments(place: Place, report: Report) -> None:
+    raw = place.cdc_raw
+    huge = 1 << 63
+    (raw / f"CommitLog-7-{huge}.log").write_bytes(b"x" * 100)
+    (raw / "CommitLog-7-0017.log").write_bytes(b"x" * 100)
+    (raw / "CommitLog-99999999999-1.log").write_bytes(b"x" * 100)
+    (raw / "CommitLog-1.log").write_bytes(b"x" * 100)
+    (raw / "CommitLog-7-3.log").mkdir()
+    os.mkfifo(raw / "CommitLog-7-4.log")
+    os.mkfifo(raw / "CommitLog-7-5_cdc.idx")
+    (raw / "CommitLog-7-6.log").symlink_to(raw / "nowhere")
+    (raw / "CommitLog-7-7.log").symlink_to(raw / "CommitLog-7-7.log")
+    listener = socket.socket(socket.AF_UNIX)
+    here = Path.cwd()
+    os.chdir(raw)
+    try:
+        listener.bind("CommitLog-7-8.log")
+    finally:
+        os.chdir(here)
+    (raw / "CommitLog-7-9_cdc.idx").write_bytes(os.urandom(300))
+    (raw / "notes.txt").write_text("of somebody")
+    names = {file.name for file in raw.iterdir()}
+    recorded = place.put("batches", "collections")
+    with listener, place.running() as agent:
+        agent.until_not_ok("segment_refused", "CommitLog-7-3.log")
+        agent.until("the events", lambda: place.outcome().lost == 0)
+        agent.until("recorded segments to leave", lambda: not any(p.exists() for p in recorded))
+        assert agent.stop() == 0
+    assert {file.name for file in raw.iterdir()} == names
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "Empty, random and huge sparse files have names of segments, and indexes with `COMPLETED`",
+    action="It quarantines files without a header. One too large for the quarantine stays.",
+    health="`degraded` (`segment_not_removed`): the quarantine has no room for the sparse file",
+    arrival="All events of the real segments, once.",
+)
+def test_garbage_of_segments(place: Place, report: Report) -> None:
+    garbage = {1: b"", 2: os.urandom(4096), 3: b"\0" * 4096}
+    for number, content in garbage.items():
+        path = place.cdc_raw / f"CommitLog-7-{number}.log"
+        path.write_bytes(content)
+        path.with_name(f"{path.stem}_cdc.idx").write_text("4096\nCOMPLETED\n")
+    sparse = place.cdc_raw / "CommitLog-7-4.log"
+    with sparse.open("wb") as file:
+        file.truncate(1 << 40)
+    sparse.with_name(f"{sparse.stem}_cdc.idx").write_text(f"{1 << 40}\nCOMPLETED\n")
+    place.put("batches", "collections")
+    with place.running() as agent:
+        agent.until("the events", lambda: place.outcome().lost == 0)
+        agent.until_not_ok("segment_not_removed", "CommitLog-7-4.log", "quarantine")
+        agent.until("one file to be left", lambda: len(list(place.cdc_raw.glob("*.log"))) == 1)
+        assert agent.stop() == 0
+    assert sparse.exists()
+    assert [reason["segment"] for reason in place.reasons()] == [
+        f"CommitLog-7-{number}.log" for number in (1, 2, 3, 4)
+    ]
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "An index goes backwards, then holds garbage, then `COMPLETED`",
+    action="It never reads backwards, ignores garbage and reports it.",
+    health="`failing` (`cdc_raw_unreadable`) with the index's name and content",
+    arrival="All events, once.",
+)
+def test_an_index_that_lies(place: Place, report: Report) -> None:
+    found = recording("batches")
+    middle = found.lines[len(found.lines) // 2]["pos"]
+    (path,) = place.put("batches", idx=f"{middle}\n")
+    idx = path.with_name(f"{path.stem}_cdc.idx")
+    # Linked elsewhere, as by a node that still writes it.
+    (place.folder / "commitlog").hardlink_to(path)
+    with place.running() as agent:
+        agent.until("half of the events", lambda: len(place.undelivered()) < len(place.expected))
+        delivered = len(place.expected) - len(place.undelivered())
+        idx.write_text("100\n")
+        idx.write_bytes(b"\xff" * 20)
+        agent.until_not_ok("cdc_raw_unreadable", idx.name)
+        assert len(place.expected) - len(place.undelivered()) == delivered
+        idx.write_text(found.idx)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "A second agent is started over the same directories",
+    action="The second ends with exit code 3 and names the directory. The first continues.",
+    health="`ok`",
+    arrival="All events, once.",
+)
+def test_two_agents(place: Place, report: Report) -> None:
+    place.put("batches")
+    with place.running() as first:
+        first.until_drained()
+        second = place.running()
+        second.log_file = place.folder / "second.log"
+        with second:
+            assert second.ended() == 3
+        assert str(place.cdc_raw) in second.log_tail()
+        place.put("collections")
+        first.until_drained()
+        first.until_ok()
+        assert first.stop() == 0
+    report(place.outcome())

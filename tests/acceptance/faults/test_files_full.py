@@ -1,0 +1,273 @@
+"""Full and read-only file systems, one directory at a time."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.files_place import Place, fill, mounted, remount
+from tests.acceptance.faults.situation import situation
+from tests.support.agent_command import agent as command
+from tests.support.agent_directory import SCHEMA as UNRELATED_SCHEMA
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@situation(
+    "files",
+    "The file system of the offsets is full, then has room",
+    action="It continues to deliver, leaves finished segments in `cdc_raw` and retries the save.",
+    health="`degraded` (`offsets_not_saved`): No space left on device",
+    arrival="All events, once.",
+)
+def test_offsets_full(place: Place, report: Report) -> None:
+    with mounted(place.offsets, "64k"):
+        ballast = fill(place.offsets)
+        place.put("batches", "collections")
+        with place.running() as agent:
+            agent.until_not_ok("offsets_not_saved", "No space left on device")
+            assert len(list(place.cdc_raw.glob("*.log"))) == 2, "nothing leaves unsaved"
+            ballast.unlink()
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The file system of the offsets turns read-only, then writable",
+    action="It continues to deliver, leaves finished segments in `cdc_raw` and retries the save.",
+    health="`degraded` (`offsets_not_saved`): Read-only file system",
+    arrival="All events, once.",
+)
+def test_offsets_read_only(place: Place, report: Report) -> None:
+    with mounted(place.offsets, "1m"), place.running() as agent:
+        agent.until_ok()
+        remount(place.offsets, "ro")
+        place.put("batches", "collections")
+        agent.until_not_ok("offsets_not_saved", "Read-only file system")
+        assert len(list(place.cdc_raw.glob("*.log"))) == 2
+        remount(place.offsets, "rw")
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+        assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "`cdc_raw` turns read-only, then writable",
+    action="It continues to deliver. Finished segments stay until they can be deleted.",
+    health="`degraded` (`segment_not_removed`): Read-only file system",
+    arrival="All events, once.",
+)
+def test_cdc_raw_read_only(place: Place, report: Report) -> None:
+    with mounted(place.cdc_raw, "16m"):
+        # Without the tables the segments wait until the file system is read-only.
+        text = place.schema.read_text()
+        place.schema.write_text(UNRELATED_SCHEMA)
+        place.put("batches", "collections")
+        with place.running() as agent:
+            agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+            remount(place.cdc_raw, "ro")
+            place.schema.write_text(text)
+            agent.until_not_ok("segment_not_removed", "Read-only file system")
+            remount(place.cdc_raw, "rw")
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+        assert place.recorded() == []
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "`cdc_raw` is full while quarantined segments are requeued, then has room",
+    action="It leaves the whole segment in the quarantine and retries the request.",
+    health="`degraded` (`segment_retry_pending`, `segment_quarantined`): No space left on device",
+    arrival="All events of the segment after there is room.",
+)
+@pytest.mark.parametrize("room_bytes", [0, 64 << 10])
+def test_cdc_raw_full_at_requeue(place: Place, report: Report, room_bytes: int) -> None:
+    """`room_bytes`: none at all, or enough for the index and not for its segment."""
+    error = place.relocation / "error"
+    error.mkdir()
+    (log,) = place.put("batches")
+    for file in (log, log.with_name(f"{log.stem}_cdc.idx")):
+        file.rename(error / file.name)
+    (error / f"{log.name}.reason.json").write_text("{}")
+    with mounted(place.cdc_raw, "2m"):
+        ballast = fill(place.cdc_raw)
+        os.truncate(ballast, ballast.stat().st_size - room_bytes)
+        with place.running() as agent:
+            agent.until("an answer", lambda: agent.body() is not None)
+            done = command(
+                "segments", "retry", "--all", "--config", place.folder / "cdc.properties"
+            )
+            assert done.exit_code == 0, done.errors
+            agent.until_not_ok("segment_retry_pending", "No space left on device", log.name)
+            assert [file.name for file in place.cdc_raw.iterdir()] == ["ballast"]
+            assert (error / log.name).stat().st_size == 1 << 20
+            ballast.unlink()
+            agent.until("the events", lambda: place.outcome().lost == 0)
+            agent.until("the quarantine to be empty", lambda: not any(error.iterdir()))
+            agent.until_ok()
+            assert agent.stop() == 0
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The archive's file system is full, then has room",
+    action="It continues to deliver. Finished segments stay in `cdc_raw` until they are archived.",
+    health="`degraded` (`segment_not_removed`): No space left on device",
+    arrival="All events, once.",
+)
+def test_archive_full(place: Place, report: Report) -> None:
+    with mounted(place.relocation, "3m"):
+        ballast = fill(place.relocation)
+        place.put("batches", "collections")
+        with place.running({"commit.log.transfer.class": "archive"}) as agent:
+            agent.until_not_ok("segment_not_removed", "No space left on device")
+            assert len(list(place.cdc_raw.glob("*.log"))) == 2
+            ballast.unlink()
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+        archived = list((place.relocation / "archive").glob("*.log"))
+        assert [file.stat().st_size for file in archived] == [1 << 20] * 2
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The archive's file system turns read-only, then writable",
+    action="It continues to deliver. Finished segments stay in `cdc_raw` until they are archived.",
+    health="`degraded` (`segment_not_removed`): Read-only file system",
+    arrival="All events, once.",
+)
+def test_archive_read_only(place: Place, report: Report) -> None:
+    with mounted(place.relocation, "4m"):
+        place.put("batches", "collections")
+        with place.running({"commit.log.transfer.class": "archive"}) as agent:
+            agent.until_drained()
+            remount(place.relocation, "ro")
+            place.put("timestamps")
+            agent.until_not_ok("segment_not_removed", "Read-only file system")
+            remount(place.relocation, "rw")
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+        assert len(list((place.relocation / "archive").glob("*.log"))) == 3
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The quarantine's file system is full when a segment is damaged, then has room",
+    action="It continues to read only after the lost range is on record.",
+    health="`failing` (`quarantine_not_writable`); afterwards `degraded` (`segment_quarantined`)",
+    arrival="All events but those in the damaged range, which is on record.",
+)
+def test_quarantine_full(place: Place, report: Report) -> None:
+    with mounted(place.relocation, "4m"):
+        ballast = fill(place.relocation)
+        (damaged,) = place.put("batches", is_damaged=True)
+        place.put("collections")
+        with place.running() as agent:
+            agent.until_not_ok("quarantine_not_writable", "No space left on device")
+            assert damaged.exists()
+            ballast.unlink()
+            agent.until_drained()
+            agent.until_not_ok("segment_quarantined")
+            assert agent.stop() == 0
+        assert len(place.recorded()) == 1
+        (reason,) = place.reasons()
+        missing = place.undelivered()
+        in_range = [e for e in missing if is_on_record(e, reason)]
+    report(place.outcome(in_range))
+
+
+@situation(
+    "files",
+    "The quarantine's file system turns read-only when a segment is damaged, then writable",
+    action="It continues to read only after the lost range is on record.",
+    health="`failing` (`quarantine_not_writable`); afterwards `degraded` (`segment_quarantined`)",
+    arrival="All events but those in the damaged range, which is on record.",
+)
+def test_quarantine_read_only(place: Place, report: Report) -> None:
+    with mounted(place.relocation, "4m"), place.running() as agent:
+        agent.until_ok()
+        remount(place.relocation, "ro")
+        place.put("batches", is_damaged=True)
+        agent.until_not_ok("quarantine_not_writable", "Read-only file system")
+        remount(place.relocation, "rw")
+        agent.until_drained()
+        agent.until_not_ok("segment_quarantined")
+        assert agent.stop() == 0
+        (reason,) = place.reasons()
+        in_range = [e for e in place.undelivered() if is_on_record(e, reason)]
+    report(place.outcome(in_range))
+
+
+@situation(
+    "files",
+    "The file system of the file sink is full, then has room",
+    action="It stops reading when its window is full, retries the write and writes whole lines.",
+    health="`failing` (`sink_unavailable`): No space left on device",
+    arrival="All events, once.",
+)
+def test_sink_full(place: Place, report: Report) -> None:
+    with mounted(place.output, "8m"):
+        ballast = fill(place.output)
+        place.put("batches", "collections")
+        with place.running() as agent:
+            agent.until_not_ok("sink_unavailable", "No space left on device")
+            ballast.unlink()
+            agent.until_drained()
+            agent.until_ok()
+            assert agent.stop() == 0
+        assert place.recorded() == []
+        report(place.outcome())
+
+
+@situation(
+    "files",
+    "The file system of the file sink is read-only at the start, then writable",
+    action="It ends with exit code 2 and names `file.path`.",
+    health="not reachable: the agent ends",
+    arrival="All events after the next start.",
+)
+def test_sink_read_only(place: Place, report: Report) -> None:
+    with mounted(place.output, "8m"):
+        remount(place.output, "ro")
+        place.put("batches")
+        with place.running() as agent:
+            assert agent.ended() == 2
+        assert "file.path" in agent.log_tail()
+        remount(place.output, "rw")
+        with place.running() as agent:
+            agent.until_drained()
+            assert agent.stop() == 0
+        report(place.outcome())
+
+
+def is_on_record(event: str, reason: dict[str, Any]) -> bool:
+    """True when the event is of the segment, and ends in one of its ranges."""
+    segment_id, position = event.split("/")[:2]
+    if reason["segment"] != f"CommitLog-7-{segment_id}.log":
+        return False
+    return any(
+        each["start"] < int(position) and (each["end"] is None or int(position) <= each["end"])
+        for each in reason["ranges"]
+    )

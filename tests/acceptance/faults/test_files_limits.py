@@ -1,0 +1,210 @@
+"""Limits of inotify, and a clock that is set back."""
+
+import ctypes
+import os
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pytest
+
+from tests.acceptance.faults.conftest import Report
+from tests.acceptance.faults.files_place import UID, Place, as_user
+from tests.acceptance.faults.situation import situation
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+
+_INSTANCES = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+while libc.inotify_init1(0) >= 0:
+    pass
+print("taken", flush=True)
+input()
+"""
+
+_CLOCK = """
+import os, time
+_time, _file = time.time, os.environ["CLOCK_OFFSET_FILE"]
+def shifted():
+    with open(_file) as file:
+        return _time() + float(file.read())
+time.time = shifted
+time.time_ns = lambda: int(shifted() * 1e9)
+"""
+
+
+class InotifyQueue:
+    """An inotify instance that nobody reads until `has_overflowed`.
+
+    It watches files that are made, written and deleted in one directory, as the agent does.
+    """
+
+    _MASK = 0x8 | 0x100 | 0x200
+    """IN_CLOSE_WRITE, IN_CREATE, IN_DELETE."""
+    _OVERFLOW = 0x4000
+    """IN_Q_OVERFLOW."""
+    _EVENT = struct.Struct("iIII")
+
+    def __init__(self, directory: Path) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._descriptor = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        added = libc.inotify_add_watch(self._descriptor, os.fsencode(directory), self._MASK)
+        if added < 0:
+            raise OSError(ctypes.get_errno(), f"inotify_add_watch of {directory}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._descriptor)
+
+    def has_overflowed(self) -> bool:
+        """Reads the whole queue; True when the kernel dropped events."""
+        masks = 0
+        while True:
+            try:
+                data = os.read(self._descriptor, 1 << 16)
+            except BlockingIOError:
+                return bool(masks & self._OVERFLOW)
+            at = 0
+            while at < len(data):
+                _, mask, _, length = self._EVENT.unpack_from(data, at)
+                masks |= mask
+                at += self._EVENT.size + length
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+@contextmanager
+def no_instances(uid: int) -> Iterator[None]:
+    """All inotify instances of a user are taken."""
+    command = [*as_user(uid), sys.executable, "-c", _INSTANCES]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as taker:
+        assert taker.stdout is not None
+        assert taker.stdout.readline() == b"taken\n"
+        try:
+            yield
+        finally:
+            taker.kill()
+
+
+@needs_root
+@situation(
+    "files",
+    "The user of the agent has no inotify instance left (`max_user_instances`), then has one",
+    action="It looks at the directory periodically, and watches it when an instance is free.",
+    health="`degraded` (`cdc_raw_not_watched`)",
+    arrival="All events, once.",
+)
+def test_no_inotify_instance(place: Place, report: Report) -> None:
+    place.give(UID)
+    with ExitStack() as stack:
+        with no_instances(UID):
+            agent = stack.enter_context(place.running(prefix=as_user(UID)))
+            agent.until("an answer", lambda: agent.body() is not None)
+            place.put("batches")
+            agent.until_drained()
+            assert agent.metric("cdc_watching") == 0
+            agent.until_not_ok("cdc_raw_not_watched", "inotify")
+        place.put("collections")
+        agent.until("a watch", lambda: agent.metric("cdc_watching") == 1)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The agent's namespace allows no inotify watch (`max_user_watches`)",
+    action="It looks at the directory periodically.",
+    health="`degraded` (`cdc_raw_not_watched`)",
+    arrival="All events, once.",
+)
+def test_no_inotify_watch(place: Place, report: Report) -> None:
+    limit = 'echo 0 > /proc/sys/user/max_inotify_watches && exec "$0" "$@"'
+    with place.running(prefix=["unshare", "--user", "--map-root-user", "sh", "-c", limit]) as agent:
+        agent.until("an answer", lambda: agent.body() is not None)
+        place.put("batches", "collections")
+        agent.until_drained()
+        assert agent.metric("cdc_watching") == 0
+        agent.until_not_ok("cdc_raw_not_watched", "inotify")
+        assert agent.stop() == 0
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The kernel drops inotify events (`max_queued_events`) while the agent is frozen",
+    action="It looks at the whole directory after it continues, and logs one WARNING.",
+    health="not reachable while the agent is frozen, `ok` afterwards",
+    arrival="All events, once.",
+)
+def test_inotify_queue_overflows(place: Place, report: Report) -> None:
+    queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    # No periodic look comes before the deadline, so only the overflow can wake this agent.
+    with place.running({"cdc.dir.poll.interval.ms": "3600000"}) as agent:
+        agent.until("a watch", lambda: agent.metric("cdc_watching") == 1)
+        agent.until_ok()
+        os.kill(agent.pid, signal.SIGSTOP)
+        with InotifyQueue(place.cdc_raw) as queue:
+            noise = place.cdc_raw / "noise"
+            for _ in range(queued // 3 + 100):
+                noise.touch()
+                noise.unlink()
+            # The agent's queue has the same limit and the same events.
+            assert queue.has_overflowed()
+        place.put("batches", "collections")
+        os.kill(agent.pid, signal.SIGCONT)
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    log = (place.folder / "agent.log").read_text()
+    assert log.count("The kernel dropped inotify events") == 1
+    report(place.outcome())
+
+
+@situation(
+    "files",
+    "The machine's clock is set back by an hour while the agent runs",
+    action="It continues: waiting, retries and saves use the monotonic clock.",
+    health="`ok`; the lag is not negative",
+    arrival="All events, once, also after a restart.",
+)
+def test_clock_set_back(place: Place, report: Report) -> None:
+    offset = place.folder / "offset"
+    offset.write_text("0")
+    (place.folder / "sitecustomize.py").write_text(_CLOCK)
+    path = f"{place.folder}:{os.environ.get('PYTHONPATH', '')}"
+    prefix = ["env", f"PYTHONPATH={path}", f"CLOCK_OFFSET_FILE={offset}"]
+    with place.running(prefix=prefix) as agent:
+        place.put("batches")
+        agent.until_drained()
+        offset.write_text("-3600")
+        place.put("collections")
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.metric("cdc_lag_seconds") >= 0
+        assert agent.stop() == 0
+    with place.running(prefix=prefix) as agent:
+        place.put("timestamps")
+        agent.until_drained()
+        agent.until_ok()
+        assert agent.stop() == 0
+    assert place.recorded() == []
+    report(place.outcome())

@@ -1,0 +1,38 @@
+"""What counts as growth in the rows that measure what the agent uses."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.acceptance.faults.process_use import Growth, Sampling, Use
+
+_USE = Use(resident_bytes=100, descriptors=10, threads=5, quarantined_files=1)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        replace(_USE, resident_bytes=111),
+        replace(_USE, descriptors=13),
+        replace(_USE, threads=7),
+        replace(_USE, quarantined_files=2),
+    ],
+)
+def test_growth_beyond_the_bound_is_refused(last: Use) -> None:
+    with pytest.raises(AssertionError, match="Growth"):
+        Growth(_USE, last).require_flat(resident_bytes=10, descriptors=2, threads=1)
+
+
+def test_growth_within_the_bound_is_accepted() -> None:
+    last = Use(resident_bytes=110, descriptors=12, threads=6, quarantined_files=1)
+    Growth(_USE, last).require_flat(resident_bytes=10, descriptors=2, threads=1)
+
+
+def test_the_thirds_of_a_run_are_compared() -> None:
+    samples = Sampling(pid=1)
+    samples.samples = [replace(_USE, resident_bytes=number) for number in range(90)]
+    growth = samples.growth
+    assert (growth.first.resident_bytes, growth.last.resident_bytes) == (29, 89)
+    del samples.samples[50:]
+    with pytest.raises(AssertionError, match="50 samples are too few"):
+        _ = samples.growth

@@ -1,0 +1,101 @@
+"""The agent as a process of its own, started, killed and asked over HTTP."""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from agent.config import OFFSET_FILE
+from sidecar.offsets import PropertiesStore
+from tests.acceptance.kill.checks import COMPLETED, Life
+from tests.support.servers.agent_process import AgentProcess
+
+WINDOW_EVENTS = 800
+
+
+class Agent(AgentProcess):
+    """One agent after the other over the same directories; `lives` tells of each."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        node_yaml: Path,
+        bootstrap: str,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
+        """`settings` are properties that are added or replaced."""
+        self.directory = directory
+        self.archive = directory / "relocation" / "archive"
+        self.quarantine = directory / "relocation" / "error"
+        self._offsets = directory / "offsets"
+        self.lives: list[Life] = []
+        for folder in (self._offsets, self.archive):
+            folder.mkdir(parents=True)
+        properties = {
+            "topic.prefix": "kill",
+            "cassandra.config": node_yaml,
+            "kafka.producer.bootstrap.servers": bootstrap,
+            "commit.log.relocation.dir": directory / "relocation",
+            "commit.log.transfer.class": "archive",
+            "offset.backing.store.dir": self._offsets,
+            "inflight.max.events": WINDOW_EVENTS,
+            # Each event is compared with the log; copied rows are tested elsewhere.
+            "snapshot.mode": "never",
+            **(settings or {}),
+        }
+        super().__init__("agent", directory, properties)
+
+    def start(self, flush_interval_ms: int = 0) -> None:
+        """Starts a process and does not wait for it to deliver."""
+        number = len(self.lives)
+        self.lives.append(Life(number, _now_ms(), "running", flush_interval_ms, {}))
+        self.launch(f"offset.flush.interval.ms={flush_interval_ms}")
+
+    def kill(self) -> None:
+        super().kill()
+        self._note_end("killed")
+
+    def stop(self) -> None:
+        super().stop()
+        self._note_end("stopped")
+
+    def has_drained(self) -> bool:
+        """Whether it has nothing to read, to send or to save."""
+        self.require_running()
+        health, offsets = self.ask("/health"), self.ask("/offsets")
+        if health is None or offsets is None or "sink" not in health["components"]:
+            return False
+        parts = health["components"]
+        return bool(
+            parts["sink"]["unacknowledged_events"] == 0
+            and parts["cdc_raw"]["lag_bytes"] == 0
+            and offsets["stored"] == offsets["reached"]
+        )
+
+    def wait_until_drained(self, deadline_s: float) -> None:
+        self.wait_until(self.has_drained, "the agent to drain", deadline_s)
+
+    def acknowledged_events(self) -> int:
+        """By this process so far; 0 while it does not answer."""
+        found = re.search(rb"^cdc_events_acknowledged_total (\S+)", self.get("/metrics"), re.M)
+        return int(float(found[1])) if found else 0
+
+    def _note_end(self, end: Literal["killed", "stopped"]) -> None:
+        self.lives[-1] = replace(self.lives[-1], end=end, stored=self._stored())
+
+    def _stored(self) -> Mapping[int, int]:
+        values = PropertiesStore(self._offsets, OFFSET_FILE).load().values
+        return {
+            int(name.removesuffix(".log").rpartition("-")[2]): (
+                COMPLETED if value == "COMPLETED" else int(value)
+            )
+            for name, value in values.items()
+            if name.endswith(".log")
+        }
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,63 @@
+"""The records of the topics, as far as the checks need them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import orjson
+
+from spark_jobs.win.tables import Tables
+from tests.support.servers.kafka import KafkaRecord
+
+
+class Source(NamedTuple):
+    """Where an event comes from, in the order of the log."""
+
+    segment_id: int
+    position: int
+    """Logical end of the mutation."""
+    place: int
+    """Among the events of the mutation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One record of a topic."""
+
+    topic: str
+    partition: int
+    offset: int
+    source: Source
+    event_id: bytes
+    made_ms: int
+    """When the agent made the event, by its clock."""
+    partition_key: str
+    """Raw Cassandra partition key in base64."""
+
+
+def parse_source(text: str) -> Source:
+    """The header `cdc.source`: node id, segment id, position, index in the mutation."""
+    _, segment_id, position, place = text.rsplit("/", 3)
+    return Source(int(segment_id), int(position), int(place))
+
+
+def take_in(records: Iterable[KafkaRecord]) -> tuple[list[Arrival], Tables]:
+    """The records one by one, and all of them merged."""
+    arrivals = []
+    tables = Tables()
+    for record in records:
+        headers = dict(record.headers)
+        value = orjson.loads(record.value or b"null")
+        tables.apply(value)
+        arrivals.append(
+            Arrival(
+                record.topic,
+                record.partition,
+                record.offset,
+                parse_source(headers["cdc.source"].decode()),
+                headers["cdc.id"],
+                value["ts_ms"],
+                value["cells"]["pk"],
+            )
+        )
+    return arrivals, tables

@@ -1,0 +1,120 @@
+"""What must hold of the records that arrived, whatever was killed. Pure; a line for each fault."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from tests.acceptance.kill.arrivals import Arrival, Source
+
+COMPLETED = 1 << 62
+"""The position of a segment that is finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One process of the agent, from its start to its end."""
+
+    number: int
+    started_ms: int
+    end: Literal["killed", "stopped", "running"]
+    flush_interval_ms: int
+    """The shortest time between two saves of the progress."""
+    stored: Mapping[int, int]
+    """The progress it left, by segment id."""
+
+    def has_stored(self, source: Source) -> bool:
+        """Whether the event lies below the stored progress."""
+        return source.position <= self.stored.get(source.segment_id, 0)
+
+
+def life_of(arrival: Arrival, lives: Sequence[Life]) -> Life:
+    """The process that made the event."""
+    return lives[bisect_right(lives, arrival.made_ms, key=lambda life: life.started_ms) - 1]
+
+
+def differing_ids(arrivals: Iterable[Arrival]) -> Iterator[str]:
+    """Each time it is sent, an event has the same id."""
+    ids: dict[Source, bytes] = {}
+    for arrival in arrivals:
+        if ids.setdefault(arrival.source, arrival.event_id) != arrival.event_id:
+            yield f"{arrival.source} came with two event ids"
+
+
+def misplaced(arrivals: Iterable[Arrival]) -> Iterator[str]:
+    """Everything of one partition key is in one partition of its topic."""
+    places: dict[tuple[str, str], int] = {}
+    for arrival in arrivals:
+        key = arrival.topic, arrival.partition_key
+        if places.setdefault(key, arrival.partition) != arrival.partition:
+            yield f"{arrival.topic} has {arrival.partition_key} in two partitions"
+
+
+def out_of_order(arrivals: Iterable[Arrival], lives: Sequence[Life]) -> Iterator[str]:
+    """What one process sends of a partition key stands in the order of the log, once."""
+    sent: defaultdict[tuple[int, str, str], list[Arrival]] = defaultdict(list)
+    for arrival in arrivals:
+        sent[life_of(arrival, lives).number, arrival.topic, arrival.partition_key].append(arrival)
+    for (number, topic, _), of_key in sent.items():
+        of_key.sort(key=lambda arrival: arrival.offset)
+        for earlier, later in pairwise(of_key):
+            if earlier.source >= later.source:
+                yield f"process {number} sent {later.source} of {topic} after {earlier.source}"
+
+
+def repeats_of_stored(arrivals: Iterable[Arrival], lives: Sequence[Life]) -> Iterator[str]:
+    """Nothing below the progress that a process left is sent by a later one."""
+    for arrival in arrivals:
+        number = life_of(arrival, lives).number
+        for life in lives[:number]:
+            if life.has_stored(arrival.source):
+                yield f"process {number} sent {arrival.source} that process {life.number} had done"
+                break
+
+
+def at_risk(arrivals: Iterable[Arrival], lives: Sequence[Life]) -> dict[int, int]:
+    """How many events each ended process had sent above the progress that it left: these are sent
+    again, and no others (`repeats_of_stored`)."""
+    sent: defaultdict[int, set[Source]] = defaultdict(set)
+    for arrival in arrivals:
+        sent[life_of(arrival, lives).number].add(arrival.source)
+    return {
+        life.number: sum(not life.has_stored(source) for source in sent[life.number])
+        for life in lives
+        if life.end != "running"
+    }
+
+
+def beyond_window(
+    risked: Mapping[int, int], lives: Sequence[Life], window_events: int
+) -> Iterator[str]:
+    """A killed process repeats at most a window, besides what it had not saved yet; a stopped one
+    nothing."""
+    for life in lives:
+        count = risked.get(life.number, 0)
+        if life.end == "stopped" and count:
+            yield f"process {life.number} was stopped and left {count} events to repeat"
+        if life.end == "killed" and life.flush_interval_ms == 0 and count > window_events:
+            yield f"process {life.number} left {count} events to repeat, {window_events} may be"
+
+
+def behind_the_chain(arrivals: Iterable[Arrival], chain_ends: Mapping[int, int]) -> Iterator[str]:
+    """Nothing behind the last marker of a killed node's segment was emitted."""
+    for arrival in arrivals:
+        end = chain_ends.get(arrival.source.segment_id)
+        if end is not None and arrival.source.position > end:
+            yield f"{arrival.source} lies behind the last marker at {end}"
+
+
+def incomplete(arrivals: Iterable[Arrival], expected: Mapping[Source, bytes]) -> Iterator[str]:
+    """The events that arrived are those that the segments hold: none lost, none invented."""
+    arrived = {arrival.source: arrival.event_id for arrival in arrivals}
+    for source in sorted(expected.keys() - arrived.keys()):
+        yield f"{source} is in a segment and did not arrive"
+    for source in sorted(arrived.keys() - expected.keys()):
+        yield f"{source} arrived and is in no segment"
+    for source in sorted(arrived.keys() & expected.keys()):
+        if arrived[source] != expected[source]:
+            yield f"{source} arrived with an id that its segment does not give"

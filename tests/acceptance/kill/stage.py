@@ -1,0 +1,229 @@
+"""Node, broker and agent, and the writer that never stops."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from cassandra import InvalidRequest, OperationTimedOut, ReadTimeout, WriteTimeout
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin._listoffsets import OffsetSpec
+
+import commitlog
+from tests.acceptance.kill.agent import Agent
+from tests.acceptance.kill.arrivals import Source, parse_source
+from tests.acceptance.kill.chain import read_chains
+from tests.oracle.merge.writes import Write
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings, release
+from tests.support.servers.errors import ServerFailedError
+from tests.support.servers.kafka import KafkaBroker
+
+_DEADLINE_S = 600.0
+_IN_FLIGHT = 32
+_TOPIC_PARTITIONS = 3
+_FORMAT = commitlog.EventFormat(topic_prefix="kill", cluster="lab", node_id="node")
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has happened so far."""
+
+    written: int = 0
+    refused: int = 0
+    """Statements that name a place which a list does not have."""
+    unanswered: int = 0
+    """Statements that the node did not answer in time; they may be written or not."""
+    records_behind: int = 0
+    """Whole records behind the last marker of a killed node."""
+
+    def since(self, earlier: "Counts") -> "Counts":
+        return Counts(
+            self.written - earlier.written,
+            self.refused - earlier.refused,
+            self.unanswered - earlier.unanswered,
+            self.records_behind - earlier.records_behind,
+        )
+
+
+class Stage:
+    """`with Stage(directory) as stage:` starts node, broker and agent, and ends them all.
+
+    `chain_ends` has the logical end of every segment that a killed node left.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        random: Random,
+        *,
+        version: str = "5.0.9",
+        compression: str | None = None,
+    ) -> None:
+        self.random = random
+        settings = NodeSettings(
+            commitlog_sync_period_ms=500, heap_mib=768, commitlog_compression=compression
+        )
+        self.node = CassandraNode(directory / "node", version=version, settings=settings)
+        self.broker = KafkaBroker(directory / "kafka")
+        self.agent = Agent(
+            directory / "agent", node_yaml=self.node.yaml, bootstrap=self.broker.bootstrap
+        )
+        self.counts = Counts()
+        self.faults: Counter[str] = Counter()
+        self._kills: Counter[str] = Counter()
+        self.chain_ends: dict[int, int] = {}
+        self._arrived = 0
+        self._topics: list[TopicPartition] = []
+        self._writes: Iterator[Write] = iter(())
+
+    @property
+    def release(self) -> tuple[int, int]:
+        return release(self.node.version)
+
+    def __enter__(self) -> Self:
+        try:
+            self.broker.start()
+            self.node.start()
+            self.agent.start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        self.agent.end()
+        for server in (self.node, self.broker):
+            if server.is_running:
+                server.kill()
+
+    def use(self, writes: Iterator[Write], topics: list[str]) -> None:
+        """From now on these are written and counted; the topics are made."""
+        self._writes = writes
+        for topic in topics:
+            self.broker.create_topic(topic, _TOPIC_PARTITIONS)
+        self._topics = [
+            TopicPartition(topic, partition)
+            for topic in topics
+            for partition in range(_TOPIC_PARTITIONS)
+        ]
+        self._arrived = 0
+
+    def write(self, count: int) -> None:
+        """So many of the writes, several at a time; all are answered on return."""
+        session = self.node.session()
+        under_way: deque[tuple[Write, Any]] = deque()
+        for _ in range(count):
+            write = next(self._writes)
+            under_way.append((write, session.execute_async(write.text)))
+            if len(under_way) == _IN_FLIGHT:
+                self._take_answer(*under_way.popleft())
+        while under_way:
+            self._take_answer(*under_way.popleft())
+
+    def _take_answer(self, write: Write, future: Any) -> None:
+        try:
+            future.result()
+            self.counts.written += 1
+        except InvalidRequest:
+            if not write.may_be_refused:
+                raise
+            self.counts.refused += 1
+        except (OperationTimedOut, ReadTimeout, WriteTimeout):
+            # A busy machine; whether it is written the comparison with SELECT will see.
+            self.counts.unanswered += 1
+
+    def arrived(self) -> int:
+        """Records in the topics; the last known number while the broker does not answer."""
+        with suppress(KafkaException):
+            latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+            answers = self.broker.admin().list_offsets(
+                dict.fromkeys(self._topics, latest), request_timeout=5
+            )
+            self._arrived = sum(answer.result().offset for answer in answers.values())
+        return self._arrived
+
+    def wait_for_arrival(self, burst: int = 0) -> None:
+        """Writes so many, and returns as soon as another record arrives."""
+        self.write(burst)
+        before = self.arrived()
+        end_s = time.monotonic() + _DEADLINE_S
+        # Without a pause: the next moments are those in which events are under way.
+        while self.arrived() == before:
+            self.agent.require_running()
+            if time.monotonic() > end_s:
+                raise ServerFailedError(f"Nothing arrived.\n{self.agent.log_tail()}")
+            self.write(1)
+
+    @property
+    def kills(self) -> Mapping[str, int]:
+        """SIGKILLs so far, by what was killed."""
+        agents = sum(life.end == "killed" for life in self.agent.lives)
+        return {"agent": agents, **self._kills}
+
+    def kill_broker(self) -> None:
+        """SIGKILL."""
+        self.broker.kill()
+        self._kills["broker"] += 1
+
+    def kill_node(self) -> None:
+        """SIGKILL; notes what the node left in its log."""
+        self.node.kill()
+        self._kills["node"] += 1
+        for chain in read_chains(self.node.commitlog):
+            self.chain_ends[chain.segment_id] = chain.end
+            self.counts.records_behind += chain.records_behind
+
+    def forget(self, keyspace: str) -> None:
+        """Makes room: drops a keyspace, its topics and the archive, all of which is delivered."""
+        self.node.execute(f"DROP KEYSPACE {keyspace}")
+        topics = {place.topic for place in self._topics}
+        for answer in self.broker.admin().delete_topics(list(topics)).values():
+            answer.result(60)
+        for path in self.agent.archive.iterdir():
+            path.unlink(missing_ok=True)
+
+    def events_in_segments(self, schema: commitlog.Schema, keyspace: str) -> dict[Source, bytes]:
+        """Every event of a keyspace in the segments that are archived or still in `cdc_raw`."""
+        found: dict[Source, bytes] = {}
+        # A segment may be archived meanwhile: then the second listing has it.
+        for segment in self.node.cdc_segments():
+            if segment.index_offset is not None:
+                limit = None if segment.is_completed else segment.index_offset
+                with suppress(FileNotFoundError):
+                    found |= _read(segment.path, schema, keyspace, limit)
+        for path in self.agent.archive.glob("CommitLog-*.log"):
+            found |= _read(path, schema, keyspace, None)
+        return found
+
+
+def _read(
+    path: Path, schema: commitlog.Schema, keyspace: str, limit: int | None
+) -> Mapping[Source, bytes]:
+    reader = commitlog.SegmentReader(str(path))
+    found: dict[Source, bytes] = {}
+    while True:
+        batch = reader.read(
+            schema, _FORMAT, limit=limit, complete=limit is None, unknown_tables="skip"
+        )
+        if batch.gaps or batch.blocked is not None:
+            raise AssertionError(f"{path} has gaps {batch.gaps}, {batch.blocked}")
+        for topic, _, _, headers, _ in batch.messages(0, len(batch)):
+            if topic.startswith(f"kill.{keyspace}."):
+                values = dict(headers)
+                found[parse_source(values["cdc.source"].decode())] = values["cdc.id"]
+        if batch.stop == "end":
+            return found

@@ -1,0 +1,37 @@
+"""The short kill test; `make soak` runs the long one."""
+
+import secrets
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.acceptance.kill.faults import planned
+from tests.acceptance.kill.round import run_round
+from tests.acceptance.kill.stage import Stage
+
+# Each with the interval between saves of the agent after it.
+PLAN = (
+    ("kill the agent", 60_000),
+    ("kill the agent twice", 0),
+    ("kill the node", 0),
+    ("kill the broker, then the agent", 1000),
+    ("stop the agent", 0),
+)
+
+
+@pytest.mark.servers
+def test_merged_events_equal_select_whatever_is_killed(tmp_path: Path) -> None:
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")
+    random = Random(seed)
+    with Stage(tmp_path, random) as stage:
+        plan = [planned(random, name, flush_interval_ms) for name, flush_interval_ms in PLAN]
+        report = run_round(stage, seed, "ks", plan, print)
+        stage.agent.stop()
+        print(report)
+        report.require_none()
+        assert report.tables == 11
+        assert report.rows > 0
+        assert report.events > 1000
+        assert stage.faults.total() == len(PLAN)

@@ -1,0 +1,31 @@
+"""A replica set with a shop, for all tests of the commands."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from tests.support.mongo_agent_command import CDC, FINDER, ROOT
+from tests.support.mongo_server import MongoReplicaSet
+
+
+@pytest.fixture(scope="package")
+def replica_set() -> Iterator[MongoReplicaSet]:
+    with (
+        MongoReplicaSet(users=[ROOT, CDC, FINDER]) as started,
+        MongoClient[dict[str, Any]](
+            started.connection_string, username=ROOT.name, password=ROOT.password
+        ) as root,
+    ):
+        root.shop.orders.insert_one({"_id": 1})
+        root.shop.create_collection("log", capped=True, size=1000)
+        root.shop.create_collection("big_orders", viewOn="orders", pipeline=[])
+        root.crm.people.insert_one({"_id": 2})
+        yield started
+
+
+@pytest.fixture
+def hosts(replica_set: MongoReplicaSet) -> str:
+    """As `mongodb.hosts` names it."""
+    return f"rs0/{replica_set.members[0]}"

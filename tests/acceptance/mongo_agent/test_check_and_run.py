@@ -1,0 +1,190 @@
+"""`mongo-agent check` finds what `mongo-agent run` refuses or reports, in the same words; and `run`
+reports what `check` calls a fault."""
+
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fake_registry import FakeRegistry
+from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_agent
+from tests.support.servers.processes import free_port, wait_until
+
+Changes = Mapping[str, str | None]
+
+AVRO = {"value.converter": "io.confluent.connect.avro.AvroConverter"}
+URL = "value.converter.schema.registry.url"
+
+
+def checked(path: Path, *options: str) -> tuple[int, list[Any]]:
+    """The exit code and the faults."""
+    done = mongo_agent("check", "--json", "--config", path, *options)
+    document = json.loads(done.output)
+    assert document["exit_code"] == done.exit_code
+    assert all(each["code"] for each in document["findings"])
+    assert all(bool(e["remedy"]) == (e["level"] != "ok") for e in document["findings"])
+    return done.exit_code, [each for each in document["findings"] if each["level"] == "fault"]
+
+
+@contextmanager
+def running(path: Path, port: int) -> Iterator[Callable[[], tuple[int, Any]]]:
+    """An agent as a process; gives what asks its `/health`."""
+    command = [sys.executable, "-m", "mongo_agent", "run", "--config", str(path)]
+    with subprocess.Popen(
+        [*command, "--set", f"http.port={port}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+
+        def health() -> tuple[int, Any]:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/health") as answer:
+                    return answer.status, json.load(answer)
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, json.load(error)
+            except OSError:
+                return 0, {"conditions": []}
+
+        try:
+            yield health
+        finally:
+            process.terminate()
+            process.communicate(timeout=120)
+
+
+def _folder(folder: Path) -> Changes:
+    (folder / "events").mkdir()
+    return {"sink": "file", "file.path": str(folder / "events")}
+
+
+def _no_directory(folder: Path) -> Changes:
+    return {"offset.backing.store.dir": str(folder / "none")}
+
+
+ENDS: Mapping[str, tuple[str, Callable[[Path], Changes]]] = {
+    "transform": ("transform_unusable", lambda folder: {"event.transform": "nomodule:fn"}),
+    "token": ("http_token_unusable", lambda folder: {"http.token.file": "/nope"}),
+    "address": ("http_address_unusable", lambda folder: {"http.host": "10.255.255.1"}),
+    "file": ("sink_file_unusable", _folder),
+    "directory": ("directory_unusable", _no_directory),
+    "deployment": ("deployment_unusable", lambda folder: {"mongodb.deployment": "mongos"}),
+    "password": (
+        "server_refuses",
+        lambda folder: {"mongodb.password": "wrong", "refused.action": "exit"},
+    ),
+}
+"""`run` ends: these never heal by themselves."""
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_check_finds_what_run_ends_by(tmp_path: Path, hosts: str, name: str) -> None:
+    code, make = ENDS[name]
+    path = configuration(tmp_path, hosts, CDC, make(tmp_path))
+    exit_code, faults = checked(path)
+    assert exit_code == 1
+    assert [each["code"] for each in faults] == [code]
+    ran = mongo_agent("run", "--config", path)
+    assert ran.exit_code == (4 if code == "server_refuses" else 2), ran.errors
+    assert faults[0]["message"] in " ".join(ran.errors.splitlines())
+
+
+def _broker(folder: Path) -> Changes:
+    return {
+        "sink": "kafka",
+        "kafka.producer.bootstrap.servers": f"127.0.0.1:{free_port()}",
+    }
+
+
+def _registry(folder: Path) -> Changes:
+    return {**AVRO, URL: f"http://127.0.0.1:{free_port()}"}
+
+
+HEALS: Mapping[str, tuple[str, str, Callable[[Path], Changes]]] = {
+    "broker": ("broker_unavailable", "sink_unavailable", _broker),
+    "registry": ("schema_registry_unavailable", "schema_registry_unavailable", _registry),
+    "password": ("server_refuses", "start_blocked", lambda folder: {"mongodb.password": "wrong"}),
+    "lists": (
+        "no_collection_captured",
+        "no_collection_captured",
+        lambda folder: {"database.include.list": "elsewhere"},
+    ),
+    "images": (
+        "images_missing",
+        "images_missing",
+        lambda folder: {"capture.mode": "change_streams_with_pre_image"},
+    ),
+}
+"""`run` stays and is not ok until somebody does something."""
+
+
+@pytest.mark.parametrize("name", HEALS)
+def test_what_check_calls_a_fault_makes_a_running_agent_degraded(
+    tmp_path: Path, hosts: str, name: str
+) -> None:
+    code, condition, make = HEALS[name]
+    path = configuration(tmp_path, hosts, CDC, {"snapshot.mode": "no_data", **make(tmp_path)})
+    exit_code, faults = checked(path)
+    assert exit_code == 1
+    assert [each["code"] for each in faults] == [code]
+    with running(path, free_port()) as health:
+
+        def is_shown() -> bool:
+            status, document = health()
+            codes = [each["code"] for each in document["conditions"]]
+            return status == 503 and condition in codes and "starting" not in codes
+
+        wait_until(is_shown, f"the condition {condition}")
+
+
+def test_a_registry_that_comes_back_is_gone_from_the_health(tmp_path: Path, hosts: str) -> None:
+    with FakeRegistry() as registry:
+        registry.mood = lambda method, subject: (503, {"message": "not yet"})
+        changes = {"snapshot.mode": "no_data", **AVRO, URL: registry.url}
+        path = configuration(tmp_path, hosts, CDC, changes)
+        with running(path, free_port()) as health:
+            expected = ["schema_registry_unavailable"]
+            wait_until(
+                lambda: [each["code"] for each in health()[1]["conditions"]] == expected,
+                "the condition",
+            )
+            registry.mood = lambda method, subject: None
+            wait_until(lambda: health()[0] == 200, "an agent that is ok")
+
+
+def test_a_check_beside_its_own_agent_finds_no_fault(tmp_path: Path, hosts: str) -> None:
+    port = free_port()
+    path = configuration(tmp_path, hosts, CDC, {"snapshot.mode": "no_data"})
+    with running(path, port) as health:
+        wait_until(lambda: health()[0] == 200, "an agent that is ok")
+        assert checked(path, "--set", f"http.port={port}") == (0, [])
+        other = tmp_path / "others"
+        other.mkdir()
+        options = ("--set", f"http.port={port}", "--set", f"offset.backing.store.dir={other}")
+        exit_code, faults = checked(path, *options)
+        assert (exit_code, [each["code"] for each in faults]) == (1, ["http_address_taken"])
+
+
+def test_a_missing_privilege_is_found_by_both(tmp_path: Path, hosts: str) -> None:
+    path = configuration(tmp_path, hosts, FINDER, {"refused.action": "exit"})
+    exit_code, faults = checked(path)
+    assert exit_code == 1
+    assert {"privilege_missing", "stream_not_open"} <= {each["code"] for each in faults}
+    (stream,) = (each for each in faults if each["code"] == "stream_not_open")
+    ran = mongo_agent("run", "--config", path)
+    assert ran.exit_code == 4
+    reason = "not authorized on admin"
+    assert reason in stream["message"]
+    assert reason in ran.errors
+
+
+def test_a_configuration_that_cannot_be_used_is_json_too(tmp_path: Path, hosts: str) -> None:
+    path = configuration(tmp_path, hosts, CDC, {"http.port": "eighty"})
+    exit_code, faults = checked(path)
+    assert exit_code == 2
+    assert [each["code"] for each in faults] == ["configuration_invalid"]

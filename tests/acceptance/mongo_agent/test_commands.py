@@ -1,0 +1,178 @@
+"""`mongo-agent check`, `plan`, `config` and `offsets` against a replica set."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.copy import CopyProgress
+from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
+from sidecar.offsets import PropertiesStore
+from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_agent
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def stored(folder: Path, time: ClusterTime, cluster: str) -> None:
+    stream = StreamPosition({}, time, "0" * 16, cluster)
+    position = AgentPosition().moved("", LanePosition(stream, None, CopyProgress()))
+    PropertiesStore(folder / "offsets", OFFSET_FILE).save(position.values())
+
+
+def test_all_is_well(tmp_path: Path, hosts: str) -> None:
+    changes = {"oplog.headroom.warning.ms": "0", "collection.include.list": "shop[.].*"}
+    done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))
+    assert done.exit_code == 0, done.output
+    assert "answers at" in done.output
+    assert "The user cdc may do what it must." in done.output
+    assert "The stream of the deployment can be opened." in done.output
+    assert "2 of 4 collections are captured, 2 are copied: shop.log, shop.orders." in done.output
+    assert "None is stored: the agent begins anew." in done.output
+    assert "The oplog reaches back" in done.output
+    assert "can be read and written." in done.output
+
+
+def test_the_missing_privilege_is_named_with_the_commands(tmp_path: Path, hosts: str) -> None:
+    of_shop = {"capture.scope": "database", "capture.target": "shop"}
+    done = mongo_agent("check", "--config", configuration(tmp_path, hosts, FINDER, of_shop))
+    assert done.exit_code == 1
+    assert (
+        "fault   privileges: The user finder may not do what it must: `changeStream` on the "
+        "database shop, to read the change stream and to copy. In mongosh: "
+        'db.getSiblingDB("admin").createRole({"role": "mongoAgent", "privileges": [{"resource": '
+        '{"db": "shop", "collection": ""}, "actions": ["changeStream"]}' in done.output
+    )
+    assert "cannot be opened (authorisation): not authorized on shop" in done.output
+
+
+def test_images_that_nobody_keeps(tmp_path: Path, hosts: str) -> None:
+    changes = {"capture.mode": "change_streams_with_pre_image"}
+    done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))
+    assert done.exit_code == 1
+    assert "`before` will be null for 3 of 3 collections" in done.output
+    assert '"changeStreamPreAndPostImages": {"enabled": true}' in done.output
+
+
+def test_a_broker_that_is_away_is_a_fault(tmp_path: Path, hosts: str) -> None:
+    changes = {"sink": "kafka", "kafka.producer.bootstrap.servers": "127.0.0.1:1"}
+    done = mongo_agent("check", "--config", configuration(tmp_path, hosts, CDC, changes))
+    assert done.exit_code == 1
+    assert "fault   broker: No Kafka broker of 127.0.0.1:1 answers" in done.output
+
+
+def test_a_position_of_another_cluster(tmp_path: Path, hosts: str) -> None:
+    path = configuration(tmp_path, hosts, CDC)
+    stored(tmp_path, ClusterTime(1_700_000_000, 3), "elsewhere")
+    done = mongo_agent("check", "--config", path)
+    assert done.exit_code == 1
+    assert "fault   position: The stored position is of the cluster elsewhere" in done.output
+
+
+def test_a_position_that_the_oplog_has_lost(tmp_path: Path, hosts: str) -> None:
+    path = configuration(tmp_path, hosts, CDC)
+    stored(tmp_path, ClusterTime(1_700_000_000, 3), "rs0")
+    done = mongo_agent("check", "--config", path)
+    assert "ok      position: Stored are the cluster times the deployment 1700000000:3" in (
+        done.output
+    )
+    assert "is lost. `history.lost.policy=fail` says what the agent does." in done.output
+
+
+def test_the_plan(tmp_path: Path, hosts: str) -> None:
+    changes = {"database.exclude.list": "crm", "snapshot.include.collection.list": "shop[.]o.*"}
+    done = mongo_agent("plan", "--config", configuration(tmp_path, hosts, CDC, changes))
+    assert done.exit_code == 0, done.errors
+    assert [line.split("\t") for line in done.output.splitlines()] == [
+        ["crm.people", "collection", "no", "no", "database.exclude.list: crm"],
+        ["shop.big_orders", "view", "no", "no", "a view has no changes of its own"],
+        [
+            "shop.log",
+            "capped",
+            "yes",
+            "no",
+            "no list leaves it out; not in snapshot.include.collection.list",
+        ],
+        ["shop.orders", "collection", "yes", "yes", "no list leaves it out"],
+    ]
+
+
+def test_the_plan_of_a_scope(tmp_path: Path, hosts: str) -> None:
+    changes = {"capture.scope": "collection", "capture.target": "shop.orders,crm.people"}
+    done = mongo_agent("plan", "--config", configuration(tmp_path, hosts, CDC, changes))
+    assert [line.split("\t")[0] for line in done.output.splitlines()] == [
+        "crm.people",
+        "shop.orders",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "exit_code", "sentence"),
+    [
+        ({}, (), 2, "`sink` must be kafka: topics are compared."),
+        ({"sink": "kafka"}, ("shop.big_orders",), 2, "shop.big_orders is not captured"),
+        ({"sink": "kafka"}, ("--wait", "0"), 1, "None is stored, and the documents were read"),
+    ],
+)
+def test_what_cannot_be_compared(
+    tmp_path: Path,
+    hosts: str,
+    changes: dict[str, str | None],
+    words: tuple[str, ...],
+    exit_code: int,
+    sentence: str,
+) -> None:
+    settings = {"kafka.producer.bootstrap.servers": "127.0.0.1:1", **changes}
+    done = mongo_agent("compare", "--config", configuration(tmp_path, hosts, CDC, settings), *words)
+    assert (done.exit_code, done.output) == (exit_code, "")
+    assert sentence in done.errors
+
+
+def test_the_stored_position_is_shown(tmp_path: Path, hosts: str) -> None:
+    path = configuration(tmp_path, hosts, CDC)
+    empty = mongo_agent("offsets", "show", "--config", path)
+    assert "There is no position" in empty.output
+    stored(tmp_path, ClusterTime(1_700_000_000, 3), "rs0")
+    shown = mongo_agent("offsets", "show", "--config", path)
+    assert shown.output.split("\t") == [
+        "the deployment",
+        "1700000000:3",
+        "2023-11-14T22:13:20+00:00",
+        "rs0",
+        "0 done\n",
+    ]
+    as_json = mongo_agent("offsets", "show", "--json", "--config", path)
+    assert json.loads(as_json.output)["the deployment"]["cluster_time"] == "1700000000:3"
+
+
+def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -> None:
+    path = configuration(tmp_path, hosts, CDC)
+    shown = mongo_agent("config", "show", "--config", path, "--set", "snapshot.mode=never")
+    assert "snapshot.mode=no_data  # command line" in shown.output
+    assert "mongodb.password=********" in shown.output
+    assert "sesame" not in shown.output
+    assert shown.errors == ""
+    poll = mongo_agent("config", "show", "--config", path, "--set", "poll.interval.ms=500")
+    assert "poll.interval.ms" not in poll.output
+    assert poll.errors == (
+        "warning: `poll.interval.ms` (command line) has no effect here: events are sent as soon as "
+        "they come.\n"
+    )
+    manual = (REPOSITORY / "docs" / "mongo-configuration.md").read_text()
+    assert mongo_agent("config", "docs").output == manual
+    good = mongo_agent("config", "check", "--config", path)
+    assert (good.exit_code, good.output) == (0, "The configuration is good.\n")
+
+
+def test_without_a_configuration_the_command_says_how_to_give_one() -> None:
+    done = mongo_agent()
+    assert done.exit_code == 2
+    assert "mongo-agent --config FILE" in done.errors
+
+
+@pytest.mark.parametrize("words", [("--help",), ("plan", "--help")])
+def test_help_says_what_there_is(words: tuple[str, ...]) -> None:
+    done = mongo_agent(*words)
+    assert done.exit_code == 0
+    assert "Usage: mongo-agent" in done.output

@@ -1,0 +1,28 @@
+"""SIGTERM while the agent still imports its modules."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.agent.test_early_stop import PROGRAM
+from tests.support.mongo_agent_command import configuration
+
+MODULES = ["mongo_agent.cli", "mongo_agent.config", "mongo_agent.service"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_agent_ends_as_if_it_was_stopped(tmp_path: Path, module: str) -> None:
+    program = PROGRAM.replace("from agent import start", "from mongo_agent import start")
+    path = configuration(tmp_path, "rs0/127.0.0.1:1")
+    done = subprocess.run(
+        [sys.executable, "-c", program, module, "1", "--config", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "stopped before anything began" in done.stderr
+    assert not list((tmp_path / "offsets").iterdir())

@@ -1,0 +1,123 @@
+"""The MongoDB agent with marked secrets, in trouble with all that it talks to, at debug level: the
+marks are nowhere to be seen."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.agent.test_hidden_secrets import (
+    DEADLINE_S,
+    MARK,
+    NOWHERE,
+    answer,
+    marks,
+    secret,
+)
+from tests.support.mongo_agent_command import configuration, mongo_agent
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.certificates import Authority
+
+PAGES = (
+    "/",
+    "/live",
+    "/ready",
+    "/health",
+    "/offsets",
+    "/metrics",
+    "/metrics.json",
+    "/jolokia/list",
+    "/page.json",
+    "/signals",
+)
+
+
+def settings(folder: Path, *, is_string: bool) -> dict[str, str | None]:
+    """With user and password of their own, or those in a connection string."""
+    authority = Authority()
+    trust = authority.truststore(folder / "trust.p12", secret(1))
+    key = authority.signed("client").pkcs12(folder / "key.p12", secret(2))
+    token = folder / "token"
+    token.write_text(secret(3))
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    shared: dict[str, str | None] = {
+        "log.level": "debug",
+        "sink": "kafka",
+        "http.token.file": str(token),
+        "mongodb.ssl.enabled": "true",
+        "mongodb.ssl.truststore": str(trust),
+        "mongodb.ssl.truststore.password": secret(1),
+        "mongodb.ssl.keystore": str(key),
+        "mongodb.ssl.keystore.password": secret(2),
+        "kafka.producer.bootstrap.servers": NOWHERE,
+        "kafka.producer.debug": "all",
+        "kafka.producer.security.protocol": "SASL_PLAINTEXT",
+        "kafka.producer.sasl.mechanism": "PLAIN",
+        "kafka.producer.sasl.jaas.config": (
+            f'{login} required username="cdc" password="{secret(10)}";'
+        ),
+        "notification.api.key": secret(17),
+    }
+    if is_string:
+        uri = f"mongodb://cdc:{secret(30)}@{NOWHERE}/?serverSelectionTimeoutMS=500"
+        return {**shared, "mongodb.hosts": None, "mongodb.connection.string": uri}
+    return {**shared, "mongodb.user": "cdc", "mongodb.password": secret(31)}
+
+
+@pytest.mark.parametrize("is_string", [False, True], ids=["password", "connection-string"])
+def test_a_running_agent_shows_none(tmp_path: Path, is_string: bool) -> None:
+    path = configuration(tmp_path, NOWHERE, None, settings(tmp_path, is_string=is_string))
+    lines = (line.partition("=") for line in path.read_text().splitlines())
+    properties = {name: value for name, _, value in lines if name not in ("http.host", "http.port")}
+    del properties["connect.max.attempts"]
+    process = AgentProcess("mongo-agent", tmp_path / "process", properties, ("--debug", "run"))
+    process.launch()
+    try:
+        process.wait_until(
+            lambda: NOWHERE.encode() in process.get("/health"), "the trouble", DEADLINE_S
+        )
+        for page in PAGES:
+            assert marks(answer(process.url + page)) == [], page
+        for token, sentence in ((None, b"Authorization: Bearer"), ("x", b"another one")):
+            refused = answer(f"{process.url}/signals", token, is_change=True)
+            assert sentence in refused
+            assert marks(refused) == []
+        process.stop()
+    finally:
+        process.end()
+    log = (tmp_path / "process" / "agent.log").read_bytes()
+    assert b"starting" in log
+    assert marks(log) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "is_string"),
+    [(("config", "show", "--all"), True), (("config", "show", "--all"), False), (("check",), True)],
+    ids=["show-connection-string", "show-password", "check"],
+)
+def test_a_command_shows_none(tmp_path: Path, command: tuple[str, ...], is_string: bool) -> None:
+    path = configuration(tmp_path, NOWHERE, None, settings(tmp_path, is_string=is_string))
+    done = mongo_agent("--debug", *command, "--config", path)
+    assert done.output + done.errors
+    assert marks((done.output + done.errors).encode()) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mongodb.password": None, "mongodb.user": None, "mongodb.passwort": secret(20)},
+        {"mongodb.hosts": None, "mongodb.connection.string": f"mongodb://cdc:{MARK}@host:port:x"},
+        {"mongodb.hosts": None, "mongodb.connection.string": f"mongo://cdc:{MARK}@host"},
+        {"mongodb.hosts": None, "mongodb.connection.string": f"mongodb://cdc:{MARK}/%@host"},
+        {"mongodb.ssl.truststore.password": secret(20)},
+        {"mongodb.ssl.keystore.password": secret(20)},
+    ],
+    ids=["name", "port", "scheme", "escape", "truststore", "keystore"],
+)
+def test_a_mistake_shows_none(tmp_path: Path, changes: dict[str, str | None]) -> None:
+    base = settings(tmp_path, is_string=False)
+    if changes.get("mongodb.connection.string"):
+        base = {**base, "mongodb.user": None, "mongodb.password": None}
+    path = configuration(tmp_path, NOWHERE, None, {**base, **changes})
+    done = mongo_agent("--debug", "plan", "--config", path)
+    assert done.exit_code != 0
+    assert marks((done.output + done.errors).encode()) == []

@@ -1,0 +1,117 @@
+"""What the manuals of Debezium's connector print, given to the command line as it is printed.
+
+`manuals/` has their four examples of a registration: the JSON of 2.1 and 1.4, and of 1.7 the two
+resources of its operator, the second of which is one for a relational database by mistake. Nobody
+but Kafka Connect reads such files, so their lines `name: value` become properties here.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from bson import BSON, ObjectId, Timestamp
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.copy.asked import applied
+from mongo_agent.copy.progress import CopyProgress
+from mongo_agent.copy.records import Reason, Request
+from mongo_agent.signals.source import signal_of
+from tests.support.mongo_agent_command import mongo_agent
+
+MANUALS = Path(__file__).parent / "manuals"
+_SETTING = re.compile(r'"?([a-z]+(?:\.[a-z]+)+|tasksMax)"?:\s*["\']?([^"\',\s]+)')
+_NAMES = {"tasksMax": "tasks.max"}
+# What an agent needs besides, since no worker of Kafka Connect says it.
+OURS = ("kafka.producer.bootstrap.servers=kafka:9092",)
+
+
+def properties(folder: Path, example: str) -> Path:
+    """The example as a properties file."""
+    text = (MANUALS / example).read_text()
+    found = dict(_SETTING.findall(text[text.find("config") :]))
+    if "tasksMax" in text:
+        found |= dict(_SETTING.findall(text))
+    path = folder / "mongo.properties"
+    lines = (f"{_NAMES.get(name, name)}={value}\n" for name, value in found.items())
+    path.write_text("name=inventory-connector\n" + "".join(lines))
+    return path
+
+
+def checked(folder: Path, example: str, *more: str) -> tuple[int, str, list[str]]:
+    """Exit code, output and lines of standard error of `config check`."""
+    offsets = folder / "offsets"
+    offsets.mkdir()
+    settings = (*OURS, f"offset.backing.store.dir={offsets}", *more)
+    options = [word for setting in settings for word in ("--set", setting)]
+    path = properties(folder, example)
+    done = mongo_agent("config", "check", "--config", path, *options)
+    return done.exit_code, done.output, done.errors.splitlines()
+
+
+@pytest.mark.parametrize(
+    "example",
+    ["registration-2.1.json", "registration-1.4.json", "inventory-connector-1.7.yaml"],
+)
+def test_a_registration_is_taken_with_what_it_does_not_do(tmp_path: Path, example: str) -> None:
+    exit_code, output, errors = checked(tmp_path, example)
+    assert (exit_code, output) == (0, "The configuration is good.\n")
+    said = "\n".join(errors)
+    # The expression of the examples takes no collection, in Debezium neither.
+    assert "`inventory[.]*` takes no collection" in said
+    assert "`inventory[.].*` takes all of `inventory`" in said
+    assert "`name` (" in said
+    without_effect = {"name", "connector.class"} & set(re.findall(r"`([\w.]+)` \(", said))
+    assert len(errors) == 1 + len(without_effect)
+
+
+def test_the_expression_as_it_was_meant(tmp_path: Path) -> None:
+    meant = "collection.include.list=inventory[.].*"
+    exit_code, _, errors = checked(tmp_path, "registration-2.1.json", meant)
+    assert exit_code == 0
+    assert "takes no collection" not in "\n".join(errors)
+
+
+def test_the_one_of_a_relational_database_is_refused_name_by_name(tmp_path: Path) -> None:
+    exit_code, _, errors = checked(tmp_path, "mongodb-inventory-connector-1.7.yaml")
+    assert exit_code == 2
+    said = "\n".join(errors)
+    for name in (
+        "database.hostname",
+        "database.port",
+        "database.user",
+        "database.password",
+        "database.dbname",
+        "database.server.name",
+        "database.history.kafka.bootstrap.servers",
+        "database.history.kafka.topic",
+    ):
+        assert re.search(rf"`{re.escape(name)}` \(.*belongs to relational databases", said), name
+    assert "`mongodb.hosts` or `mongodb.connection.string`" in said
+    assert "dbz" not in said.replace("debezium", "")
+
+
+@pytest.mark.parametrize("kind", ["execute-snapshot", "stop-snapshot"])
+def test_the_signals_of_the_manual(kind: str) -> None:
+    """`db.debeziumSignal.insert({…})`, with quoted parts of names."""
+    names = ['"public"."Collection1"', '"public"."Collection2"']
+    document = {
+        "_id": ObjectId(),
+        "type": kind,
+        "data": {"data-collections": names, "type": "incremental"},
+    }
+    event = BSON.encode(
+        {
+            "_id": {"_data": "82" + "0" * 16},
+            "operationType": "insert",
+            "clusterTime": Timestamp(1, 1),
+            "ns": {"db": "db", "coll": "debeziumSignal"},
+            "documentKey": {"_id": document["_id"]},
+            "fullDocument": document,
+        }
+    )
+    signal = signal_of(event, "db.debeziumSignal")
+    assert signal is not None
+    progress, answer = applied(CopyProgress(), signal, Namespaces())
+    assert answer.is_accepted, answer.sentence
+    wanted = Request(Reason.SIGNAL, tuple(names), (), signal=str(document["_id"]))
+    assert progress.requests == ((wanted,) if kind == "execute-snapshot" else ())

@@ -1,0 +1,54 @@
+"""A position in Kafka, looked at beside an agent that runs."""
+
+from pathlib import Path
+
+import pytest
+
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.config import load_config
+from mongo_agent.copy import CopyProgress
+from mongo_agent.deployment import Deployment
+from mongo_agent.pipeline.batches import OwnMessages
+from mongo_agent.position import OFFSET_FILE, LanePosition
+from mongo_agent.position.in_kafka import position_records
+from sidecar.delivery import Numbered
+from sidecar.sinks.registry import create_sink_and_store
+from tests.support.mongo_agent_command import CDC, configuration, mongo_agent
+from tests.support.servers.kafka import KafkaBroker
+
+
+@pytest.mark.servers
+def test_it_is_shown_and_its_agent_goes_on(tmp_path: Path, hosts: str) -> None:
+    with KafkaBroker(tmp_path / "kafka") as broker:
+        path = configuration(
+            tmp_path,
+            hosts,
+            CDC,
+            {
+                "sink": "kafka",
+                "kafka.producer.bootstrap.servers": broker.bootstrap,
+                "topic.creation.enable": "true",
+                "position.store": "kafka",
+            },
+        )
+        none = mongo_agent("offsets", "show", "--config", path)
+        assert none.output == "There is no position: the agent begins anew.\n", none.errors
+        config = load_config([path])
+        records = position_records(config, Deployment("rs0", "rs0", (7, 0, 14)))
+        sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)
+        try:
+            store.load()
+            for number, second in enumerate((1_700_000_000, 1_700_000_001)):
+                stream = StreamPosition({}, ClusterTime(second, 3), "0" * 16, "rs0")
+                reached = LanePosition(stream, None, CopyProgress())
+                sink.send(Numbered("", OwnMessages((), reached), number), 0, 0.0)
+                sink.close(60)
+                shown = mongo_agent("offsets", "show", "--config", path)
+                assert f"the deployment\t{second}:3\t" in shown.output, shown.errors
+                checked = mongo_agent("check", "--config", path)
+                assert f"cluster times the deployment {second}:3." in checked.output
+                # The one that writes was not shut out by those that looked.
+                assert store.load().values["cluster.time"] == f"{second}:3"
+        finally:
+            sink.close(60)

@@ -1,0 +1,92 @@
+"""`mongo-agent` beside a mongos, and beside one shard."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pymongo import MongoClient
+
+from tests.support.mongo_agent_command import ROOT, configuration, mongo_agent
+from tests.support.mongo_server import MongoShardedCluster, User
+
+READER = User("reader", "open", (("readAnyDatabase", "admin"),))
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[MongoShardedCluster]:
+    with (
+        MongoShardedCluster(users=[ROOT, READER]) as started,
+        MongoClient[dict[str, object]](
+            started.connection_string, username=ROOT.name, password=ROOT.password
+        ) as root,
+    ):
+        root.shop.orders.insert_one({"_id": 1})
+        yield started
+
+
+def of(folder: Path, connection_string: str, user: User, **changes: str | None) -> Path:
+    settings: dict[str, str | None] = {
+        "mongodb.hosts": None,
+        "mongodb.connection.string": connection_string,
+        **{name.replace("__", "."): value for name, value in changes.items()},
+    }
+    return configuration(folder, "", user, settings)
+
+
+def test_a_mongos_is_checked_as_one(tmp_path: Path, cluster: MongoShardedCluster) -> None:
+    done = mongo_agent("check", "--config", of(tmp_path, cluster.connection_string, READER))
+    assert done.exit_code == 0, done.output
+    assert ": mongos." in done.output
+    assert "`find` on config.version, to know the cluster again" in done.output
+    assert "oplog" not in done.output
+    planned = mongo_agent("plan", "--config", of(tmp_path, cluster.connection_string, READER))
+    assert "shop.orders\tcollection\tyes\tyes" in planned.output
+
+
+def test_a_mongos_where_a_replica_set_is_wanted(
+    tmp_path: Path, cluster: MongoShardedCluster
+) -> None:
+    path = of(tmp_path, cluster.connection_string, READER, mongodb__deployment="replica_set")
+    done = mongo_agent("run", "--config", path)
+    assert done.exit_code == 2
+    assert "`mongodb.deployment=replica_set`, but a mongos answers" in done.errors
+
+
+def test_a_mongos_with_the_name_of_a_replica_set(
+    tmp_path: Path, cluster: MongoShardedCluster
+) -> None:
+    named = f"{cluster.connection_string}?replicaSet=rs0"
+    done = mongo_agent("plan", "--config", of(tmp_path, named, READER))
+    assert done.exit_code == 2
+    assert "A mongos answers at" in done.errors
+    assert "leave the name out" in done.errors
+
+
+def test_one_shard_is_refused_unless_it_is_meant(
+    tmp_path: Path, cluster: MongoShardedCluster
+) -> None:
+    shard = cluster.shards[0].connection_string
+    done = mongo_agent("run", "--config", of(tmp_path, shard, ROOT))
+    assert done.exit_code == 2
+    assert "is a shard of a sharded cluster: name a mongos" in done.errors
+    path = of(tmp_path, shard, ROOT, mongodb__deployment="shard")
+    checked = mongo_agent("check", "--config", path)
+    assert checked.exit_code == 0, checked.output
+    assert "order between shards is only by cluster time" in checked.output
+
+
+def test_a_shard_that_refuses_to_be_asked_by_itself(tmp_path: Path) -> None:
+    with (
+        MongoShardedCluster(
+            users=[ROOT, READER], version="8.0.4", refuses_direct_operations=True
+        ) as cluster,
+        MongoClient[dict[str, object]](
+            cluster.connection_string, username=ROOT.name, password=ROOT.password
+        ) as root,
+    ):
+        root.shop.orders.insert_one({"_id": 1})
+        shard = cluster.shards[0].connection_string
+        path = of(tmp_path, shard, READER, mongodb__deployment="shard")
+        done = mongo_agent("check", "--config", path)
+    assert done.exit_code == 1
+    assert "`issueDirectShardOperations` on the cluster, to read from a shard" in done.output

@@ -1,0 +1,102 @@
+"""`mongo-agent snapshot` against the HTTP of an agent."""
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from mongo_agent.cli.snapshot import drawn, lines, snapshot
+from mongo_agent.config import load_config
+from mongo_agent.copy.records import Outcome, Reason, Request, Selected
+from mongo_agent.copy.view import view_of
+from mongo_agent.signals.http import signal_pages
+from sidecar.cli.invocation import Invocation
+from sidecar.errors import RefusedError, UnavailableError
+from sidecar.http import HttpServer
+from tests.unit.mongo_agent.signals.test_http import Agent
+
+REQUEST = Request(Reason.SIGNAL, (".*",))
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return Agent()
+
+
+@pytest.fixture
+def url(agent: Agent) -> Iterator[str]:
+    pages = signal_pages(agent.send, agent.copies)
+    with HttpServer(agent, "127.0.0.1", 0, [pages]) as server:
+        yield f"http://127.0.0.1:{server.port}"
+
+
+def run(*arguments: str) -> Result:
+    invocation: Invocation[Any] = Invocation("mongo-agent", load_config, lambda _: [])
+    return CliRunner().invoke(snapshot, arguments, obj=invocation)
+
+
+def test_collections_are_copied_with_a_filter(agent: Agent, url: str) -> None:
+    query = '{"n": 1}'
+    result = run("start", "--url", url, "shop.a", "shop.b", "--filter", "shop.a", query)
+    assert result.exit_code == 0, result.output
+    assert "shop.a, shop.b" in result.output
+    (request,) = agent.progress.requests
+    assert request.filters == (("shop.a", query),)
+
+
+def test_pause_resume_stop(agent: Agent, url: str) -> None:
+    assert "Copies are paused" in run("pause", "--url", url).output
+    assert agent.progress.is_paused
+    assert run("resume", "--url", url).output == "Copies go on.\n"
+    assert "None of them" in run("stop", "--url", url, "shop.a").output
+    assert "None of them" in run("stop", "--url", url).output
+
+
+def test_what_is_refused_ends_with_its_sentence(url: str) -> None:
+    result = run("start", "--url", url, "shop.(a")
+    assert isinstance(result.exception, RefusedError)
+    assert "is no regular expression" in str(result.exception)
+
+
+def test_no_agent_is_said() -> None:
+    result = run("status", "--url", "http://127.0.0.1:1")
+    assert isinstance(result.exception, UnavailableError)
+
+
+def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
+    assert run("status", "--url", url, "--follow").output == "Nothing is being copied.\n"
+    selected = [Selected("shop", "a", estimated=8), Selected("shop", "v", skipped="it is a view")]
+    agent.progress = agent.progress.requested(REQUEST).resolved(REQUEST, selected)
+    assert run("status", "--url", url).output.splitlines() == [
+        "shop.v skipped: 0 documents (it is a view)",
+        "shop.a waiting: 0 of about 8 documents",
+        "1 collections are left.",
+    ]
+    found = json.loads(run("status", "--url", url, "--json").output)
+    assert found[""]["remaining_collections"] == 1
+
+
+def test_bars_are_drawn_for_every_state() -> None:
+    selected = [
+        Selected("shop", "a", estimated=8),
+        Selected("shop", "b", '{"n": 1}'),
+        Selected("shop", "v", skipped="it is a view"),
+    ]
+    progress = Agent().progress.requested(REQUEST).resolved(REQUEST, selected)
+    progress = progress.planned(1, [b"x"], is_whole=True)
+    progress = progress.delivered(1, progress.collections[0].chunks[0], 2)
+    view = view_of(progress, delivered=2, elapsed_s=1000)
+    text = StringIO()
+    Console(file=text, width=120).print(drawn({"shard0": view.values()}))
+    shown = text.getvalue()
+    assert "shop.a" in shown
+    assert "25%" in shown
+    assert "shard0: 2 collections are left, about 50 min 0 s." in shown
+    done = progress.ended(1, Outcome.COPIED).ended(2, Outcome.STOPPED).paused(True)
+    assert list(lines({"": view_of(done).values()}))[-1] == "Nothing is being copied."
+    paused = view_of(progress.paused(True)).values()
+    assert list(lines({"": paused}))[-1] == "2 collections are left; copies are paused."

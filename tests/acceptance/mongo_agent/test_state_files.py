@@ -1,0 +1,156 @@
+"""The position file of the MongoDB agent: the prefix of its topics, the version of its format, and
+`offsets accept-prefix`. No server is needed."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.cli.entry import main
+from mongo_agent.copy import CopyProgress
+from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
+from sidecar.locks import DirectoryLock
+from sidecar.offsets import PropertiesStore, encode
+from tests.support.mongo_agent_command import configuration
+
+Said = Callable[..., tuple[int, str]]
+CHANGED = {"topic.prefix": "other"}
+KAFKA = {
+    "position.store": "kafka",
+    "sink": "kafka",
+    "kafka.producer.bootstrap.servers": "127.0.0.1:1",
+}
+
+
+def position() -> dict[str, str]:
+    stream = StreamPosition({"_data": "82"}, ClusterTime(1_700_000_000, 3), "", "rs0")
+    return AgentPosition().moved("", LanePosition(stream, None, CopyProgress())).values()
+
+
+@pytest.fixture
+def offsets(tmp_path: Path) -> Path:
+    folder = tmp_path / "offsets"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Said:
+    def run(*command: str, **changes: str) -> tuple[int, str]:
+        named = {name.replace("_", "."): value for name, value in changes.items()}
+        path = configuration(tmp_path, "rs0/127.0.0.1:1", None, named)
+        with pytest.raises(SystemExit) as ended:
+            main([*command, "--config", str(path)])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, captured.out + captured.err
+
+    return run
+
+
+def test_a_changed_prefix_is_refused_with_two_ways_on(offsets: Path, said: Said) -> None:
+    PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
+    for command in (("config", "check"), ("run",)):
+        code, text = said(*command, topic_prefix="other")
+        assert code == 2
+        for part in ("`other`", "`shop`", "Set it back", "accept-prefix", "snapshot start"):
+            assert part in text
+    assert said("config", "check", topic_prefix="shop")[0] == 0
+
+
+def test_an_accepted_prefix_keeps_the_position(offsets: Path, said: Said) -> None:
+    PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
+    code, text = said("offsets", "accept-prefix", topic_prefix="other")
+    assert code == 0
+    assert "topic.prefix `other` now, before to `shop`" in text
+    assert "mongo-agent snapshot start" in text
+    assert said("config", "check", topic_prefix="other")[0] == 0
+    assert said("config", "check", topic_prefix="shop")[0] == 2
+    assert PropertiesStore(offsets, OFFSET_FILE, "other").load().values == position()
+    assert "1700000000:3" in said("offsets", "show", topic_prefix="other")[1]
+
+
+def test_the_same_prefix_is_accepted_without_a_change(offsets: Path, said: Said) -> None:
+    PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
+    code, text = said("offsets", "accept-prefix", topic_prefix="shop")
+    assert (code, "belongs to topic.prefix `shop`." in text) == (0, True)
+
+
+def test_a_file_of_0_1_0_gets_its_prefix(offsets: Path, said: Said) -> None:
+    PropertiesStore(offsets, OFFSET_FILE).save(position())
+    assert said("config", "check", topic_prefix="other")[0] == 0
+    code, _ = said("offsets", "accept-prefix", topic_prefix="other")
+    assert code == 0
+    assert PropertiesStore(offsets, OFFSET_FILE).load().topic_prefix == "other"
+
+
+def test_without_a_position_any_prefix_can_be_used(offsets: Path, said: Said) -> None:
+    code, text = said("offsets", "accept-prefix", topic_prefix="other")
+    assert (code, "any topic.prefix can be used" in text) == (0, True)
+    assert not (offsets / OFFSET_FILE).exists()
+
+
+def test_a_prefix_is_not_accepted_beside_an_agent_that_runs(offsets: Path, said: Said) -> None:
+    PropertiesStore(offsets, OFFSET_FILE, "shop").save(position())
+    with DirectoryLock(offsets):
+        assert said("offsets", "accept-prefix", topic_prefix="other")[0] == 3
+    assert PropertiesStore(offsets, OFFSET_FILE).load().topic_prefix == "shop"
+
+
+def test_a_position_in_kafka_keeps_its_prefix(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = configuration(tmp_path, "rs0/127.0.0.1:1", None, {**CHANGED, **KAFKA})
+    with pytest.raises(SystemExit) as ended:
+        main(["offsets", "accept-prefix", "--config", str(path)])
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert "`position.store=kafka`" in error
+    assert "Set the old topic.prefix again" in error
+
+
+@pytest.mark.parametrize("words", [("show",), ("accept-prefix",)])
+@pytest.mark.parametrize("version", ["2", "x"])
+def test_a_position_of_a_later_release_is_refused(
+    offsets: Path, said: Said, version: str, words: tuple[str, ...]
+) -> None:
+    body = encode(position(), "shop").split(b"\n", 1)[1]
+    body = body.replace(b"#format.version=1", f"#format.version={version}".encode())
+    file = offsets / OFFSET_FILE
+    file.write_bytes(b"#sha256=" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    before = file.read_bytes()
+    code, text = said("offsets", *words, topic_prefix="shop")
+    assert code == 1
+    assert f"format version {version}; this release reads 1" in text
+    assert "Start the release that wrote it" in text
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("words", [("show",), ("accept-prefix",)])
+def test_a_torn_position_is_named(offsets: Path, said: Said, words: tuple[str, ...]) -> None:
+    (offsets / OFFSET_FILE).write_bytes(b"torn")
+    code, text = said("offsets", *words, topic_prefix="shop")
+    assert code == 1
+    assert "its first line is not a checksum" in text
+    assert "Put a good copy back" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("import",), "either --from-file or --from-topic"),
+        (("import", "--from-file", "/nope"), "'/nope' does not exist"),
+        (("show", "--jsn"), "--json"),
+        (("shwo",), "shwo"),
+    ],
+)
+def test_words_that_mean_nothing(
+    offsets: Path, said: Said, words: tuple[str, ...], part: str
+) -> None:
+    code, text = said("offsets", *words)
+    assert code == 2
+    assert part in text

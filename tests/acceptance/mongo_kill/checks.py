@@ -1,0 +1,107 @@
+"""What must hold of the records that arrived, whatever was killed. Pure; a line for each fault."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bson import json_util
+
+from tests.acceptance.mongo_kill.workload import History, Place, State
+from tests.support.servers.kafka import KafkaRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A record of a document."""
+
+    place: Place
+    kind: str
+    state: State
+    event_id: bytes
+    offset: int
+    partition: int
+
+
+def arrivals(records: Iterable[KafkaRecord]) -> Iterator[Arrival]:
+    """Of topics `prefix.database.collection`, in their order; tombstones are left out."""
+    for record in records:
+        headers = dict(record.headers)
+        kind = headers["cdc.kind"].decode()
+        if kind == "tombstone" or record.key is None or record.value is None:
+            continue
+        value = json.loads(record.value)
+        collection = value["source"]["collection"]
+        after = value["after"]
+        state = None if after is None else _document(after)
+        identity = json_util.loads(f"[{json.loads(record.key)['id']}]")[0]
+        yield Arrival(
+            Place(collection, json_util.dumps(identity)),
+            kind,
+            state,
+            headers["cdc.id"],
+            record.offset,
+            record.partition,
+        )
+
+
+def _document(text: str) -> State:
+    found: dict[str, Any] = json_util.loads(text)
+    return found
+
+
+def broken_histories(
+    arrived: Iterable[Arrival], histories: Mapping[Place, History]
+) -> Iterator[str]:
+    """Without repeats, what arrives of a document begins somewhere in its history, leaves nothing
+    out, and ends with its last state. What is copied is the state that the document has there."""
+    by_place: defaultdict[Place, list[Arrival]] = defaultdict(list)
+    for arrival in without_repeats(arrived):
+        by_place[arrival.place].append(arrival)
+    for place in by_place.keys() - histories.keys():
+        yield f"{place} was never written"
+    for place, history in histories.items():
+        yield from _broken(place, by_place[place], history.states)
+
+
+def without_repeats(arrived: Iterable[Arrival]) -> Iterator[Arrival]:
+    """Each event once."""
+    seen: set[bytes] = set()
+    for arrival in arrived:
+        if arrival.event_id not in seen:
+            seen.add(arrival.event_id)
+            yield arrival
+
+
+def repeats(arrived: Sequence[Arrival]) -> int:
+    """Records of events that came before."""
+    return len(arrived) - len({arrival.event_id for arrival in arrived})
+
+
+def _broken(place: Place, arrived: Sequence[Arrival], states: Sequence[State]) -> Iterator[str]:
+    if not arrived:
+        if states and states[-1] is not None:
+            yield f"{place} never arrived"
+        return
+    first = arrived[0].state
+    # Behind a deletion at the start there may have been others, that nobody was told of.
+    begins = [at for at, state in enumerate(states) if state == first]
+    faults = [_fault(arrived, states, at) for at in begins]
+    if not faults:
+        yield f"{place} begins with {arrived[0]}, of which its history knows nothing"
+    elif all(faults):
+        yield f"{place}: {faults[-1]}"
+
+
+def _fault(arrived: Sequence[Arrival], states: Sequence[State], at: int) -> str | None:
+    """What is wrong, if the first arrival is the state with this number."""
+    for arrival in arrived[1:]:
+        at += arrival.kind != "read"
+        if at == len(states):
+            return f"{arrival} comes behind the last of {len(states)} states"
+        if arrival.state != states[at]:
+            return f"state {at} is {states[at]}, and {arrival} comes"
+    if at != len(states) - 1:
+        return f"it ends at state {at} of {len(states)}"
+    return None

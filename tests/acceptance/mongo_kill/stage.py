@@ -1,0 +1,155 @@
+"""A replica set, a broker and an agent, with what is to be done to them."""
+
+import json
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from confluent_kafka import Producer
+from pymongo import MongoClient
+
+from tests.acceptance.mongo_kill.workload import DATABASE, Workload
+from tests.support.agent_command import Outcome
+from tests.support.mongo_agent_command import mongo_agent
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.kafka import KafkaBroker, KafkaRecord
+
+COLLECTIONS = ("customers", "orders")
+PREFIX = "kill"
+PARTITIONS = 3
+_DEADLINE_S = 300
+_POSITION_TOPIC = f"{PREFIX}.position"
+
+
+class Stage:
+    """`with Stage(directory, random) as stage:` everything is there, and the agent does not run."""
+
+    def __init__(
+        self, directory: Path, random: Random, settings: Mapping[str, object] | None = None
+    ) -> None:
+        """`settings` are properties of the agent that are added or replaced."""
+        self.random = random
+        self._stack = ExitStack()
+        self._directory = directory
+        self._settings = dict(settings or {})
+        self.replica_set = MongoReplicaSet(members=3)
+        self.broker = KafkaBroker(directory / "kafka")
+
+    def __enter__(self) -> Self:
+        with self._stack as stack:
+            stack.enter_context(self.replica_set)
+            stack.enter_context(self.broker)
+            client = stack.enter_context(
+                MongoClient[dict[str, Any]](
+                    self.replica_set.connection_string,
+                    serverSelectionTimeoutMS=20_000,
+                    heartbeatFrequencyMS=500,
+                )
+            )
+            self.workload = Workload(client, self.random, COLLECTIONS)
+            self.workload.create()
+            for name in COLLECTIONS:
+                self.broker.create_topic(f"{PREFIX}.{DATABASE}.{name}", PARTITIONS)
+            self.broker.create_topic(_POSITION_TOPIC, config={"cleanup.policy": "compact"})
+            self.agent = AgentProcess("mongo-agent", self._directory / "agent", self._properties())
+            stack.callback(lambda: self.agent.end())
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def _properties(self) -> dict[str, object]:
+        offsets = self._directory / "offsets"
+        offsets.mkdir()
+        return {
+            "topic.prefix": PREFIX,
+            "mongodb.connection.string": self.replica_set.connection_string,
+            "mongodb.server.selection.timeout.ms": 2000,
+            "mongodb.heartbeat.frequency.ms": 500,
+            "connect.backoff.initial.delay.ms": 50,
+            "database.include.list": DATABASE,
+            "capture.mode.full.update.type": "post_image",
+            "kafka.producer.bootstrap.servers": self.broker.bootstrap,
+            "offset.backing.store.dir": offsets,
+            "offset.flush.interval.ms": 0,
+            "max.batch.size": 50,
+            "incremental.snapshot.chunk.size": 20,
+            "snapshot.max.threads": 2,
+            **self._settings,
+        }
+
+    def acknowledged_events(self) -> int:
+        """By this process of the agent so far; 0 while it does not answer."""
+        for line in self.agent.get("/metrics").decode().splitlines():
+            name, _, value = line.rpartition(" ")
+            if name == "cdc_events_acknowledged_total":
+                return int(float(value))
+        return 0
+
+    def wait_until_acknowledged(self, events: int) -> None:
+        """Until the agent's process has brought so many events to the broker."""
+        self.agent.wait_until(
+            lambda: self.acknowledged_events() >= events, f"{events} events", _DEADLINE_S
+        )
+
+    def wait_until_drained(self) -> None:
+        """Until all that is written by now is stored as delivered, and copied."""
+        end = self.replica_set.write_noop()
+        self.replica_set.write_noop()
+        self.agent.wait_until(
+            lambda: self._stored_time() >= (end.time, end.inc) and not self._is_copying(),
+            f"the position to reach {end}",
+            _DEADLINE_S,
+        )
+
+    def invent(self) -> None:
+        """Writes a record of a document that nobody wrote."""
+        source = {"db": DATABASE, "collection": COLLECTIONS[0]}
+        value = json.dumps({"after": '{"_id": "nobody\'s"}', "source": source, "op": "c"})
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap, "log_level": 0})
+        topic = f"{PREFIX}.{DATABASE}.{COLLECTIONS[0]}"
+        producer.produce(topic, value.encode(), b'{"id":"\\"nobody\'s\\""}')
+        assert producer.flush(_DEADLINE_S) == 0
+
+    def compare(self) -> Outcome:
+        """What `mongo-agent compare` says of the topics beside what the servers have, while the
+        agent runs."""
+        done = threading.Event()
+
+        def move_time() -> None:
+            while not done.wait(0.1):
+                self.replica_set.write_noop()
+
+        clock = threading.Thread(target=move_time)
+        clock.start()
+        try:
+            return mongo_agent("compare", "--config", self.agent.configuration)
+        finally:
+            done.set()
+            clock.join()
+
+    def records(self, *, committed_only: bool = True) -> list[KafkaRecord]:
+        """Of all collections."""
+        topics = [f"{PREFIX}.{DATABASE}.{name}" for name in COLLECTIONS]
+        return self.broker.consume_all(*topics, committed_only=committed_only)
+
+    def _stored_time(self) -> tuple[int, int]:
+        offsets = self.agent.ask("/offsets") or {}
+        time = offsets.get("stored", {}).get("cluster.time", "0:0")
+        second, _, increment = time.partition(":")
+        return int(second), int(increment)
+
+    def _is_copying(self) -> bool:
+        health = self.agent.ask("/health") or {}
+        return bool(health.get("components", {}).get("copy", {}).get("is_running", True))

@@ -1,0 +1,141 @@
+"""`make test-page`: the page of a real agent in a real browser, in both colour schemes and on a
+phone, without an error; the pictures go to docs/images."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from examples.quickstart.demo import RECORDING, unpack
+from tests.acceptance.page.browser import Browser, BrowserError, open_browser
+from tests.support.agent_directory import OTHER_ID, SCHEMA, payload, write_segment
+from tests.support.servers.agent_process import AgentProcess
+
+IMAGES = Path("docs") / "images"
+_DEADLINE_S = 120.0
+_LAST_ID = 1 << 41
+"""Behind the recording's."""
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            run(Path(folder))
+        except BrowserError as error:
+            print(f"The page failed: {error}", file=sys.stderr)
+            return 1
+    print(f"The page works; pictures are in {IMAGES}.")
+    return 0
+
+
+def run(folder: Path) -> None:
+    """Raises BrowserError."""
+    output = folder / "output"
+    unpack(RECORDING, output)
+    agent = AgentProcess("agent", folder / "agent", properties(output))
+    profile = folder / "profile"
+    with open_browser(profile) as browser:
+        agent.launch()
+        try:
+            agent.wait_until(lambda: b"pong" in agent.get("/ping"), "its answer", _DEADLINE_S)
+            see_it_work(browser, agent)
+            see_a_quarantined_segment(browser, agent, output)
+            see_a_held_segment(browser, output / "cdc_raw")
+            require_no_errors(browser)
+            see_a_stopped_agent(browser, agent)
+        finally:
+            agent.end()
+
+
+def properties(output: Path) -> dict[str, object]:
+    relocation, offsets = output / "relocation", output / "offsets"
+    for directory in (relocation, offsets):
+        directory.mkdir(exist_ok=True)
+    yaml = output / "cassandra.yaml"
+    yaml.write_text("cdc_enabled: true\ncdc_total_space: 64MiB\n")
+    schema = output / "schema.cql"
+    schema.write_text(RECORDING.with_name("schema.cql").read_text() + SCHEMA)
+    return {
+        "topic.prefix": "demo",
+        "sink": "file",
+        "file.path": output / "events.ndjson",
+        "schema.file": schema,
+        "node.id": "node-1",
+        "cluster.name": "lab",
+        "cassandra.config": yaml,
+        "cdc.raw.directory": output / "cdc_raw",
+        "commit.log.relocation.dir": relocation,
+        "offset.backing.store.dir": offsets,
+    }
+
+
+def see_it_work(browser: Browser, agent: AgentProcess) -> None:
+    browser.open(agent.url + "/")
+    for scheme in ("light", "dark"):
+        browser.look(1100, 760, scheme)
+        browser.wait_until("document.getElementById('sentence').className === 'ok'")
+        browser.wait_until("document.querySelectorAll('#counts tbody tr').length > 1")
+        browser.wait_until("document.getElementById('components').innerText.includes('sink')")
+    before = browser.value("document.getElementById('seen').textContent")
+    browser.wait_until(f"document.getElementById('seen').textContent !== {before!r}")
+
+
+def see_a_quarantined_segment(browser: Browser, agent: AgentProcess, output: Path) -> None:
+    """Damaged in its middle: the page is amber and shows the command; settled, it is well again."""
+    scratch = output / "scratch"
+    scratch.mkdir()
+    path = write_segment(scratch, _LAST_ID, [[payload(number)] for number in range(9)])
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 8] = b"overwrit"
+    path.write_bytes(data)
+    for file in (path.with_name(f"{path.stem}_cdc.idx"), path):
+        file.rename(output / "cdc_raw" / file.name)
+    browser.wait_until("document.getElementById('sentence').className === 'degraded'")
+    browser.wait_until("document.getElementById('sentence').innerText.includes('not delivered')")
+    browser.wait_until(
+        f"document.querySelector('#conditions code + code').innerText.includes('{path.name}')"
+    )
+    for scheme in ("light", "dark"):
+        browser.look(1100, 760, scheme)
+        browser.picture(output / f"degraded-{scheme}.png")
+    kept = output / "relocation" / "error"
+    agent.wait_until(lambda: (kept / path.name).exists(), "its way there", _DEADLINE_S)
+    for file in kept.glob(f"{path.stem}*"):
+        file.unlink()
+    browser.wait_until("document.getElementById('sentence').className === 'ok'")
+
+
+def see_a_held_segment(browser: Browser, cdc_raw: Path) -> None:
+    """One of a table that nobody knows, with segments behind it that wait."""
+    sections = [[payload(number) for number in range(400)] for _ in range(5)]
+    held = [*sections[:3], [payload(1, table_id=OTHER_ID)], *sections[3:]]
+    write_segment(cdc_raw, _LAST_ID + 1, held)
+    browser.wait_until("document.getElementById('sentence').className === 'failing'")
+    for later in (2, 3):
+        write_segment(cdc_raw, _LAST_ID + later, sections)
+    write_segment(cdc_raw, _LAST_ID + 4, sections, idx="9000")
+    browser.wait_until("document.querySelectorAll('#timeline .chip.held').length === 1")
+    browser.wait_until("document.querySelectorAll('#timeline .bar').length >= 4")
+    browser.wait_until("!document.getElementById('trouble').hidden")
+    for scheme in ("light", "dark"):
+        browser.look(1100, 1180, scheme)
+        browser.picture(IMAGES / f"page-{scheme}.png")
+    browser.look(390, 844, "light", is_phone=True)
+    if browser.value("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+        raise BrowserError("On a phone the page is wider than the screen.")
+    browser.picture(IMAGES / "page-phone.png")
+
+
+def require_no_errors(browser: Browser) -> None:
+    # What was logged until here comes before the answer.
+    browser.value("1")
+    if browser.errors:
+        raise BrowserError("\n".join(browser.errors))
+
+
+def see_a_stopped_agent(browser: Browser, agent: AgentProcess) -> None:
+    agent.kill()
+    browser.wait_until("!document.getElementById('unreachable').hidden")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

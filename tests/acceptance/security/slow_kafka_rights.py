@@ -1,0 +1,212 @@
+"""The least rights of the agent's Kafka user on a real broker that authorizes, as the page on
+security has them: enough in every mode, and each command is needed."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from sidecar.errors import SidecarError
+from sidecar.sinks.kafka.client_properties import client_config
+from sidecar.sinks.kafka.following import FollowedRecord, TopicFollower
+from sidecar.sinks.kafka.survey import existing_topics, unwritable_topics
+from sidecar.sinks.kafka.topics import topic_creation
+from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from tests.acceptance.faults.broker_site import PREFIX, BrokerSite, arrivals, create_topics
+from tests.acceptance.faults.situation import outcome_of
+from tests.integration.kafka.conftest import QUICK
+from tests.support.exactly_once import (
+    COMPACTED,
+    ExactDelivery,
+    Source,
+    records,
+    single,
+    stored,
+)
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.kafka_acl import USER, AuthorisingBroker, acl_bindings, scram_login
+from tests.support.servers.processes import wait_until
+
+pytestmark = pytest.mark.servers
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "explanation" / "security.md"
+PASSWORD = "s3cret-of-agent"
+
+
+def documented_commands() -> list[str]:
+    """The `kafka-acls.sh` commands of the page, each as one line."""
+    blocks = DOCUMENT.read_text().split("```sh\n")[1:]
+    lines = "".join(block.split("```", 1)[0] for block in blocks).replace("\\\n", " ")
+    return [line for line in lines.splitlines() if line.startswith("kafka-acls.sh ")]
+
+
+WRITE, CREATE, TRANSACTION, POSITION, HEARTBEAT, SIGNAL, GROUP = documented_commands()
+
+
+def of_site(command: str) -> str:
+    """A command of the page for the topics of `BrokerSite`."""
+    return command.replace("shop.", f"{PREFIX}.")
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[AuthorisingBroker]:
+    with AuthorisingBroker(tmp_path / "kafka") as broker:
+        broker.set_password(PASSWORD)
+        yield broker
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> BrokerSite:
+    return BrokerSite(tmp_path / "site")
+
+
+def test_the_page_names_the_user_of_these_tests() -> None:
+    for command in documented_commands():
+        assert {each.principal for each in acl_bindings(command)} == {f"User:{USER}"}
+
+
+def deliver_all(site: BrokerSite, broker: KafkaBroker) -> None:
+    """Every recorded event arrives, and nothing is quarantined."""
+    found = outcome_of(site.expected(), site.wait_for_arrival(broker))
+    assert (found.lost, found.invented) == (0, 0)
+    assert site.recorded() == []
+
+
+def wait_for_trouble(site: BrokerSite) -> None:
+    """Until `/health` reports that a right is missing."""
+
+    def is_reported() -> bool:
+        sink = site.sink()
+        return sink.get("status") in ("degraded", "failing") and "refuse" in str(sink)
+
+    site.wait(is_reported, "`/health` to report the missing right")
+
+
+def test_topics_that_exist(site: BrokerSite, broker: AuthorisingBroker) -> None:
+    create_topics(broker, site)
+    with site.running(broker.secured, scram_login(PASSWORD)):
+        site.feed()
+        wait_for_trouble(site)
+        assert arrivals(broker) == []
+        broker.run_kafka_acls(of_site(WRITE))
+        site.feed_all()
+        deliver_all(site, broker)
+
+
+def test_topics_that_the_agent_creates(site: BrokerSite, broker: AuthorisingBroker) -> None:
+    broker.run_kafka_acls(of_site(WRITE))
+    creating = {"topic.creation.enable": "true"}
+    with site.running(broker.secured, scram_login(PASSWORD) | creating):
+        site.feed()
+        wait_for_trouble(site)
+        assert broker.topics() == {}
+        broker.run_kafka_acls(of_site(CREATE))
+        site.feed_all()
+        deliver_all(site, broker)
+
+
+def test_topics_that_the_broker_creates(site: BrokerSite, tmp_path: Path) -> None:
+    with AuthorisingBroker(tmp_path / "auto", auto_create_topics=True) as broker:
+        broker.set_password(PASSWORD)
+        broker.run_kafka_acls(of_site(WRITE))
+        with site.running(broker.secured, scram_login(PASSWORD)):
+            site.feed()
+            wait_for_trouble(site)
+            assert broker.topics() == {}
+            broker.run_kafka_acls(of_site(CREATE))
+            site.feed_all()
+            deliver_all(site, broker)
+
+
+def login(broker: AuthorisingBroker) -> dict[str, str]:
+    """Settings of a client, as the agent hands them to its sink."""
+    found = {
+        name.removeprefix("kafka.producer."): value for name, value in scram_login(PASSWORD).items()
+    }
+    return found | {"bootstrap.servers": broker.secured}
+
+
+def deliver_exactly(broker: AuthorisingBroker, *, creates: bool = False) -> str:
+    """A hundred events in transactions. Returns the report that ended it, or nothing."""
+    creation = topic_creation(creates, {})
+    where = records("shop.position", "shop")
+    sink = TransactionalKafkaSink(login(broker), where, QUICK, creation)
+    try:
+        sink.open()
+        delivery = ExactDelivery(sink, Source(single("shop.db.orders", 100)))
+
+        def is_over() -> bool:
+            delivery.step()
+            return delivery.is_done or is_troubled(sink)
+
+        wait_until(is_over, "the end or a report")
+        return "" if delivery.is_done else sink.state().sentence
+    except SidecarError as error:
+        return str(error)
+    finally:
+        sink.close(0)
+
+
+def is_troubled(sink: TransactionalKafkaSink) -> bool:
+    return any(word in sink.state().sentence for word in ("refused", "refuses", "does not exist"))
+
+
+@pytest.mark.parametrize("missing", [None, WRITE, TRANSACTION, POSITION])
+def test_events_and_position_in_transactions(
+    broker: AuthorisingBroker, missing: str | None
+) -> None:
+    broker.create_topic("shop.db.orders")
+    broker.create_topic("shop.position", 1, COMPACTED)
+    for command in (WRITE, TRANSACTION, POSITION):
+        if command != missing:
+            broker.run_kafka_acls(command)
+    if missing is not None:
+        assert deliver_exactly(broker) != ""
+        assert broker.consume_all("shop.db.orders") == []
+        broker.run_kafka_acls(missing)
+    assert deliver_exactly(broker) == ""
+    assert len(broker.consume_all("shop.db.orders")) == 100
+    assert stored(broker, "shop.position")
+
+
+def test_a_position_topic_that_the_agent_creates(broker: AuthorisingBroker) -> None:
+    for command in (WRITE, CREATE, TRANSACTION, POSITION):
+        broker.run_kafka_acls(command)
+    assert deliver_exactly(broker, creates=True) == ""
+    assert len(broker.consume_all("shop.db.orders")) == 100
+
+
+def test_signals(broker: AuthorisingBroker) -> None:
+    broker.create_topic("shop-signal")
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    producer.produce("shop-signal", b"{}", b"shop")
+    producer.flush(60)
+    broker.run_kafka_acls(SIGNAL)
+    found: list[FollowedRecord] = []
+    arrived = threading.Event()
+
+    def take(record: FollowedRecord) -> None:
+        found.append(record)
+        arrived.set()
+
+    with TopicFollower(login(broker), "shop-signal", None, take, group="kafka-signal"):
+        broker.run_kafka_acls(GROUP)
+        wait_until(arrived.is_set, "the signal")
+    assert [(each.key, each.value) for each in found] == [(b"shop", b"{}")]
+
+
+def test_heartbeats(broker: AuthorisingBroker) -> None:
+    # The harness shows no topics whose names begin as those of Kafka itself.
+    topic = "heartbeat.shop"
+    command = HEARTBEAT.replace("__debezium-heartbeat.shop", topic)
+    broker.create_topic(topic)
+    assert existing_topics(login(broker), 60) == {}
+    broker.run_kafka_acls(command)
+    assert existing_topics(login(broker), 60) == {topic: 1}
+    assert unwritable_topics(login(broker), [topic], 60) == []
+    producer = Producer(dict(client_config(login(broker))))
+    producer.produce(topic, b"{}", b"{}")
+    assert producer.flush(60) == 0
+    assert len(broker.consume_all(topic)) == 1

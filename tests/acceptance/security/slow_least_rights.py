@@ -1,0 +1,146 @@
+"""The least rights of the agent's role on a real node that authorizes, as the page on security has
+them: each is needed, all together are enough, and nothing else is allowed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cassandra import Unauthorized
+from cassandra.auth import PlainTextAuthProvider
+from cassandra.cluster import Cluster, NoHostAvailable, Session
+
+from agent.check.node import running_settings
+from agent.config import AgentConfig, load_config
+from agent.schema import node_connection
+from sidecar.errors import RefusedError, SidecarError, UnavailableError
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.processes import wait_until
+
+pytestmark = pytest.mark.servers
+
+PASSWORD = "s3cret-of-agent"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "explanation" / "security.md"
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
+    settings = NodeSettings(
+        yaml={
+            "authenticator": "PasswordAuthenticator",
+            "authorizer": "CassandraAuthorizer",
+            "permissions_validity": "0ms",
+            "roles_validity": "0ms",
+        }
+    )
+    with CassandraNode(tmp_path_factory.mktemp("node"), settings=settings) as node:
+        yield node
+
+
+def session(node: CassandraNode, user: str, password: str) -> Session:
+    """Of a role; the first one is made some seconds after the node listens."""
+    found: list[Session] = []
+
+    def is_connected() -> bool:
+        cluster = Cluster(
+            [node.address.host],
+            port=node.address.cql_port,
+            auth_provider=PlainTextAuthProvider(user, password),
+        )
+        try:
+            found.append(cluster.connect())
+        except NoHostAvailable:
+            cluster.shutdown()
+            return False
+        return True
+
+    wait_until(is_connected, f"the role {user}", deadline_s=180)
+    return found[0]
+
+
+@pytest.fixture(scope="module")
+def operator(node: CassandraNode) -> Iterator[Session]:
+    found = session(node, "cassandra", "cassandra")
+    found.execute(
+        "CREATE KEYSPACE shop WITH replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    found.execute("CREATE TABLE shop.orders (id int PRIMARY KEY, v text) WITH cdc = true")
+    found.execute("CREATE TABLE shop.cards (id int PRIMARY KEY, number text)")
+    found.execute("INSERT INTO shop.orders (id, v) VALUES (1, 'a')")
+    yield found
+    found.cluster.shutdown()
+
+
+def config(folder: Path, node: CassandraNode, password: str = PASSWORD) -> AgentConfig:
+    lines = {
+        "topic.prefix": "t",
+        "sink": "stdout",
+        "cdc.raw.directory": "/r",
+        "commit.log.relocation.dir": "/l",
+        "offset.backing.store.dir": "/o",
+        "cassandra.hosts": node.address.host,
+        "cassandra.port": node.address.cql_port,
+        "cassandra.username": "cdc_agent",
+        "cassandra.password": password,
+    }
+    path = folder / "cdc.properties"
+    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+    return load_config([path])
+
+
+def documented_statements() -> list[str]:
+    """The CQL between the fences of the page, without the semicolons."""
+    text = DOCUMENT.read_text().split("```sql\n", 1)[1].split("```", 1)[0]
+    lines = [line for line in text.splitlines() if line and not line.startswith("--")]
+    return [statement.strip() for statement in "\n".join(lines).split(";") if statement.strip()]
+
+
+def test_the_documented_grants_are_enough_and_each_is_needed(
+    node: CassandraNode, operator: Session, tmp_path: Path
+) -> None:
+    create, *grants = documented_statements()
+    assert create.startswith("CREATE ROLE")
+    operator.execute(create.replace("…", PASSWORD))
+    connection = node_connection(config(tmp_path, node))
+    own = session(node, "cdc_agent", PASSWORD)
+    try:
+        # The schema needs a login alone.
+        facts = connection.facts()
+        assert facts.cluster_name == "lab"
+        with pytest.raises(SidecarError):
+            running_settings(connection, facts)
+        with pytest.raises(Unauthorized):
+            own.execute("SELECT * FROM shop.orders")
+        for grant in grants:
+            operator.execute(grant)
+        settings = running_settings(connection, facts)
+        assert settings is not None
+        assert settings.cdc_total_bytes
+        assert [row.id for row in own.execute("SELECT id FROM shop.orders")] == [1]
+        for forbidden in (
+            "SELECT * FROM shop.cards",
+            "INSERT INTO shop.orders (id, v) VALUES (2, 'b')",
+            "TRUNCATE shop.orders",
+            "DROP TABLE shop.orders",
+            "ALTER TABLE shop.orders WITH cdc = false",
+            "CREATE ROLE other",
+            "SELECT * FROM system_auth.roles",
+        ):
+            with pytest.raises(Unauthorized):
+                own.execute(forbidden)
+    finally:
+        own.cluster.shutdown()
+        connection.close()
+
+
+def test_a_wrong_password_is_refused_without_being_shown(
+    node: CassandraNode, operator: Session, tmp_path: Path
+) -> None:
+    connection = node_connection(config(tmp_path, node, "wr0ng-p4ssword"))
+    try:
+        with pytest.raises((RefusedError, UnavailableError)) as raised:
+            connection.facts()
+        assert "wr0ng-p4ssword" not in str(raised.value)
+    finally:
+        connection.close()

@@ -1,0 +1,116 @@
+"""A real node that speaks CQL over TLS alone and wants to see a certificate of its clients."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.config import AgentConfig, load_config
+from agent.schema import node_connection
+from agent.schema.connection import NodeConnection
+from sidecar.errors import UnavailableError
+from tests.acceptance.security.conftest import PASSWORD, Stores
+from tests.support.servers.cassandra import CassandraNode
+
+pytestmark = pytest.mark.servers
+
+
+def stores_file(folder: Path, trust: Path, key: Path | None) -> Path:
+    """As Debezium's `cassandra.ssl.config.path` has it."""
+    lines = {"trustStore.location": str(trust), "trustStore.password": PASSWORD}
+    if key is not None:
+        lines |= {"keyStore.location": str(key), "keyStore.password": PASSWORD}
+    path = folder / "ssl.properties"
+    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+    return path
+
+
+def config(folder: Path, node: CassandraNode, **ssl: object) -> AgentConfig:
+    lines = {
+        "topic.prefix": "t",
+        "sink": "stdout",
+        "cdc.raw.directory": "/r",
+        "commit.log.relocation.dir": "/l",
+        "offset.backing.store.dir": "/o",
+        "cassandra.hosts": "localhost",
+        "cassandra.port": node.address.cql_port,
+        "cassandra.ssl.enabled": "true",
+        **{f"cassandra.ssl.{name.replace('_', '.')}": value for name, value in ssl.items()},
+    }
+    path = folder / "cdc.properties"
+    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+    return load_config([path])
+
+
+def connection(folder: Path, node: CassandraNode, **ssl: object) -> NodeConnection:
+    return node_connection(config(folder, node, **ssl))
+
+
+def refusal(found: NodeConnection) -> str:
+    try:
+        with pytest.raises(UnavailableError) as raised:
+            found.facts()
+    finally:
+        found.close()
+    sentence = str(raised.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM"])
+def test_stores_of_every_form_are_taken(
+    node: CassandraNode, stores: Stores, tmp_path: Path, kind: str
+) -> None:
+    own = stores.key("agent")
+    match kind:
+        case "JKS":
+            file = stores_file(tmp_path, stores.trust_jks, stores.key_jks(own, "node-client"))
+            found = connection(tmp_path, node, config_path=file)
+        case "PKCS12":
+            file = stores_file(tmp_path, stores.trust_p12, stores.key_p12(own, "node-client-12"))
+            found = connection(tmp_path, node, config_path=file)
+        case _:
+            pem = own.pem(tmp_path / "client.pem")
+            found = connection(tmp_path, node, ca_path=stores.ca_pem, certificate_path=pem)
+    try:
+        assert found.facts().cluster_name == "lab"
+    finally:
+        found.close()
+
+
+def test_a_node_of_another_authority_is_named(
+    node: CassandraNode, stores: Stores, strangers: Stores, tmp_path: Path
+) -> None:
+    pem = stores.key("agent").pem(tmp_path / "client.pem")
+    found = connection(tmp_path, node, ca_path=strangers.ca_pem, certificate_path=pem)
+    assert "trustStore.location" in refusal(found)
+
+
+def test_a_node_of_another_name_is_named(
+    node: CassandraNode, stores: Stores, tmp_path: Path
+) -> None:
+    """Its certificate is for `localhost`, and it is asked for by its address."""
+    pem = stores.key("agent").pem(tmp_path / "client.pem")
+    settings: dict[str, object] = {"ca_path": stores.ca_pem, "certificate_path": pem}
+    path = config(tmp_path, node, **settings).loaded.settings[0].origin.file
+    changed = load_config([Path(path)], ["cassandra.hosts=127.0.0.1"])
+    assert "cassandra.ssl.check.hostname" in refusal(node_connection(changed))
+    changed = load_config(
+        [Path(path)], ["cassandra.hosts=127.0.0.1", "cassandra.ssl.check.hostname=false"]
+    )
+    found = node_connection(changed)
+    try:
+        assert found.facts().cluster_name == "lab"
+    finally:
+        found.close()
+
+
+def test_a_missing_client_certificate_is_named(
+    node: CassandraNode, stores: Stores, tmp_path: Path
+) -> None:
+    assert "keyStore.location" in refusal(connection(tmp_path, node, ca_path=stores.ca_pem))
+
+
+def test_a_node_that_speaks_tls_alone_does_not_answer_without(
+    node: CassandraNode, tmp_path: Path
+) -> None:
+    assert "does not answer" in refusal(connection(tmp_path, node, enabled="false"))

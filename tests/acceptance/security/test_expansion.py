@@ -1,0 +1,227 @@
+"""Segments that unpack to far more than they are, and values nested without end. Each is read in a
+process of its own, with the memory that it may have set by the kernel."""
+
+import json
+import resource
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import cramjam
+import pytest
+
+import commitlog
+from agent.schema.history import SchemaHistory
+from agent.schema.source import Known, NodeIdentity
+from tests.oracle.writer import MARKER_LENGTH, be32, header, marker
+from tests.oracle.writer.framings import compressed
+from tests.oracle.writer.test_memory import NAME, READ, SCHEMA_TEXT
+from tests.unit.commitlog.mongo.documents import event
+
+GIB = 1 << 30
+LIMIT_BYTES = 3 * GIB // 4
+BOMB_BYTES = 2 * GIB - 1
+PREFIX = "org.apache.cassandra.io.compress."
+
+
+def zstd_bomb() -> bytes:
+    """A frame that names its length, of blocks that repeat one byte 128 KiB times each."""
+    # Magic; a single segment with a content size of 4 bytes; the size.
+    frame = bytearray(bytes.fromhex("28b52ffd") + bytes([0xA0]) + BOMB_BYTES.to_bytes(4, "little"))
+    left = BOMB_BYTES
+    while left:
+        size = min(left, 128 << 10)
+        left -= size
+        # Bit 0: the last block; bits 1 and 2: type 1, repeated; the rest: its size.
+        frame += ((size << 3) | (1 << 1) | (left == 0)).to_bytes(3, "little") + b"\0"
+    return bytes(frame)
+
+
+def deflate_bomb() -> bytes:
+    packer = zlib.compressobj(9)
+    block = bytes(1 << 20)
+    parts = [packer.compress(block) for _ in range(BOMB_BYTES >> 20)]
+    parts += [packer.compress(block[: BOMB_BYTES & 0xFFFFF]), packer.flush()]
+    return b"".join(parts)
+
+
+def lz4_bomb() -> bytes:
+    """One literal, a match of all the rest, and the five literals that end every block."""
+    length = BOMB_BYTES - 6
+    more = length - 4 - 15
+    match = b"\xff" * (more // 255) + bytes([more % 255])
+    block = bytes([0x1F, 0]) + b"\x01\x00" + match + bytes([0x50]) + bytes(5)
+    return BOMB_BYTES.to_bytes(4, "little") + block
+
+
+def snappy_bomb() -> bytes:
+    """The size of the literal that begins it, then copies of 64 bytes from one byte before."""
+    copies, rest = divmod(BOMB_BYTES - 1, 64)
+    size, value = b"", BOMB_BYTES
+    while value:
+        size += bytes([(value & 0x7F) | (0x80 if value > 0x7F else 0)])
+        value >>= 7
+    copy = bytes([(63 << 2) | 2, 1, 0])
+    last = bytes([((rest - 1) << 2) | 2, 1, 0]) if rest else b""
+    return size + b"\0\0" + copy * copies + last
+
+
+BOMBS = {
+    "ZstdCompressor": zstd_bomb,
+    "DeflateCompressor": deflate_bomb,
+    "LZ4Compressor": lz4_bomb,
+    "SnappyCompressor": snappy_bomb,
+}
+
+
+ENCODE = """
+import sys
+from commitlog.mongo import MongoEncoder
+(layout,) = sys.argv[1:]
+encoder = MongoEncoder(
+    topic_prefix="p", replica_set="rs0", node_id="n", layout=layout,
+    excluded_fields=("shop.cust.a.a.secret",),
+)
+content = sys.stdin.buffer.read()
+size = int.from_bytes(content[:4], "little")
+batch = encoder.encode((content[:size], content[size:]))
+print(len(batch.refused), len(batch))
+"""
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_block_that_unpacks_to_2_gib_is_a_gap(name: str, tmp_path: Path) -> None:
+    """It is no damaged block: the compressor's own library would unpack all of it."""
+    block = BOMBS[name]()
+    framing = compressed(name, lambda content: content, PREFIX + name)
+    start = header(7, 1, framing.parameters)
+    content = be32(BOMB_BYTES) + block
+    end = len(start) + MARKER_LENGTH + len(content)
+    path = tmp_path / NAME
+    path.write_bytes(start + marker(1, len(start), end) + content)
+    for how in ("scan", "read"):
+        done = subprocess.run(
+            [sys.executable, "-c", READ, str(path), SCHEMA_TEXT, "{}", how],
+            capture_output=True,
+            text=True,
+            timeout=600,
+            preexec_fn=limited,
+        )
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["gaps"] == 1
+        assert (found["peak"] - found["before"]) * 1024 < 256 << 20, found
+
+
+def test_the_bombs_are_none_that_a_decoder_would_refuse() -> None:
+    """Otherwise the test above would show nothing."""
+    small = BOMB_BYTES
+    unpacker = zlib.decompressobj()
+    assert len(unpacker.decompress(deflate_bomb(), 1 << 20)) == 1 << 20
+    assert zstd_bomb()[5:9] == lz4_bomb()[:4] == small.to_bytes(4, "little")
+    assert cramjam.snappy.decompress_raw_len(snappy_bomb()[:64]) == small
+
+
+@pytest.mark.parametrize("depth", [100, 10_000, 200_000])
+def test_a_type_nested_without_end_is_an_error(depth: int) -> None:
+    nested = "frozen<list<" * depth + "int" + ">>" * depth
+    for text in (
+        f"CREATE TABLE k.t (p int PRIMARY KEY, v {nested}) WITH cdc = true",
+        f"CREATE TABLE k.t (p int PRIMARY KEY, v 'List({'List(' * depth}')",
+    ):
+        run_alone(
+            "import sys, commitlog\n"
+            "try: commitlog.Schema.from_cql(sys.stdin.read())\n"
+            "except commitlog.SchemaError: pass\n",
+            text.encode(),
+        )
+
+
+def nested_document(depth: int, *, is_array: bool) -> bytes:
+    """As BSON, made from its end, as each level has its length."""
+    kind = b"\x04" if is_array else b"\x03"
+    levels = depth - 1
+    sizes = [5 + 8 * level for level in range(levels + 1)]
+    starts = b"".join(size.to_bytes(4, "little") + kind + b"a\0" for size in reversed(sizes[1:]))
+    return starts + (5).to_bytes(4, "little") + bytes(levels + 1)
+
+
+def change(member: str, document: bytes) -> bytes:
+    """An insertion whose `member` is this document."""
+    whole = event("insert")[4:-1] + b"\x03" + member.encode() + b"\0" + document + b"\0"
+    return (len(whole) + 4).to_bytes(4, "little") + whole
+
+
+@pytest.mark.parametrize("depth", [100, 1_000, 200_000, 2_000_000])
+@pytest.mark.parametrize("is_array", [False, True])
+@pytest.mark.parametrize("layout", ["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"])
+def test_documents_nested_without_end_are_refused(
+    depth: int, layout: str, *, is_array: bool
+) -> None:
+    """BSON has a length at each level, so 16 MiB hold two million. A server allows 100 levels: an
+    event with 200 and more is refused, and the next one is encoded."""
+    nested = change("fullDocument", nested_document(depth, is_array=is_array))
+    after = change("fullDocument", nested_document(3, is_array=False))
+    done = run_alone(ENCODE, nested + after, layout)
+    assert done.split() == ([b"0", b"2"] if depth == 100 else [b"1", b"1"])
+
+
+def run_alone(program: str, content: bytes, *arguments: str) -> bytes:
+    """Without a crash, and with the memory of `LIMIT_BYTES`."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        input=content,
+        capture_output=True,
+        timeout=600,
+        preexec_fn=limited,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_a_schema_of_a_hostile_length_is_an_error() -> None:
+    with pytest.raises(commitlog.SchemaError):
+        commitlog.Schema.from_cql("CREATE TABLE " + "a" * (1 << 20))
+
+
+HISTORY = """
+import sys
+from pathlib import Path
+from agent.schema.history import SchemaHistory
+assert SchemaHistory(Path(sys.argv[1])).load() is None
+"""
+
+
+@pytest.mark.parametrize("kind", ["unpacks to 2 GiB", "nested"])
+def test_a_schema_history_without_end_is_not_used(kind: str, tmp_path: Path) -> None:
+    """Two MiB of the file in the directory of offsets would unpack to two GiB."""
+    packer = zlib.compressobj(9, wbits=16 + zlib.MAX_WBITS)
+    if kind == "nested":
+        parts = [packer.compress(b'{"schema":' * 1_000_000)]
+    else:
+        block = b" " * (1 << 20)
+        parts = [packer.compress(block) for _ in range(BOMB_BYTES >> 20)]
+    parts.append(packer.flush())
+    (tmp_path / "schema_history.json.gz").write_bytes(b"".join(parts))
+    run_alone(HISTORY, b"", str(tmp_path))
+
+
+def test_a_schema_history_of_many_wide_tables_is_used(tmp_path: Path) -> None:
+    columns = ", ".join(f"column_{number} text" for number in range(1000))
+    schema = commitlog.Schema.from_cql(
+        "".join(
+            f"CREATE TABLE k.t{number} (p int PRIMARY KEY, {columns}) "
+            f"WITH ID = 5a1c395e-b41f-11e5-9f22-{number:012x} AND cdc = true;"
+            for number in range(20)
+        )
+    )
+    history = SchemaHistory(tmp_path)
+    history.save(Known(schema, NodeIdentity("node", "lab")))
+    found = history.load()
+    assert found is not None
+    assert found.schema.to_stored() == schema.to_stored()

@@ -1,0 +1,229 @@
+"""Requests of web pages, proxies and strangers to the agent's HTTP."""
+
+import http.client
+import json
+import socket
+
+import pytest
+from flask import Blueprint, Response
+from flask.testing import FlaskClient
+
+from sidecar.http import HttpServer, create_app
+from sidecar.http_guard import (
+    HEADERS,
+    KnownHosts,
+    RequestFacts,
+    allowed_host_problems,
+    refusal_of,
+)
+from sidecar.jmx_pages import jmx_pages
+from tests.unit.sidecar.test_http import HOST, FakeStatus
+
+LOOPBACK = KnownHosts("127.0.0.1", (), frozenset({"db1", "db1.example.com"}))
+OPEN = KnownHosts("0.0.0.0", (), frozenset({"db1", "db1.example.com"}))
+
+
+def change_pages() -> Blueprint:
+    found = Blueprint("changes", __name__)
+
+    @found.post("/change")
+    def change() -> Response:
+        return Response("done")
+
+    return found
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    pages = [change_pages(), jmx_pages("cassandra", "t", "1", lambda: {"streaming": {"Up": True}})]
+    return create_app(FakeStatus(), pages, hosts=LOOPBACK).test_client()
+
+
+def facts(
+    host: str | None, method: str = "GET", path: str = "/health", **more: str
+) -> RequestFacts:
+    return RequestFacts(method, path, host=host, **more)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1:8000",
+        "10.1.2.3",
+        "[::1]:8000",
+        "[fe80::1]",
+        "localhost:8000",
+        "LOCALHOST",
+        "agent.localhost",
+        "db1",
+        "db1.example.com:8000",
+        "DB1.example.com.",
+        "cassandra-0.cassandra.prod.svc",
+        "cassandra-0.cassandra.prod.svc.cluster.local:8000",
+        "ip-10-0-0-5.ec2.internal",
+        None,
+    ],
+)
+def test_addresses_and_own_names_are_answered(host: str | None) -> None:
+    """A probe of Kubernetes has the address of the pod as its host."""
+    for method in ("GET", "POST"):
+        assert refusal_of(facts(host, method), LOOPBACK) is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "attacker.example",
+        "127.0.0.1.attacker.example",
+        "127-0-0-1.attacker.example:8000",
+        "localhost.attacker.example",
+        "db1.example.com.attacker.example",
+        "svc.attacker.example",
+    ],
+)
+def test_a_rebound_name_is_refused(host: str) -> None:
+    for method in ("GET", "POST", "OPTIONS"):
+        for hosts in (LOOPBACK, OPEN):
+            refusal = refusal_of(facts(host, method), hosts)
+            assert refusal is not None
+            assert refusal.status == 421
+            assert "http.allowed.hosts" in refusal.message
+
+
+def test_probes_and_metrics_answer_to_every_name_beyond_loopback() -> None:
+    for path in ("/ping", "/live", "/ready", "/metrics"):
+        assert refusal_of(facts("cdc.corp.example", path=path), OPEN) is None
+        assert refusal_of(facts("cdc.corp.example", path=path), LOOPBACK) is not None
+        assert refusal_of(facts("cdc.corp.example", "POST", path), OPEN) is not None
+
+
+def test_names_can_be_added() -> None:
+    one = KnownHosts("0.0.0.0", ("cdc.corp.example",), frozenset())
+    below = KnownHosts("0.0.0.0", (".corp.example",), frozenset())
+    every = KnownHosts("0.0.0.0", ("*",), frozenset())
+    bound = KnownHosts("cdc.corp.example", (), frozenset())
+    for hosts in (one, below, every, bound):
+        assert hosts.includes("CDC.corp.example")
+    for hosts in (one, below, bound):
+        assert not hosts.includes("corp.example")
+        assert not hosts.includes("evilcorp.example")
+    assert allowed_host_problems(("a.b", ".a.b", "*", "a")) == []
+    for wrong in ("http://a", "a:80", "a/b", "", "*.a"):
+        assert len(allowed_host_problems((wrong,))) == 1
+
+
+@pytest.mark.parametrize(
+    "host", ["a b", "a@b", "a/../b", "[::1", "a:b", "a, b", "a\0", "ä.example"]
+)
+def test_a_host_that_is_none_is_refused(host: str) -> None:
+    refusal = refusal_of(facts(host), LOOPBACK)
+    assert refusal is not None
+    assert refusal.status == 400
+
+
+def test_other_sites_change_nothing(client: FlaskClient) -> None:
+    for headers in (
+        {"Origin": "https://attacker.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ):
+        for path in ("/change", "/jolokia"):
+            assert client.post(path, json={}, headers=headers).status_code == 403
+    for headers in ({}, {"Origin": "http://localhost"}, {"Sec-Fetch-Site": "same-origin"}):
+        assert client.post("/change", json={}, headers=headers).text == "done"
+
+
+def test_no_other_site_may_read_or_frame(client: FlaskClient) -> None:
+    for path in ("/health", "/offsets", "/metrics", "/nope", "/jolokia/list"):
+        for method in ("GET", "OPTIONS"):
+            answer = client.open(path, method=method, headers={"Origin": "https://a.example"})
+            assert not [name for name in answer.headers.keys() if "Access-Control" in name]  # noqa: SIM118
+            for name, value in HEADERS.items():
+                assert answer.headers[name] == value
+
+
+def test_jolokia_neither_writes_nor_executes_nor_asks_others(client: FlaskClient) -> None:
+    bean = "debezium.cassandra:context=streaming,server=t,type=connector-metrics"
+    target = {"url": "service:jmx:rmi:///jndi/rmi://attacker.example/x"}
+    for document in (
+        {"type": "write", "mbean": bean, "attribute": "Up", "value": False},
+        {"type": "exec", "mbean": "java.lang:type=Memory", "operation": "gc"},
+        {"type": "read", "mbean": bean, "target": target},
+        {"type": "version", "target": target},
+    ):
+        answer = client.post("/jolokia", json=document).json
+        assert answer is not None
+        assert answer["status"] == 403
+        assert "value" not in answer
+        assert "attacker" not in json.dumps(answer)
+    for path in ("exec/java.lang:type=Memory/gc", "write/x:y=z/A/1"):
+        answer = client.get(f"/jolokia/{path}").json
+        assert answer is not None
+        assert answer["status"] == 403
+
+
+def test_paths_lead_to_no_files(client: FlaskClient) -> None:
+    for path in ("/../etc/passwd", "/%2e%2e/etc/passwd", "//etc/passwd", "/page/../../etc/passwd"):
+        answer = client.get(path)
+        assert answer.status_code in (308, 404)
+        assert "root:" not in answer.text
+
+
+def exchange(port: int, request: bytes) -> bytes:
+    """All that the server sends until it closes, or until it has answered what it was sent."""
+    with socket.create_connection((HOST, port), timeout=120) as connection:
+        connection.sendall(request)
+        answer = b""
+        while block := connection.recv(65536):
+            answer += block
+    return answer
+
+
+END = b"Host: localhost\r\nConnection: close\r\n"
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        (b"GET http://attacker.example/health HTTP/1.1\r\n" + END + b"\r\n", 400),
+        (b"CONNECT attacker.example:443 HTTP/1.1\r\n" + END + b"\r\n", 400),
+        (b"TRACE /health HTTP/1.1\r\n" + END + b"\r\n", 405),
+        (b"GET /health HTTP/1.1\r\nHost: a.example\r\n" + END + b"\r\n", 400),
+        (b"POST /change HTTP/1.1\r\nContent-Length: 99999999\r\n" + END + b"\r\n", 413),
+        (b"POST /change HTTP/1.1\r\nContent-Length: -1\r\n" + END + b"\r\n", 400),
+        (b"POST /change HTTP/1.1\r\nTransfer-Encoding: gzip\r\n" + END + b"\r\n", 501),
+        (b"GET /health HTTP/1.1\r\nX: " + b"a" * 300_000 + b"\r\n" + END + b"\r\n", 431),
+        (b"GET /health HTTP/1.1\r\n" + b"X: a\r\n" * 60_000 + END + b"\r\n", 431),
+        (b"GET /" + b"a" * 300_000 + b" HTTP/1.1\r\n" + END + b"\r\n", 431),
+    ],
+    ids=lambda value: value[:24].decode() if isinstance(value, bytes) else str(value),
+)
+def test_strange_requests_get_a_status(request_bytes: bytes, status: int) -> None:
+    with HttpServer(FakeStatus(), HOST, 0, [change_pages()]) as server:
+        try:
+            answer = exchange(server.port, request_bytes)
+        except ConnectionError:
+            # Closed before all of it was sent.
+            answer = b""
+        assert answer in (b"",) or answer.split(b" ", 2)[1] == str(status).encode()
+        assert b"Traceback" not in answer
+        # It goes on answering.
+        asking = http.client.HTTPConnection(HOST, server.port, timeout=120)
+        asking.request("GET", "/ping")
+        assert asking.getresponse().read() == b"pong"
+        asking.close()
+
+
+def test_a_request_hidden_behind_two_lengths_is_not_answered() -> None:
+    hidden = b"GET /offsets HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for lengths in (
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        b"Content-Length: 5\r\nContent-Length: 60\r\n",
+    ):
+        body = b"0\r\n\r\n" + hidden
+        with HttpServer(FakeStatus(), HOST, 0, [change_pages()]) as server:
+            request = b"POST /change HTTP/1.1\r\n" + END + lengths + b"\r\n" + body
+            assert b"a.log" not in exchange(server.port, request)

@@ -1,0 +1,298 @@
+"""Links, pipes and hard links that another user plants under the names that the agent uses."""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.cdc_raw import Idx, SegmentName, observe
+from agent.keystore.opening import open_segment
+from agent.keystore.source import KeySource
+from agent.quarantine import LostRange, Quarantine
+from agent.quarantined import CopyName, parse_kept_name
+from agent.schema.history import SchemaHistory
+from agent.transfer.black_hole import BlackHole
+from agent.transfer.local import Local
+from agent.transfer.move import move
+from commitlog import SegmentReader
+from sidecar.directories import exposed_directories
+from sidecar.durable import append_lines, write_synced
+from sidecar.errors import ConfigError, OffsetStoreError
+from sidecar.offsets import PropertiesStore
+from sidecar.regular_files import make_directory, read_regular
+from sidecar.sinks.file import FileSink
+from tests.support.agent_directory import payload, write_segment
+
+NAME = SegmentName(id=1, version=7)
+SECRET = b"root:$6$secret\n"
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """A file that the agent may read and write, and the attacker may not."""
+    path = tmp_path / "victim"
+    path.write_bytes(SECRET)
+    return path
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    path = tmp_path / "cdc_raw"
+    path.mkdir()
+    return path
+
+
+def plant_link(path: Path, victim: Path) -> None:
+    path.symlink_to(victim)
+
+
+def plant_pipe(path: Path, victim: Path) -> None:
+    os.mkfifo(path)
+
+
+PLANTED = pytest.mark.parametrize("plant", [plant_link, plant_pipe])
+Plant = Callable[[Path, Path], None]
+
+
+@PLANTED
+def test_a_planted_segment_is_refused_and_never_opened(
+    raw: Path, victim: Path, plant: Plant
+) -> None:
+    plant(raw / NAME.log, victim)
+    seen = observe(raw)
+    assert seen.segments == ()
+    assert seen.refused == (NAME.log,)
+    # Also when it takes the place of a segment between the look and the read.
+    with pytest.raises(OSError):
+        open_segment(raw / NAME.log, NAME.log, KeySource(None), follow_links=False)
+
+
+def test_a_link_to_a_whole_segment_is_refused_too(raw: Path, tmp_path: Path) -> None:
+    """The content does not matter: the name is not the node's."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    segment = write_segment(elsewhere, 1, [[payload(1)]])
+    (raw / NAME.log).symlink_to(segment)
+    assert observe(raw).refused == (NAME.log,)
+    with pytest.raises(OSError):
+        SegmentReader(str(raw / NAME.log), follow_links=False)
+    # A person who names a link on the command line means it.
+    assert SegmentReader(str(raw / NAME.log)).descriptor.segment_id == 1
+
+
+@PLANTED
+def test_a_planted_index_is_no_news(raw: Path, victim: Path, plant: Plant) -> None:
+    write_segment(raw, 1, [[payload(1)]], idx=None)
+    victim.write_text("99\nCOMPLETED\n")
+    plant(raw / NAME.idx, victim)
+    (seen,) = observe(raw).segments
+    assert seen.idx == Idx(unreadable=seen.idx.unreadable)
+    assert seen.idx.unreadable
+
+
+@PLANTED
+def test_a_planted_segment_is_neither_archived_nor_followed(
+    raw: Path, tmp_path: Path, victim: Path, plant: Plant
+) -> None:
+    plant(raw / NAME.log, victim)
+    with pytest.raises(OSError):
+        Local(tmp_path / "relocation").transfer(raw / NAME.log, raw / NAME.idx)
+    assert list((tmp_path / "relocation" / "archive").iterdir()) == []
+    assert victim.read_bytes() == SECRET
+
+
+def test_deleting_a_link_or_hard_link_leaves_its_file(raw: Path, victim: Path) -> None:
+    (raw / NAME.log).hardlink_to(victim)
+    (raw / NAME.idx).symlink_to(victim)
+    BlackHole().transfer(raw / NAME.log, raw / NAME.idx)
+    assert not any(raw.iterdir())
+    assert victim.read_bytes() == SECRET
+
+
+@pytest.mark.parametrize("is_hard", [False, True])
+def test_a_temporary_name_that_is_taken_is_never_written_through(
+    tmp_path: Path, victim: Path, is_hard: bool
+) -> None:
+    """The names are predictable, so what stands there is replaced, never opened."""
+    temporary = tmp_path / ".offsets.tmp"
+    (temporary.hardlink_to if is_hard else temporary.symlink_to)(victim)
+    write_synced(temporary, b"new")
+    assert victim.read_bytes() == SECRET
+    assert temporary.read_bytes() == b"new"
+    assert not temporary.is_symlink()
+
+
+@pytest.mark.parametrize("is_hard", [False, True])
+def test_saved_offsets_never_go_through_planted_names(
+    tmp_path: Path, victim: Path, is_hard: bool
+) -> None:
+    store = PropertiesStore(tmp_path, "offsets.properties")
+    for name in (".offsets.properties.tmp", ".offsets.properties.previous.tmp"):
+        planted = tmp_path / name
+        (planted.hardlink_to if is_hard else planted.symlink_to)(victim)
+    store.save({"a": "1"})
+    store.save({"a": "2"})
+    assert store.load().values == {"a": "2"}
+    assert victim.read_bytes() == SECRET
+
+
+@PLANTED
+def test_an_offset_file_that_is_planted_is_an_error_and_is_not_shown(
+    tmp_path: Path, victim: Path, plant: Plant
+) -> None:
+    store = PropertiesStore(tmp_path, "offsets.properties")
+    plant(store.path, victim)
+    with pytest.raises(OffsetStoreError) as raised:
+        store.load()
+    assert "secret" not in str(raised.value)
+
+
+def test_a_copy_to_another_file_system_goes_through_no_planted_name(
+    raw: Path, tmp_path: Path, victim: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attacker plants the temporary name again after the agent has removed it."""
+    write_segment(raw, 1, [[payload(1)]])
+    temporary = tmp_path / f".{NAME.log}.tmp"
+
+    def plant_again(*_: object, **__: object) -> None:
+        temporary.symlink_to(victim)
+        raise OSError(18, os.strerror(18))
+
+    monkeypatch.setattr(os, "link", plant_again)
+    move(raw / NAME.log, tmp_path / NAME.log)
+    assert victim.read_bytes() == SECRET
+    assert (tmp_path / NAME.log).is_file()
+    assert not (tmp_path / NAME.log).is_symlink()
+
+
+@PLANTED
+def test_the_quarantine_neither_reads_nor_writes_through_planted_names(
+    tmp_path: Path, victim: Path, plant: Plant
+) -> None:
+    quarantine = Quarantine(tmp_path / "error", 1 << 20, "1.2.3")
+    quarantine.directory.mkdir()
+    reason = quarantine.directory / f"{NAME.log}.reason.json"
+    plant(reason, victim)
+    with pytest.raises(OSError):
+        quarantine.reason(NAME)
+    reason.unlink()
+    plant(quarantine.directory / f".{reason.name}.tmp", victim)
+    quarantine.note(NAME, [LostRange(1, 2, "damaged")])
+    plant(quarantine.directory / "events.ndjson", victim)
+    with pytest.raises(OSError):
+        append_lines(quarantine.directory / "events.ndjson", b"{}\n")
+    assert victim.read_bytes() == SECRET
+
+
+@PLANTED
+def test_a_planted_segment_in_the_quarantine_does_not_come_back(
+    raw: Path, tmp_path: Path, victim: Path, plant: Plant
+) -> None:
+    quarantine = Quarantine(tmp_path / "error", 1 << 20, "1.2.3")
+    quarantine.directory.mkdir()
+    plant(quarantine.directory / NAME.log, victim)
+    with pytest.raises(OSError):
+        quarantine.requeue(NAME, raw)
+    assert not any(raw.iterdir())
+
+
+@PLANTED
+def test_the_file_sink_does_not_cut_what_its_name_leads_to(
+    tmp_path: Path, victim: Path, plant: Plant
+) -> None:
+    """Opening cuts off a torn line, which would empty a file without line ends."""
+    victim.write_bytes(b"no line end")
+    plant(tmp_path / "events.ndjson", victim)
+    with pytest.raises(ConfigError, match=r"file\.path"):
+        FileSink(tmp_path / "events.ndjson").open()
+    assert victim.read_bytes() == b"no line end"
+
+
+@PLANTED
+def test_a_planted_schema_history_is_not_read(tmp_path: Path, victim: Path, plant: Plant) -> None:
+    """A pipe would hold the agent at its start, and a link show another file's content."""
+    history = SchemaHistory(tmp_path)
+    plant(history.path, victim)
+    assert history.load() is None
+
+
+def test_a_directory_that_is_a_link_of_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "archive"
+    link.symlink_to(tmp_path / "elsewhere")
+    # A larger disk, linked by the operator.
+    make_directory(link)
+    if os.geteuid() != 0:
+        pytest.skip("giving a link to another user takes root")
+    os.chown(link, 12345, 12345, follow_symlinks=False)
+    with pytest.raises(OSError, match="another user"):
+        make_directory(link)
+
+
+def test_new_files_are_not_for_every_user(tmp_path: Path) -> None:
+    append_lines(tmp_path / "events.ndjson", b"{}\n")
+    write_synced(tmp_path / "offsets", b"")
+    sink = FileSink(tmp_path / "sink.ndjson")
+    sink.open()
+    sink.close(0)
+    for path in tmp_path.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) & stat.S_IRWXO == 0, path
+
+
+def test_a_file_without_end_is_not_read_to_it(tmp_path: Path) -> None:
+    big = tmp_path / "big"
+    with big.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(OSError, match="more than 4096 bytes"):
+        read_regular(big, 4096)
+
+
+def test_directories_that_every_user_can_write_are_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    (sentence,) = exposed_directories([("offset.backing.store.dir", tmp_path)])
+    assert sentence.startswith("offset.backing.store.dir: ")
+    assert "chmod o-w" in sentence
+    for mode in (0o1777, 0o775, 0o700):
+        tmp_path.chmod(mode)
+        assert exposed_directories([("offset.backing.store.dir", tmp_path)]) == []
+
+
+def test_a_volume_of_a_pod_is_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An emptyDir of Kubernetes has the mode 0777, and other users do not reach it."""
+    tmp_path.chmod(0o777)
+    monkeypatch.setattr(Path, "is_mount", lambda path: path == tmp_path)
+    assert exposed_directories([("offset.backing.store.dir", tmp_path)])
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    assert exposed_directories([("offset.backing.store.dir", tmp_path)]) == []
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    inner.chmod(0o777)
+    assert exposed_directories([("offset.backing.store.dir", inner)])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../CommitLog-7-1.log",
+        "CommitLog-7-1.log/../../etc/passwd",
+        "/etc/CommitLog-7-1.log",
+        "CommitLog-7-1.log\0.log",
+        "CommitLog-7-1.log\n",
+        "CommitLog-7-%31.log",
+        "CommitLog-7-١.log",
+        "CommitLog-7-" + "9" * 300 + ".log",
+        "CommitLog-99999999999-1.log",
+        "snapshot-../../etc/passwd",
+        "snapshot-/../../victim",
+        "snapshot-shop.orders/../../x",
+        "snapshot-shop.orders\0",
+        "snapshot-" + "a" * 300 + ".b",
+    ],
+)
+def test_names_are_segments_or_tables_and_nothing_else(name: str) -> None:
+    assert parse_kept_name(name) is None
+    assert parse_kept_name("snapshot-shop.orders") == CopyName("shop.orders")

@@ -1,0 +1,138 @@
+"""What other users see of the agent's process, and what they can have it import."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.config import load_config
+from sidecar.process_privacy import safe_path
+
+ROOT = Path(__file__).parents[3]
+PASSWORD = "s3cret-of-agent"
+_SASL = ("security.protocol=SASL_SSL", "sasl.mechanism=PLAIN")
+_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
+
+def configuration(folder: Path) -> Path:
+    lines = {
+        "topic.prefix": "t",
+        "sink": "stdout",
+        "cdc.raw.directory": "/r",
+        "commit.log.relocation.dir": "/l",
+        "offset.backing.store.dir": "/o",
+    }
+    path = folder / "cdc.properties"
+    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+    return path
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        f"cassandra.password={PASSWORD}",
+        f"kafka.producer.ssl.key.password={PASSWORD}",
+        f"kafka.producer.sasl.jaas.config={_LOGIN} required username='u' password='{PASSWORD}';",
+    ],
+)
+def test_a_secret_on_the_command_line_is_warned_of(tmp_path: Path, assignment: str) -> None:
+    """`ps` shows the command line to every user."""
+    overrides = [assignment]
+    if assignment.startswith("cassandra"):
+        overrides.append("cassandra.username=agent")
+    if "jaas" in assignment:
+        overrides += [f"kafka.producer.{name}" for name in _SASL]
+    loaded = load_config([configuration(tmp_path)], overrides).loaded
+    (found,) = [each for each in loaded.warnings if "process list" in each]
+    assert assignment.partition("=")[0] in found
+    assert PASSWORD not in found
+
+
+def test_a_reference_on_the_command_line_is_no_secret(tmp_path: Path) -> None:
+    overrides = ["cassandra.password=${env:CDC_TEST_PASSWORD}", "cassandra.username=agent"]
+    environment = {"CDC_TEST_PASSWORD": PASSWORD}
+    loaded = load_config([configuration(tmp_path)], overrides, environment=environment).loaded
+    assert not [each for each in loaded.warnings if "process list" in each]
+
+
+def test_a_process_that_forbids_dumps_leaves_no_core_file(tmp_path: Path) -> None:
+    program = (
+        "import ctypes, os\n"
+        "from sidecar.process_privacy import forbid_dumps\n"
+        "assert forbid_dumps()\n"
+        "assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0\n"
+        # The agent reads these of itself: TLS stores and metrics are there.
+        "assert os.listdir('/proc/self/fd')\n"
+        "with open(os.memfd_create('x')) as file: open(f'/proc/self/fd/{file.fileno()}').close()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120, cwd=ROOT)
+
+
+def test_the_working_directory_is_no_place_of_imports() -> None:
+    path = ["", "/tmp/shared", "/usr/lib/python3"]
+    assert safe_path(path, "/tmp/shared", ["", "/opt/agent"]) == ["/usr/lib/python3"]
+    assert safe_path([".", *path], "/tmp/shared", ["."]) == ["/usr/lib/python3"]
+    # Whoever names it means it.
+    named = safe_path(path, "/tmp/shared", ["/tmp/shared/"])
+    assert named == ["/tmp/shared", "/usr/lib/python3"]
+
+
+@pytest.mark.parametrize("python_path", [None, ":", "/opt/none:"])
+def test_the_agent_runs_in_a_checkout_that_is_installed_in_place(python_path: str | None) -> None:
+    """The console scripts, with the repository as working directory."""
+    for name in ("agent", "mongo-agent"):
+        done = subprocess.run(
+            [Path(sys.executable).with_name(name), "--help"],
+            env={"PATH": "/usr/bin:/bin", **({"PYTHONPATH": python_path} if python_path else {})},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("module", ["json", "flask", "confluent_kafka"])
+def test_a_module_planted_in_the_working_directory_is_not_imported(
+    tmp_path: Path, module: str
+) -> None:
+    """An empty part of PYTHONPATH, as `PYTHONPATH=$PYTHONPATH:…` makes it, is that directory."""
+    (tmp_path / f"{module}.py").write_text("raise SystemExit('planted code ran')\n")
+    program = "from agent.start import main\nimport sys\nsys.argv = ['agent', '--help']\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env={"PYTHONPATH": f":{ROOT}", "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert "planted" not in done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_error_of_a_configuration_shows_a_secret(tmp_path: Path) -> None:
+    """Also not through the traceback that `--debug` shows."""
+    path = configuration(tmp_path)
+    path.write_text(
+        f"{path.read_text()}cassandra.password={PASSWORD}\nno.such.property=1\n"
+        f"kafka.producer.ssl.key.password={PASSWORD}\n"
+    )
+    for command in ("check", "show"):
+        program = (
+            "from agent.start import main\nimport sys\n"
+            f"sys.argv = ['agent', '--debug', 'config', {command!r}, '--config', {str(path)!r}]\n"
+            "main()"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode != 0
+        assert PASSWORD not in done.stdout + done.stderr
+        assert not re.search(r"s3cret", done.stdout + done.stderr)

@@ -1,0 +1,74 @@
+"""Expressions of a configuration that take a backtracking engine for ever."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.config.patterns import compiled_alone, is_published
+from mongo_agent.capture import Namespaces
+from mongo_agent.copy.catalogue import is_meant, name_expression
+
+ROOT = Path(__file__).parents[3]
+HOSTILE = ["(a+)+$", "(a|aa)+$", "(a|a?)+$", "(.*a){25}", "([a-zA-Z]+)*$"]
+NAME = "k." + "a" * 47 + "!"
+
+
+@pytest.mark.parametrize("expression", HOSTILE)
+def test_lists_of_tables_take_linear_time(expression: str) -> None:
+    """They are Rust's, which never goes back. The test's own time-out would end it."""
+    compiled_alone((expression,))
+    is_published(NAME, (expression,), ())
+    is_published(NAME, (), (expression,))
+
+
+def test_an_expression_that_grows_without_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="size limit"):
+        compiled_alone(("((a{1000}){1000}){1000}",))
+
+
+@pytest.mark.parametrize("expression", HOSTILE)
+def test_lists_of_collections_end(expression: str) -> None:
+    """Python's engine alone would take ages for each of these."""
+    included = Namespaces(include_collections=(expression + "b",))
+    excluded = Namespaces(exclude_collections=(expression + "b",))
+    assert not included.captures("k", "a" * 250)
+    assert excluded.captures("k", "a" * 250)
+
+
+def test_look_around_as_debezium_allows_it_still_works() -> None:
+    found = Namespaces(include_collections=(r"(?!tmp)(\w+[.])+(?<!_old[.])orders",))
+    assert found.captures("shop", "eu.orders")
+    assert not found.captures("tmp", "eu.orders")
+    assert not found.captures("shop", "eu_old.orders")
+
+
+@pytest.mark.parametrize("expression", [r"(\w+)+\1", "((a{1000}){1000}){1000}"])
+def test_an_expression_that_cannot_be_bounded_is_refused_by_config_check(
+    expression: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mongo.properties"
+    lines = {
+        "topic.prefix": "shop",
+        "mongodb.connection.string": "mongodb://127.0.0.1/?replicaSet=rs0",
+        "offset.backing.store.dir": tmp_path,
+        "sink": "stdout",
+        "collection.include.list": expression.replace("\\", "\\\\"),
+    }
+    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+    program = [sys.executable, "-m", "mongo_agent", "config", "check", "--config", str(path)]
+    done = subprocess.run(
+        program, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "collection.include.list" in done.stdout + done.stderr
+    assert re.search("Simplify it|Write the alternatives out", done.stdout + done.stderr)
+
+
+def test_a_signal_cannot_stop_the_agent_with_an_expression() -> None:
+    """Whoever may send signals may have fewer rights than the operator."""
+    assert not is_meant("k." + "a" * 250, "k[.](a+)+b")
+    with pytest.raises(ValueError, match="Simplify it"):
+        name_expression("((a{1000}){1000}){1000}")

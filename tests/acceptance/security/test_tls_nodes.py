@@ -1,0 +1,58 @@
+"""Real nodes whose TLS is refused: a certificate that has expired, TLS 1.1 alone, and none."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.security.conftest import PASSWORD, Stores, allow_every_protocol
+from tests.acceptance.security.test_cassandra import connection, refusal
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.certificates import Identity
+
+pytestmark = pytest.mark.servers
+
+
+@contextmanager
+def node(
+    folder: Path, stores: Stores, identity: Identity, **encryption: object
+) -> Iterator[CassandraNode]:
+    options = {
+        "enabled": True,
+        "optional": False,
+        "keystore": str(stores.key_jks(identity, folder.name)),
+        "keystore_password": PASSWORD,
+        **encryption,
+    }
+    settings = NodeSettings(
+        yaml={"client_encryption_options": options},
+        jvm_options=(allow_every_protocol(stores.directory),),
+    )
+    with CassandraNode(folder, settings=settings) as found:
+        yield found
+
+
+def test_a_certificate_that_has_expired(stores: Stores, tmp_path: Path) -> None:
+    """Neither is it accepted where names are not checked."""
+    expired = stores.authority.signed("old node", host="localhost", is_expired=True)
+    with node(tmp_path / "expired", stores, expired) as found:
+        for checked in ("true", "false"):
+            refused = connection(tmp_path, found, ca_path=stores.ca_pem, check_hostname=checked)
+            sentence = refusal(refused)
+            assert "its certificate is not valid now: renew it there" in sentence
+
+
+def test_tls_1_1_alone(stores: Stores, tmp_path: Path) -> None:
+    own = stores.key("weak node", "localhost")
+    with node(tmp_path / "weak", stores, own, accepted_protocols=["TLSv1.1"]) as found:
+        sentence = refusal(connection(tmp_path, found, ca_path=stores.ca_pem))
+        assert "speaks neither TLS 1.2 nor 1.3" in sentence
+        assert "accepted_protocols" in sentence
+
+
+def test_no_tls(stores: Stores, tmp_path: Path) -> None:
+    with CassandraNode(tmp_path / "plain") as found:
+        sentence = refusal(connection(tmp_path, found, ca_path=stores.ca_pem))
+        assert "it does not speak TLS there: see cassandra.ssl.enabled" in sentence

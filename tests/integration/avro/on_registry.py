@@ -1,0 +1,370 @@
+"""Our client and our schemas against a schema registry that others wrote; `make registry`."""
+
+import base64
+import io
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+from confluent_kafka.schema_registry import (
+    Schema,
+    SchemaRegistryClient,
+    topic_subject_name_strategy,
+)
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+from confluent_kafka.serialization import MessageField, SerializationContext
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import commitlog
+from sidecar.errors import UnavailableError
+from sidecar.schema_registry import RefusedSchemaError, RegistryClient, registry_settings
+from tests.integration.avro.live import AvroAgent
+from tests.integration.avro.reading import Ids, differences
+from tests.integration.avro.test_java import CHANGE_NAMES, CHANGES, schemas_of
+from tests.integration.avro.test_recordings import MODES, SCENARIOS, Encoding, in_both, is_of_types
+from tests.integration.avro.test_tables import DDL, ONE_SEGMENT, both, inserted
+from tests.oracle.reference.recordings import Scenario
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.schema_registry import SchemaRegistryServer
+from tests.unit.commitlog.arrow.values import schema_text, types
+
+pytestmark = pytest.mark.servers
+
+TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
+SCHEMA = json.dumps(
+    {"type": "record", "name": "Key", "namespace": "a.b", "fields": [{"name": "k", "type": "int"}]}
+)
+LOOK_UP = {"auto.register.schemas": "false"}
+NUMBERS = count()
+DEADLINE_S = 180
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SchemaRegistryServer]:
+    with SchemaRegistryServer(tmp_path_factory.mktemp("registry")) as registry:
+        yield registry
+
+
+@pytest.fixture
+def theirs(registry: SchemaRegistryServer) -> Iterator[SchemaRegistryClient]:
+    """Confluent's own client."""
+    with SchemaRegistryClient({"url": registry.url}) as client:
+        yield client
+
+
+@pytest.fixture
+def subject() -> str:
+    """One that no other test has."""
+    return fresh()
+
+
+def fresh() -> str:
+    return f"t{next(NUMBERS)}-value"
+
+
+def client(registry: SchemaRegistryServer, **named: str) -> RegistryClient:
+    url = {"schema.registry.url": registry.url}
+    return RegistryClient(registry_settings("value.converter.", {**url, **named}, "value"))
+
+
+class RegisteredIds(Ids):
+    """Schemas get their ids by our client, under subjects of their own; the schema behind an id is
+    what the registry gives for it."""
+
+    def __init__(self, registry: SchemaRegistryServer, theirs: SchemaRegistryClient) -> None:
+        super().__init__()
+        self._registry = registry
+        self._client = client(registry)
+        self._prefix = fresh()
+        self._known: dict[int, str] = {}
+        conf = {"subject.name.strategy": topic_subject_name_strategy}
+        self._deserializer = AvroDeserializer(theirs, conf=conf)
+
+    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+        for schema in wanted:
+            subject = f"{self._prefix}-{schema.topic}-{schema.side}"
+            self.ids.set(schema, self._client.schema_id(subject, schema.schema))
+
+    def schema(self, number: int) -> str:
+        if number not in self._known:
+            self._known[number] = self._registry.schema(number)
+        return self._known[number]
+
+    def theirs(self, message: bytes, topic: str, side: MessageField) -> Any:
+        """As Confluent's deserializer reads it, by the same registry."""
+        return self._deserializer(message, SerializationContext(topic, side))
+
+
+@pytest.mark.parametrize("scenario", TYPES, ids=str)
+@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+def test_every_type_is_read_by_what_the_registry_gives(
+    registry: SchemaRegistryServer,
+    theirs: SchemaRegistryClient,
+    scenario: Scenario,
+    modes: Encoding,
+    tmp_path: Path,
+) -> None:
+    """By fastavro, and by Confluent's deserializer."""
+    ids = RegisteredIds(registry, theirs)
+    read = 0
+    for avro, plain in in_both(scenario, modes, ids, tmp_path):
+        expected = json.loads(plain.value)
+        del expected["ts_ms"]
+        for key, value in (
+            (ids.decoded(avro.key), ids.decoded(avro.value)),
+            (
+                ids.theirs(avro.key, avro.topic, MessageField.KEY),
+                ids.theirs(avro.value, avro.topic, MessageField.VALUE),
+            ),
+        ):
+            del value["ts_ms"]
+            found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
+            assert not found, found[:5]
+        read += 1
+    assert read > 0
+
+
+@pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)
+def test_a_changed_table_passes_backward(
+    registry: SchemaRegistryServer,
+    subject: str,
+    tmp_path: Path,
+    before: str,
+    after: str,
+    value: bytes,
+) -> None:
+    """And what was written before is read with the schema of the later id."""
+    old, message = schemas_of(tmp_path, before, value)
+    new, _ = schemas_of(tmp_path, after, value)
+    asking = client(registry)
+    first, second = (asking.schema_id(subject, schema) for schema in (old, new))
+    assert first != second
+    assert registry.versions(subject) == [old, new]
+    writer, reader = (
+        fastavro.parse_schema(json.loads(registry.schema(number))) for number in (first, second)
+    )
+    found, known = (
+        fastavro.schemaless_reader(io.BytesIO(message), writer, by) for by in (reader, None)
+    )
+    assert isinstance(found, dict)
+    assert isinstance(known, dict)
+    assert found["cells"] == known["cells"]
+    now, was = found["after"]["a"]["value"], known["after"]["a"]["value"]
+    # A user type that grew has fields that nobody wrote.
+    assert now == (now | was if isinstance(now, dict) else was)
+
+
+@settings(ONE_SEGMENT, max_examples=40)
+@given(data=st.data())
+def test_columns_of_any_types_come_and_go(
+    registry: SchemaRegistryServer, tmp_path: Path, data: st.DataObject
+) -> None:
+    some, more = (data.draw(st.lists(types(), min_size=1, max_size=3)) for _ in range(2))
+    fewer = {f"a{at}": of for at, of in enumerate(some)}
+    all_of = {**fewer, **{f"b{at}": of for at, of in enumerate(more)}}
+    if data.draw(st.booleans()):
+        all_of = dict(reversed(all_of.items()))
+    schemas = []
+    for columns in (fewer, all_of):
+        ddl = schema_text(columns)
+        ids, _, _ = both(inserted(tmp_path, ddl, {}), ddl)
+        schemas.append(ids.schemas[-1].schema)
+    asking = client(registry)
+    for order in (schemas, schemas[::-1]):
+        subject = fresh()
+        numbers = [asking.schema_id(subject, schema) for schema in (*order, *order)]
+        assert numbers[:2] == numbers[2:]
+        assert [registry.schema(number) for number in numbers[:2]] == order
+
+
+def test_what_is_not_compatible_is_refused_until_somebody_allows_it(
+    registry: SchemaRegistryServer, subject: str, tmp_path: Path
+) -> None:
+    number, _ = schemas_of(tmp_path, DDL.format(columns="a int"))
+    text, _ = schemas_of(tmp_path, DDL.format(columns="a text"))
+    asking = client(registry)
+    known = asking.schema_id(subject, number)
+    with pytest.raises(RefusedSchemaError) as refused:
+        asking.schema_id(subject, text)
+    assert str(refused.value) == (
+        f"the schema registry does not take the schema of {subject}: {registry.url} answers 409: "
+        "Incompatible Avro schema"
+    )
+    assert registry.versions(subject) == [number]
+    assert asking.schema_id(subject, number) == known
+    registry.allow_any(subject)
+    assert registry.schema(asking.schema_id(subject, text)) == text
+
+
+def test_modes_of_numbers_are_not_compatible_with_each_other(
+    registry: SchemaRegistryServer, tmp_path: Path
+) -> None:
+    exact, value = DDL.format(columns="a decimal"), b"\0\0\0\2\1"
+    lossy, _ = schemas_of(tmp_path, exact, value)
+    precise, _ = schemas_of(tmp_path, exact, value, decimal="precise")
+    asking = client(registry)
+    for first, second in ((lossy, precise), (precise, lossy)):
+        subject = fresh()
+        asking.schema_id(subject, first)
+        with pytest.raises(RefusedSchemaError, match="409"):
+            asking.schema_id(subject, second)
+
+
+@pytest.mark.parametrize("subject", ["ks.t-value", "a/b c-value", "a.b.Énvelope", "100%-key"])
+def test_registering_again_gives_the_same_id(registry: SchemaRegistryServer, subject: str) -> None:
+    """By another client too, normalised, looked up, and as the latest."""
+    number = client(registry).schema_id(subject, SCHEMA)
+    for named in (
+        {},
+        {"normalize.schemas": "true"},
+        LOOK_UP,
+        {**LOOK_UP, "normalize.schemas": "true"},
+        {**LOOK_UP, "use.latest.version": "true"},
+    ):
+        assert client(registry, **named).schema_id(subject, SCHEMA) == number, named
+    assert registry.schema(number) == SCHEMA
+    assert registry.versions(subject) == [SCHEMA]
+
+
+def test_what_is_not_there_is_not_registered_by_a_look_up(
+    registry: SchemaRegistryServer, subject: str
+) -> None:
+    latest = {**LOOK_UP, "use.latest.version": "true"}
+    for named in (LOOK_UP, latest):
+        with pytest.raises(RefusedSchemaError, match=r"answers 404: Subject not found$"):
+            client(registry, **named).schema_id(subject, SCHEMA)
+    client(registry).schema_id(subject, SCHEMA)
+    other = SCHEMA.replace('"int"', '"string"')
+    with pytest.raises(RefusedSchemaError, match=f"answers 404: .*{subject}.* not found"):
+        client(registry, **LOOK_UP).schema_id(subject, other)
+    with pytest.raises(RefusedSchemaError, match="has other fields than the events"):
+        client(registry, **latest).schema_id(subject, other)
+
+
+def test_what_is_no_avro_is_refused(registry: SchemaRegistryServer, subject: str) -> None:
+    with pytest.raises(RefusedSchemaError, match=r"answers 422: Invalid Avro schema$"):
+        client(registry).schema_id(subject, "{")
+
+
+def test_an_address_without_its_path_is_told(registry: SchemaRegistryServer, subject: str) -> None:
+    """The address is that of the compatible part: `/api/v1/confluent`."""
+    named = {"schema.registry.url": registry.url.partition("/api")[0]}
+    with pytest.raises(UnavailableError, match=r"answers 500: .*HTTP 404 Not Found"):
+        client(registry, **named).schema_id(subject, SCHEMA)
+
+
+def test_ids_belong_to_one_subject(registry: SchemaRegistryServer) -> None:
+    """Confluent's registry gives one id for a schema under all subjects."""
+    one, other = (client(registry).schema_id(fresh(), SCHEMA) for _ in range(2))
+    assert one != other
+    assert registry.schema(one) == registry.schema(other) == SCHEMA
+
+
+def test_every_version_is_compared(registry: SchemaRegistryServer, subject: str) -> None:
+    """As BACKWARD_TRANSITIVE: a field that one version left out keeps its type."""
+
+    def schema(*fields: tuple[str, str]) -> str:
+        others = [{"name": n, "type": ["null", t], "default": None} for n, t in fields]
+        base: dict[str, Any] = json.loads(SCHEMA)
+        return json.dumps({**base, "fields": [*base["fields"], *others]})
+
+    asking = client(registry)
+    asking.schema_id(subject, schema(("n", "int")))
+    asking.schema_id(subject, SCHEMA)
+    with pytest.raises(RefusedSchemaError, match="409"):
+        asking.schema_id(subject, schema(("n", "string")))
+
+
+def test_their_producer_cannot_register_there(
+    theirs: SchemaRegistryClient, subject: str, registry: SchemaRegistryServer
+) -> None:
+    """It says of which type a schema is, which this registry does not take; we say a schema."""
+    with pytest.raises(SchemaRegistryError, match="500"):
+        theirs.register_schema(subject, Schema(SCHEMA, "AVRO"))
+    number = client(registry).schema_id(subject, SCHEMA)
+    assert theirs.get_schema(number).schema_str == SCHEMA
+
+
+def test_what_names_no_bytes_is_no_version(
+    registry: SchemaRegistryServer, subject: str, tmp_path: Path
+) -> None:
+    """A schema that differs by attributes alone gets the id of the one that was first."""
+    schemas = [schemas_of(tmp_path, DDL.format(columns=f"a {of}"))[0] for of in ("int", "date")]
+    assert schemas[0] != schemas[1]
+    first, second = (client(registry).schema_id(subject, schema) for schema in schemas)
+    assert first == second
+    assert registry.versions(subject) == schemas[:1]
+
+
+def test_unknown_names_are_taken_for_a_registry_that_is_away(
+    registry: SchemaRegistryServer, subject: str
+) -> None:
+    with pytest.raises(UnavailableError, match="answers 500: Error in the backend data store"):
+        client(registry).schema_id(subject, SCHEMA.replace('"int"', '"nonesuch"'))
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
+    folder = tmp_path_factory.mktemp("node")
+    with CassandraNode(folder, settings=NodeSettings(commitlog_sync_period_ms=200)) as node:
+        node.execute(
+            "CREATE KEYSPACE shop WITH replication = "
+            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+        )
+        yield node
+
+
+def test_an_agent_beside_a_node_whose_tables_change(node: CassandraNode, tmp_path: Path) -> None:
+    """Columns come and go; the registry is away for a while, and comes back with nothing."""
+    table = "shop.orders"
+    with SchemaRegistryServer(tmp_path / "registry") as registry:
+        agent = AvroAgent(node, registry, tmp_path / "agent", snapshot_mode="never")
+        agent.process.launch()
+        try:
+            node.execute(
+                f"CREATE TABLE {table} (id int PRIMARY KEY, note text, price decimal) "
+                "WITH cdc = true"
+            )
+            node.execute(f"INSERT INTO {table} (id, note, price) VALUES (1, 'one', 1.5)")
+            agent.wait_for_events(table, 1)
+            node.execute(f"ALTER TABLE {table} ADD tags set<text>")
+            node.execute(f"INSERT INTO {table} (id, tags) VALUES (2, {{'a', 'b'}})")
+            agent.wait_for_events(table, 2)
+            node.execute(f"ALTER TABLE {table} DROP note")
+            node.execute(f"INSERT INTO {table} (id, price) VALUES (3, 3.25)")
+            events = agent.wait_for_events(table, 3)
+            assert [each.column("note") for each in events] == ["one", None, None]
+            assert [each.column("price") for each in events] == [1.5, None, 3.25]
+            assert sorted(events[1].column("tags")) == ["a", "b"]
+            versions = registry.versions(f"x.{table}-value")
+            used = dict.fromkeys(registry.schema(each.schema_id) for each in events)
+            assert list(used) == versions
+
+            registry.kill()
+            node.execute(f"ALTER TABLE {table} ADD more int")
+            node.execute(f"INSERT INTO {table} (id, more) VALUES (4, 7)")
+            agent.process.wait_until(
+                lambda: "the schema registry is away" in str(agent.process.ask("/health")),
+                "the wait",
+                DEADLINE_S,
+            )
+            registry.start()
+            agent.process.wait_until(
+                lambda: len(agent.out.read_bytes().splitlines()) >= len(events) + 1,
+                "the event that waited",
+                DEADLINE_S,
+            )
+            (version,) = registry.versions(f"x.{table}-value")
+            assert '"more"' in version
+            last = json.loads(agent.out.read_bytes().splitlines()[-1])
+            given = int.from_bytes(base64.b64decode(last["value"])[1:5], "big")
+            assert registry.schema(given) == version
+        finally:
+            agent.process.end()

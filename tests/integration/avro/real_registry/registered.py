@@ -1,0 +1,57 @@
+"""Ids that a registry gives to the agent's own client, and schemas that it has under them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import fastavro
+
+import commitlog
+from sidecar.schema_registry import Answer, Outcome, create_registrar, registry_settings
+from tests.integration.avro.reading import Ids
+from tests.support.servers.apicurio import ApicurioRegistry
+
+SIDES: tuple[Literal["key"], Literal["value"]] = ("key", "value")
+
+
+class RegisteredIds(Ids):
+    """As `Ids`, from a registry. `settings` are those of both converters, `strategy` names the
+    subjects of both."""
+
+    def __init__(
+        self,
+        registry: ApicurioRegistry,
+        settings: Mapping[str, str] | None = None,
+        strategy: str = "TopicNameStrategy",
+    ) -> None:
+        super().__init__()
+        named = {"schema.registry.url": registry.url, **(settings or {})}
+        self._registry = registry
+        self.registrar = create_registrar(
+            self.ids,
+            {
+                side: registry_settings(
+                    f"{side}.converter.", {**named, f"{side}.subject.name.strategy": strategy}, side
+                )
+                for side in SIDES
+            },
+        )
+
+    def ask(self, wanted: list[commitlog.Unregistered]) -> Answer:
+        """The registry's answer, whatever it is."""
+        return self.registrar.ask(wanted)
+
+    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+        assert wanted
+        answer = self.ask(wanted)
+        assert answer.outcome is Outcome.GIVEN, answer.sentence
+        self.schemas += wanted
+
+    def schema(self, number: int) -> str:
+        return self._registry.schema(number)
+
+
+def meaning(schema: str) -> Any:
+    """A schema with every name in full, all else as it is: Apicurio leaves out a namespace that
+    holds anyway."""
+    return fastavro.parse_schema(json.loads(schema))

@@ -1,0 +1,151 @@
+"""What every type becomes, registered with a real registry by the agent's own client and read back
+with the schemas that the registry has under the ids of the messages; `make registry`."""
+
+import json
+from itertools import count
+from pathlib import Path
+
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient, topic_subject_name_strategy
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.integration.avro.reading import differences
+from tests.integration.avro.real_registry.registered import RegisteredIds, meaning
+from tests.integration.avro.test_recordings import (
+    MODES,
+    SCENARIOS,
+    Encoding,
+    check,
+    in_both,
+    is_of_types,
+)
+from tests.integration.avro.test_tables import DDL, both, inserted, modes_of
+from tests.oracle.reference.recordings import Scenario
+from tests.support.servers.apicurio import ApicurioRegistry
+from tests.unit.commitlog.arrow.values import nullable, schema_text, types
+from tests.unit.commitlog.mongo.test_encodings import (
+    AT_NS,
+    LAYOUTS,
+    TOPICS,
+    encoder,
+    events,
+    registered,
+)
+
+pytestmark = pytest.mark.servers
+
+TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
+ONE_SEGMENT = settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+_numbers = count()
+
+
+def own_prefix() -> str:
+    """Topics that no other test or example has."""
+    return f"p{next(_numbers)}"
+
+
+@pytest.mark.parametrize("scenario", TYPES, ids=str)
+@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+def test_every_type_is_read_by_fastavro_and_by_confluents_deserializer(
+    registry: ApicurioRegistry,
+    confluent: SchemaRegistryClient,
+    scenario: Scenario,
+    modes: Encoding,
+    tmp_path: Path,
+) -> None:
+    ids = RegisteredIds(registry)
+    theirs = AvroDeserializer(
+        confluent, conf={"subject.name.strategy": topic_subject_name_strategy}
+    )
+    read = 0
+    for avro, plain in in_both(scenario, modes, ids, tmp_path, own_prefix()):
+        check(ids, avro, plain)
+        key = theirs(avro.key, SerializationContext(avro.topic, MessageField.KEY))
+        value = theirs(avro.value, SerializationContext(avro.topic, MessageField.VALUE))
+        expected = json.loads(plain.value)
+        del value["ts_ms"], expected["ts_ms"]
+        found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
+        assert not found, found[:5]
+        read += 1
+    assert read > 0
+    for each in ids.schemas:
+        number = ids.ids.get(each)
+        assert number is not None
+        assert meaning(registry.schema(number)) == meaning(each.schema)
+
+
+@ONE_SEGMENT
+@given(st.data())
+def test_made_values_of_every_type(
+    registry: ApicurioRegistry, tmp_path: Path, data: st.DataObject
+) -> None:
+    of_columns = st.lists(types(), min_size=1, max_size=3)
+    columns = {f"c{at}": of for at, of in enumerate(data.draw(of_columns))}
+    values = {name: data.draw(nullable(of)) for name, of in columns.items()}
+    mode = data.draw(st.sampled_from(("double", "precise", "string")))
+    ddl = schema_text(columns)
+    written = {name: value for name, value in values.items() if value is not None}
+    ids, avro, plain = both(
+        inserted(tmp_path, ddl, written),
+        ddl,
+        RegisteredIds(registry),
+        topic_prefix=own_prefix(),
+        **modes_of(mode),
+    )
+    found = ids.decoded(avro)
+    assert [*differences(found["after"], plain["after"])] == []
+    assert [*differences(found["cells"], plain["cells"])] == []
+
+
+@ONE_SEGMENT
+@given(st.sets(st.text("ab_-1. é", min_size=1, max_size=4), min_size=1, max_size=5), st.booleans())
+def test_columns_of_any_name(
+    registry: ApicurioRegistry, tmp_path: Path, names: set[str], is_unicode: bool
+) -> None:
+    columns = sorted(names)
+    ddl = DDL.format(columns=", ".join(f'"{name}" int' for name in columns))
+    values = {name: number.to_bytes(4) for number, name in enumerate(columns)}
+    ids, avro, _ = both(
+        inserted(tmp_path, ddl, values),
+        ddl,
+        RegisteredIds(registry),
+        topic_prefix=own_prefix(),
+        names="avro_unicode" if is_unicode else "avro",
+    )
+    after = ids.decoded(avro)["after"]
+    shown = [column["value"] for column in after.values() if column is not None]
+    assert sorted(shown) == sorted([7, *range(len(values))])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(ONE_SEGMENT, max_examples=10)
+@given(given=events())
+def test_events_of_mongodb(registry: ApicurioRegistry, layout: str, given: list[bytes]) -> None:
+    prefix = own_prefix()
+    topics = {name: topic.replace("L", prefix, 1) for name, topic in TOPICS.items()}
+    choices = {"topic_prefix": prefix, "names": "avro", **topics}
+    ids = RegisteredIds(registry)
+    plain = encoder(layout, **choices).encode(given, at_ns=AT_NS)
+    avro = registered(
+        encoder(layout, **choices, key="avro", value="avro", schema_ids=ids.ids), ids, given
+    )
+    pairs = zip(avro.messages(0, len(avro)), plain.messages(0, len(plain)), strict=True)
+    for (topic, key, value, _, _), (_, plain_key, plain_value, _, _) in pairs:
+        assert ids.decoded(key) == json.loads(plain_key)
+        if value is None or plain_value is None:
+            assert value == plain_value
+            continue
+        found, expected = ids.value(value), json.loads(plain_value)
+        if layout == "mongodb" and isinstance(found, str):
+            found = json.loads(found)
+        elif topic == topics["schema_topic"]:
+            found["event"] = json.loads(found["event"])
+        assert found == expected

@@ -1,0 +1,139 @@
+"""Confluent's own client of a registry and its deserializer, in Python: what consumers have."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from confluent_kafka.schema_registry import (
+    Schema,
+    SchemaRegistryClient,
+    record_subject_name_strategy,
+    topic_record_subject_name_strategy,
+    topic_subject_name_strategy,
+)
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+import commitlog
+from sidecar.schema_registry import RegistryClient, registry_settings
+from tests.integration.avro.reading import Ids, differences
+from tests.integration.avro.test_recordings import MODES, SCENARIOS, Encoding, in_both, is_of_types
+from tests.oracle.reference.recordings import Scenario
+from tests.support.fake_registry import FakeRegistry
+
+SCHEMA = json.dumps(
+    {"type": "record", "name": "Key", "namespace": "a.b", "fields": [{"name": "k", "type": "int"}]}
+)
+TOPIC = "demo.ks.t"
+VALUE = SerializationContext(TOPIC, MessageField.VALUE)
+TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
+
+
+@pytest.fixture
+def registry() -> Iterator[FakeRegistry]:
+    with FakeRegistry() as registry:
+        # Real ids begin at 1.
+        registry.schemas.append('"null"')
+        yield registry
+
+
+def ours(registry: FakeRegistry, settings: dict[str, Any]) -> RegistryClient:
+    named = {name: str(value).lower() for name, value in settings.items()}
+    url = {"schema.registry.url": registry.url}
+    return RegistryClient(registry_settings("value.converter.", {**url, **named}, "value"))
+
+
+def theirs(registry: FakeRegistry) -> SchemaRegistryClient:
+    return SchemaRegistryClient({"url": registry.url})
+
+
+class RegisteredIds(Ids):
+    """Schemas get their ids by our client; messages are read by Confluent's deserializer, which
+    asks the registry for the schema behind an id."""
+
+    def __init__(self, registry: FakeRegistry) -> None:
+        super().__init__()
+        self._client = ours(registry, {})
+        conf = {"subject.name.strategy": topic_subject_name_strategy}
+        self._deserializer = AvroDeserializer(theirs(registry), conf=conf)
+
+    def give(self, wanted: list[commitlog.Unregistered]) -> None:
+        for schema in wanted:
+            subject = f"{schema.topic}-{schema.side}"
+            self.ids.set(schema, self._client.schema_id(subject, schema.schema))
+
+    def read(self, message: bytes, topic: str, side: MessageField) -> Any:
+        return self._deserializer(message, SerializationContext(topic, side))
+
+
+@pytest.mark.parametrize("scenario", TYPES, ids=str)
+@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+def test_their_deserializer_reads_every_type(
+    registry: FakeRegistry, scenario: Scenario, modes: Encoding, tmp_path: Path
+) -> None:
+    ids = RegisteredIds(registry)
+    read = 0
+    for avro, plain in in_both(scenario, modes, ids, tmp_path):
+        key = ids.read(avro.key, avro.topic, MessageField.KEY)
+        value = ids.read(avro.value, avro.topic, MessageField.VALUE)
+        expected = json.loads(plain.value)
+        del value["ts_ms"], expected["ts_ms"]
+        found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
+        assert not found, found[:5]
+        read += 1
+    assert read > 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"auto.register.schemas": True},
+        {"auto.register.schemas": True, "normalize.schemas": True},
+        {"auto.register.schemas": False},
+        {"auto.register.schemas": False, "normalize.schemas": True},
+        {"auto.register.schemas": False, "use.latest.version": True},
+    ],
+    ids=lambda settings: " ".join(f"{name}={value}" for name, value in settings.items()),
+)
+def test_their_serializer_asks_the_registry_what_we_ask(
+    registry: FakeRegistry, settings: dict[str, Any]
+) -> None:
+    theirs(registry).register_schema(f"{TOPIC}-value", Schema(SCHEMA, "AVRO"))
+    registry.requests.clear()
+    conf = {"subject.name.strategy": topic_subject_name_strategy, **settings}
+    serialized = AvroSerializer(theirs(registry), SCHEMA, conf=conf)({"k": 7}, VALUE)
+    asked = [meaning(method, path) for method, path, _ in registry.requests]
+    registry.requests.clear()
+    number = ours(registry, settings).schema_id(f"{TOPIC}-value", SCHEMA)
+    assert [meaning(method, path) for method, path, _ in registry.requests] == asked
+    assert serialized is not None
+    assert serialized[:5] == b"\0" + number.to_bytes(4)
+
+
+def meaning(method: str, path: str) -> tuple[str, str, dict[str, str]]:
+    """A request without flags that are off, since those say nothing."""
+    parts = urlsplit(path)
+    flags = {name: text.lower() for name, text in parse_qsl(parts.query)}
+    return method, parts.path, {name: text for name, text in flags.items() if text != "false"}
+
+
+def test_subjects_are_named_as_theirs_are(registry: FakeRegistry) -> None:
+    strategies = {
+        "TopicNameStrategy": topic_subject_name_strategy,
+        "RecordNameStrategy": record_subject_name_strategy,
+        "TopicRecordNameStrategy": topic_record_subject_name_strategy,
+    }
+    for name, strategy in strategies.items():
+        url = {"schema.registry.url": registry.url, "value.subject.name.strategy": name}
+        found = registry_settings("value.converter.", url, "value").strategy
+        assert found.subject(TOPIC, "value", "a.b.Envelope") == strategy(VALUE, "a.b.Envelope")
+
+
+def test_what_one_registers_the_other_finds(registry: FakeRegistry) -> None:
+    number = ours(registry, {}).schema_id("a/b c-value", SCHEMA)
+    found = theirs(registry).lookup_schema("a/b c-value", Schema(SCHEMA, "AVRO"))
+    assert (found.schema_id, found.version) == (number, 1)
+    assert theirs(registry).get_schema(number).schema_str == SCHEMA

@@ -1,0 +1,189 @@
+"""Avro's own Java library over our messages: what consumers in Java read, and what a registry
+asks before it takes a schema."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.integration.avro.java_avro import JavaAvro, RefusedByJavaError
+from tests.integration.avro.reading import Ids, differences, messages
+from tests.integration.avro.test_recordings import (
+    MODES,
+    SCENARIOS,
+    Encoding,
+    format_of,
+    is_of_types,
+)
+from tests.integration.avro.test_tables import DDL, ONE_SEGMENT, both, inserted
+from tests.oracle.reference.recordings import Scenario
+from tests.unit.commitlog.arrow.values import schema_text, types
+from tests.unit.commitlog.core.reading import schema_of, unpacked
+
+NUMBER = b"\0\0\0\1"
+HEAD_BYTES = 5
+"""Magic and id."""
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[JavaAvro]:
+    with JavaAvro() as avro:
+        yield avro
+
+
+class JavaIds(Ids):
+    """Messages are read by Java, each schema being parsed once."""
+
+    def __init__(self, avro: JavaAvro, first: int) -> None:
+        super().__init__()
+        self._avro = avro
+        self._first = first
+
+    def parse(self) -> None:
+        for number, schema in enumerate(self.schemas):
+            self._avro.parse(self._first + number, schema.schema)
+
+    def read(self, message: bytes) -> dict[str, object]:
+        number = int.from_bytes(message[1:HEAD_BYTES], "big")
+        return self._avro.read(self._first + number, message[HEAD_BYTES:])
+
+
+TYPES = [scenario for scenario in SCENARIOS if is_of_types(scenario)]
+
+
+@pytest.mark.parametrize("scenario", TYPES, ids=str)
+@pytest.mark.parametrize("modes", ({}, *MODES), ids=("lossy", "precise", "string"))
+def test_java_reads_every_type(
+    java: JavaAvro, scenario: Scenario, modes: Encoding, tmp_path: Path
+) -> None:
+    schema = schema_of(scenario)
+    ids = JavaIds(java, first=1000)
+    names = modes.get("names", "avro")
+    as_json = format_of(**{**modes, "names": names})
+    as_avro = format_of(**modes, key="avro", value="avro", schema_ids=ids.ids)
+    read = 0
+    for path, name in scenario.segments():
+        segment = unpacked(path, name, tmp_path)
+        avro = list(messages(segment, schema, as_avro, ids, max_events=500))
+        ids.parse()
+        for ours, plain in zip(avro, messages(segment, schema, as_json), strict=True):
+            key, value = ids.read(ours.key), ids.read(ours.value)
+            expected = json.loads(plain.value)
+            del value["ts_ms"], expected["ts_ms"]
+            found = [*differences(key, json.loads(plain.key)), *differences(value, expected)]
+            assert not found, found[:5]
+            read += 1
+    assert read > 0
+
+
+def schemas_of(folder: Path, ddl: str, value: bytes = NUMBER, **choices: Any) -> tuple[str, bytes]:
+    """Schema and bytes of the value of a row whose column `a` is set."""
+    ids, avro, _ = both(inserted(folder, ddl, {"a": value}), ddl, **choices)
+    return ids.schemas[-1].schema, avro[HEAD_BYTES:]
+
+
+TYPE = "CREATE TYPE ks.u (x int{more});\n"
+USER = b"\0\0\0\4\0\0\0\1"
+
+
+CHANGES = [
+    (DDL.format(columns="a int"), DDL.format(columns="a int, b text"), NUMBER),
+    (DDL.format(columns="a int, b text"), DDL.format(columns="a int"), NUMBER),
+    (DDL.format(columns="a int"), DDL.format(columns="a int, b map<text, blob>"), NUMBER),
+    (
+        TYPE.format(more="") + DDL.format(columns="a frozen<u>"),
+        TYPE.format(more=", y text") + DDL.format(columns="a frozen<u>"),
+        USER,
+    ),
+    (
+        TYPE.format(more="") + DDL.format(columns="a frozen<u>"),
+        TYPE.format(more="") + DDL.format(columns="a frozen<u>, b frozen<u>"),
+        USER,
+    ),
+    (
+        TYPE.format(more="") + DDL.format(columns="b frozen<u>, c frozen<u>, a int"),
+        TYPE.format(more="") + DDL.format(columns="c frozen<u>, a int"),
+        NUMBER,
+    ),
+]
+"""DDL before and after, and a value of `a` before."""
+CHANGE_NAMES = [
+    "added",
+    "dropped",
+    "added map",
+    "type grew",
+    "type used again",
+    "first use dropped",
+]
+
+
+@pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)
+def test_a_changed_table_passes_backward(
+    java: JavaAvro, tmp_path: Path, before: str, after: str, value: bytes
+) -> None:
+    """And what was written before is read with the changed schema, with the same values."""
+    old, message = schemas_of(tmp_path, before, value)
+    new, _ = schemas_of(tmp_path, after, value)
+    java.parse(1, old)
+    java.parse(2, new)
+    found = java.compare(reader=2, writer=1)
+    assert found.is_compatible, found.why
+    assert found.is_readable
+    as_it_was, as_it_is = java.read(1, message), java.read(1, message, reader=2)
+    assert as_it_is["cells"] == as_it_was["cells"]
+    for column, content in as_it_is["after"].items():
+        was = as_it_was["after"].get(column)
+        assert content is None or not list(differences(content, was)) or "value" in content
+        if column == "a" and value == NUMBER:
+            assert content == was
+
+
+@settings(ONE_SEGMENT, max_examples=40)
+@given(data=st.data())
+def test_columns_of_any_types_come_and_go(
+    java: JavaAvro, tmp_path: Path, data: st.DataObject
+) -> None:
+    """Both ways: replicas may differ for a while in what they know of a table."""
+    some, more = (data.draw(st.lists(types(), min_size=1, max_size=3)) for _ in range(2))
+    fewer = {f"a{at}": of for at, of in enumerate(some)}
+    all_of = {**fewer, **{f"b{at}": of for at, of in enumerate(more)}}
+    if data.draw(st.booleans()):
+        # A type that is used twice is defined by its first use.
+        all_of = dict(reversed(all_of.items()))
+    for number, columns in enumerate((fewer, all_of), 1):
+        ddl = schema_text(columns)
+        ids, _, _ = both(inserted(tmp_path, ddl, {}), ddl)
+        java.parse(number, ids.schemas[-1].schema)
+    for reader, writer in ((2, 1), (1, 2)):
+        found = java.compare(reader, writer)
+        assert (found.is_compatible, found.is_readable) == (True, True), found.why
+
+
+def test_what_backward_refuses(java: JavaAvro, tmp_path: Path) -> None:
+    """A column with a type of other bytes, and another mode for it."""
+    number, _ = schemas_of(tmp_path, DDL.format(columns="a int"))
+    text, _ = schemas_of(tmp_path, DDL.format(columns="a text"))
+    exact = DDL.format(columns="a decimal")
+    value = b"\0\0\0\2\1"
+    lossy, _ = schemas_of(tmp_path, exact, value)
+    precise, _ = schemas_of(tmp_path, exact, value, decimal="precise")
+    for at, schema in enumerate((number, text, lossy, precise), 1):
+        java.parse(at, schema)
+    for reader, writer in ((2, 1), (1, 2), (4, 3), (3, 4)):
+        found = java.compare(reader, writer)
+        assert not found.is_compatible
+        assert not found.is_readable
+        assert found.why
+
+
+def test_java_takes_no_schema_of_one_name_for_all_columns(java: JavaAvro) -> None:
+    """What Debezium's connector writes for a table whose columns have two types."""
+    cell = {"type": "record", "name": "cell_value", "fields": [{"name": "value", "type": "int"}]}
+    other = {**cell, "fields": [{"name": "value", "type": "string"}]}
+    fields = [{"name": "a", "type": cell}, {"name": "b", "type": other}]
+    with pytest.raises(RefusedByJavaError, match="redefine"):
+        java.parse(1, json.dumps({"type": "record", "name": "after", "fields": fields}))

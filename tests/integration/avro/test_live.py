@@ -1,0 +1,299 @@
+"""A real node, an agent, and a registry that checks as real ones do."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import fastavro
+import pytest
+
+from tests.integration.avro.live import AvroAgent, Decoded
+from tests.integration.avro.reading import differences
+from tests.integration.snapshot.beside import DEADLINE_S, Agent
+from tests.support.agent_command import agent as command
+from tests.support.checking_registry import CheckingRegistry
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+
+pytestmark = pytest.mark.servers
+
+ROWS = 300
+HOLD_MAX_MS = 3000
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
+    settings = NodeSettings(commitlog_sync_period_ms=200)
+    with CassandraNode(tmp_path_factory.mktemp("avro") / "node", settings=settings) as node:
+        node.execute(
+            "CREATE KEYSPACE shop WITH replication = "
+            "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+        )
+        yield node
+
+
+@pytest.fixture(scope="module")
+def registry() -> Iterator[CheckingRegistry]:
+    with CheckingRegistry() as registry:
+        yield registry
+
+
+@pytest.fixture
+def agent(node: CassandraNode, registry: CheckingRegistry, tmp_path: Path) -> Iterator[AvroAgent]:
+    agent = AvroAgent(
+        node,
+        registry,
+        tmp_path / "agent",
+        snapshot_mode="never",
+        segment_hold_max_ms=HOLD_MAX_MS,
+    )
+    agent.process.launch()
+    yield agent
+    agent.process.end()
+
+
+def subject(table: str) -> str:
+    return f"x.{table}-value"
+
+
+def reason(agent: Agent) -> str:
+    """What `/health` says of the registry."""
+    health = agent.process.ask("/health") or {}
+    return json.dumps(health)
+
+
+def test_a_table_that_is_altered_passes_backward(
+    node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
+) -> None:
+    """Every version is taken by the registry, read back by its own schema and by the latest."""
+    table = "shop.orders"
+    node.execute("CREATE TYPE shop.place (street text, number int)")
+    node.execute(
+        f"CREATE TABLE {table} (id int PRIMARY KEY, note text, price decimal) WITH cdc=true"
+    )
+    node.execute(f"INSERT INTO {table} (id, note, price) VALUES (1, 'one', 1.5)")
+    agent.wait_for_events(table, 1)
+    node.execute(f"ALTER TABLE {table} ADD tags set<text>")
+    node.execute(f"INSERT INTO {table} (id, note, tags) VALUES (2, 'two', {{'a', 'b'}})")
+    agent.wait_for_events(table, 2)
+    node.execute(f"ALTER TABLE {table} DROP note")
+    node.execute(f"INSERT INTO {table} (id, price) VALUES (3, 3.25)")
+    agent.wait_for_events(table, 3)
+    node.execute(f"ALTER TABLE {table} ADD at frozen<shop.place>")
+    node.execute(f"INSERT INTO {table} (id, at) VALUES (4, {{street: 's', number: 7}})")
+    agent.wait_for_events(table, 4)
+    node.execute("ALTER TYPE shop.place ADD floor int")
+    node.execute(f"INSERT INTO {table} (id, at) VALUES (5, {{street: 't', number: 8, floor: 9}})")
+    events = agent.wait_for_events(table, 5)
+
+    assert [each.column("id") for each in events] == [1, 2, 3, 4, 5]
+    assert [each.column("note") for each in events] == ["one", "two", None, None, None]
+    assert [each.column("price") for each in events] == [1.5, None, 3.25, None, None]
+    assert sorted(events[1].column("tags")) == ["a", "b"]
+    assert events[3].column("at")["number"] == 7
+    assert events[4].column("at") == {"street": "t", "number": 8, "floor": 9}
+
+    versions = registry.subjects[subject(table)]
+    assert [registry.schemas.index(each) for each in versions] == list(
+        dict.fromkeys(each.schema_id for each in events)
+    )
+    assert len(versions) >= 4
+    for event in events:
+        assert_read_alike(event, registry.schemas[event.schema_id], versions[-1])
+
+
+def assert_read_alike(event: Decoded, written: str, latest: str) -> None:
+    """A consumer with the latest schema has the values that were written."""
+    writer, reader = (fastavro.parse_schema(json.loads(each)) for each in (written, latest))
+    found = fastavro.schemaless_reader(io.BytesIO(event.bytes), writer, reader)
+    assert isinstance(found, dict)
+    for name in ("id", "price", "b"):
+        column = found["after"].get(name)
+        value = column and column["value"]
+        known = event.column(name)
+        # Fields that a user type got since are null.
+        assert value == (value | known if isinstance(known, dict) else known)
+    assert found["cells"] == event.value["cells"]
+
+
+def test_columns_of_a_type_that_grows_come_and_go(
+    node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
+) -> None:
+    """What the node says of a dropped column's type is not what it said before."""
+    table, changes = "shop.houses", iter(range(2, 100))
+    node.execute("CREATE TYPE shop.room (wide int)")
+    node.execute(
+        f"CREATE TABLE {table} (id int PRIMARY KEY, a frozen<shop.room>, b frozen<shop.room>, "
+        "c shop.room, d map<text, frozen<shop.room>>) WITH cdc = true"
+    )
+
+    def insert(columns: str = "", values: str = "") -> list[Decoded]:
+        number = next(changes)
+        node.execute(f"INSERT INTO {table} (id{columns}) VALUES ({number}{values})")
+        agent.process.wait_until(
+            lambda: any(each.column("id") == number for each in agent.decoded(table)),
+            f"event {number}, or a reason: {reason(agent)}",
+            DEADLINE_S,
+        )
+        return agent.decoded(table)
+
+    insert(", a, b, c, d", ", {wide: 1}, {wide: 2}, {wide: 3}, {'k': {wide: 4}}")
+    node.execute(f"ALTER TABLE {table} DROP a")
+    insert(", b", ", {wide: 5}")
+    node.execute("ALTER TYPE shop.room ADD high int")
+    insert(", b, c", ", {wide: 6, high: 7}, {wide: 8}")
+    node.execute(f"ALTER TABLE {table} ADD e frozen<list<frozen<shop.room>>>")
+    insert(", b, e", ", {wide: 9, high: 10}, [{wide: 11, high: 12}]")
+    node.execute(f"ALTER TABLE {table} DROP d")
+    agent.process.kill()
+    agent.process.launch()
+    node.execute("ALTER TYPE shop.room ADD deep int")
+    events = insert(", b", ", {wide: 13, high: 14, deep: 15}")
+    assert {each.column("id") for each in events} == set(range(2, 7))
+    (last,) = {json.dumps(each.column("b")) for each in events if each.column("id") == 6}
+    assert json.loads(last) == {"wide": 13, "high": 14, "deep": 15}
+    versions = registry.subjects[subject(table)]
+    for event in events:
+        assert_read_alike(event, registry.schemas[event.schema_id], versions[-1])
+
+
+def test_a_table_made_anew_is_refused_until_somebody_says_that_it_may_be(
+    node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
+) -> None:
+    """The registry refuses the other type, the records are given up and their segment is kept; the
+    subject's compatibility is changed, and the running agent reads all of it."""
+    table = "shop.parts"
+    node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, v int) WITH cdc = true")
+    node.execute(f"INSERT INTO {table} (id, v) VALUES (1, 7)")
+    agent.wait_for_events(table, 1)
+    node.execute(f"DROP TABLE {table}")
+    node.execute(f"CREATE TABLE {table} (id int PRIMARY KEY, v text) WITH cdc = true")
+    node.execute(f"INSERT INTO {table} (id, v) VALUES (2, 'seven')")
+    refusal = f"does not take the schema of {subject(table)}: {registry.url} answers 409"
+    agent.process.wait_until(lambda: refusal in reason(agent), "the refusal", DEADLINE_S)
+
+    node.execute("CREATE TABLE shop.beside (id int PRIMARY KEY) WITH cdc = true")
+    node.execute("INSERT INTO shop.beside (id) VALUES (1)")
+    agent.wait_for_events("shop.beside", 1)
+    node.close_segment()
+    error = agent.directory / "relocation" / "error"
+    agent.process.wait_until(lambda: bool(list(error.glob("*.log"))), "the quarantine", DEADLINE_S)
+    assert len(agent.decoded(table)) == 1
+    assert len(registry.subjects[subject(table)]) == 1
+
+    registry.without_check.add(subject(table))
+    done = command("segments", "retry", "--all", "--config", agent.process.configuration)
+    assert done.exit_code == 0, done.errors
+
+    def is_read_again() -> bool:
+        return any(each.column("v") == "seven" for each in agent.decoded(table))
+
+    agent.process.wait_until(is_read_again, "the events that were given up", DEADLINE_S)
+    assert len(registry.subjects[subject(table)]) == 2
+    assert {each.column("v") for each in agent.decoded(table)} == {7, "seven"}
+
+
+def test_a_registry_that_goes_away_loses_nothing(
+    node: CassandraNode, registry: CheckingRegistry, agent: AvroAgent
+) -> None:
+    """Known tables go on without it, unknown ones wait, and a new process of the agent gets the
+    ids of the one before."""
+    node.execute("CREATE TABLE shop.known (id int PRIMARY KEY) WITH cdc = true")
+    node.execute("INSERT INTO shop.known (id) VALUES (1)")
+    (before,) = agent.wait_for_events("shop.known", 1)
+    registry.is_away = True
+    try:
+        node.execute("INSERT INTO shop.known (id) VALUES (2)")
+        known = "x.shop.known"
+        agent.process.wait_until(
+            lambda: agent.out.read_text().count(known) == 2, "a known table", DEADLINE_S
+        )
+        node.execute("CREATE TABLE shop.unknown (id int PRIMARY KEY) WITH cdc = true")
+        node.execute("INSERT INTO shop.unknown (id) VALUES (1)")
+        agent.process.wait_until(
+            lambda: "the schema registry is away" in reason(agent), "the wait", DEADLINE_S
+        )
+        agent.process.kill()
+        node.execute("INSERT INTO shop.known (id) VALUES (3)")
+        agent.process.launch()
+        agent.process.wait_until(
+            lambda: "the schema registry is away" in reason(agent), "the wait again", DEADLINE_S
+        )
+    finally:
+        registry.is_away = False
+    agent.wait_for_events("shop.unknown", 1)
+    after = agent.wait_for_events("shop.known", 3)
+    assert {each.column("id") for each in after} == {1, 2, 3}
+    assert {each.schema_id for each in after} == {before.schema_id}
+
+
+def test_copied_rows_say_in_avro_what_they_say_in_json(
+    node: CassandraNode, registry: CheckingRegistry, tmp_path: Path
+) -> None:
+    """The registry is away when the copy begins: its schema is asked for before the first row. It
+    is away again in the middle, where the copy has what it needs."""
+    table = "shop.stock"
+    node.execute("CREATE TYPE IF NOT EXISTS shop.size (wide int, high int)")
+    node.execute(
+        f"CREATE TABLE {table} (id int, line int, total int static, name text, price decimal, "
+        "big varint, day date, at timestamp, who uuid, tags set<text>, parts map<text, int>, "
+        "list list<int>, size shop.size, pair frozen<tuple<int, text>>, raw blob, "
+        "PRIMARY KEY (id, line)) WITH cdc = true"
+    )
+    for number in range(ROWS):
+        node.execute(
+            f"INSERT INTO {table} (id, line, total, name, price, big, day, at, who, tags, parts, "
+            f"list, size, pair, raw) VALUES ({number % 20}, {number}, {number}, 'n{number}', "
+            f"{number}.25, {number}000000000, '2026-01-01', {number}, "
+            f"00000000-0000-0000-0000-{number:012}, {{'a', 'b{number}'}}, {{'k': {number}}}, "
+            f"[{number}, 1], {{wide: {number}}}, ({number}, 'p'), 0x{number:04x})"
+        )
+    registry.is_away = True
+    in_avro = AvroAgent(
+        node, registry, tmp_path / "avro", snapshot_mode="initial", snapshot_rows_per_second=200
+    )
+    try:
+        in_avro.process.launch()
+        in_avro.process.wait_until(
+            lambda: "the schema registry is away" in str(in_avro.process.ask("/snapshot")),
+            "the copy to wait",
+            DEADLINE_S,
+        )
+        assert in_avro.copy_of(table)["rows"] == 0
+        assert f"x.{table}" not in (in_avro.out.read_text() if in_avro.out.exists() else "")
+    finally:
+        registry.is_away = False
+    try:
+        in_avro.process.wait_until(
+            lambda: in_avro.copy_of(table)["percent"] > 0, "a part of it", DEADLINE_S
+        )
+        registry.is_away = True
+        in_avro.wait_for(table, "completed")
+    finally:
+        registry.is_away = False
+        in_avro.process.end()
+    in_json = Agent(node, tmp_path / "json", snapshot_mode="initial")
+    try:
+        in_json.process.launch()
+        in_json.wait_for(table, "completed")
+    finally:
+        in_json.process.end()
+    expected = {
+        json.dumps(each["key"]): each["value"]
+        for each in in_json.events(is_snapshot=True)
+        if each["topic"] == f"x.{table}"
+    }
+    found = {
+        json.dumps(each.key): each.value for each in in_avro.decoded(table) if each.is_snapshot
+    }
+    assert len(found) >= ROWS
+    assert found.keys() == expected.keys()
+    for key, value in found.items():
+        plain = expected[key]
+        # A collection is said to be written when the row was read.
+        for cells in (value["cells"], plain["cells"]):
+            for deletion in cells.get("cdel") or ():
+                del deletion["ldt"]
+        for part in ("op", "after", "cells"):
+            assert list(differences({part: value[part]}, {part: plain[part]})) == [], key

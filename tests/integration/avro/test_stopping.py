@@ -1,0 +1,27 @@
+"""An agent is asked to stop while the registry keeps it waiting."""
+
+import threading
+
+from tests.acceptance.agent.test_run import DEADLINE_S, running
+from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.fake_registry import FakeRegistry
+
+
+def test_a_registry_that_never_answers_does_not_keep_the_agent_from_stopping(site: Site) -> None:
+    """Its answer may take longer than a process is given to end."""
+    is_over = threading.Event()
+
+    def never(method: str, subject: str) -> None:
+        is_over.wait()
+
+    write_segment(site.cdc_raw, 1, [[payload(1)]])
+    with FakeRegistry(mood=never) as registry:
+        settings = {"value.converter": "avro", "value.converter.request.timeout.ms": "3600000"}
+        address = {"value.converter.schema.registry.url": registry.url}
+        try:
+            with running(site, {**settings, **address}) as process:
+                process.wait_until("the question", lambda: bool(registry.requests), DEADLINE_S)
+                assert process.stop() == 0
+        finally:
+            is_over.set()
+    assert not site.events.exists() or not site.events.read_bytes()

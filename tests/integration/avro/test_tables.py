@@ -1,0 +1,161 @@
+"""Made tables: every type to a depth of three, names of any kind, columns left out, tables that
+change."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+from fastavro.schema import SchemaParseException
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import commitlog
+from tests.integration.avro.reading import Ids, differences, messages
+from tests.oracle.reference import parse_schema
+from tests.oracle.reference.model import Cell, Liveness, PartitionUpdate, Row
+from tests.oracle.writer import Form, write_mutation, write_segment
+from tests.unit.commitlog.arrow.values import nullable, schema_text, types
+
+TIME_US = 1_795_000_000_000_000
+ONE_SEGMENT = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def format_of(*, topic_prefix: str = "p", **choices: Any) -> commitlog.EventFormat:
+    return commitlog.EventFormat(
+        topic_prefix=topic_prefix, cluster="c", node_id="n", all_tables=True, **choices
+    )
+
+
+def inserted(folder: Path, ddl: str, values: dict[str, bytes]) -> Path:
+    """A segment with one row of the only table of `ddl`, whose key is an int."""
+    (table,) = parse_schema(ddl).tables.values()
+    cells = tuple(Cell(name, None, TIME_US, None, None, values[name]) for name in sorted(values))
+    row = Row((), Liveness(TIME_US, None, None), None, False, (), cells)
+    update = PartitionUpdate(table, b"\0\0\0\7", None, None, (row,))
+    path = folder / "CommitLog-7-1.log"
+    path.write_bytes(write_segment([[write_mutation([update], Form(version=7))]], version=7).data)
+    return path
+
+
+def both(
+    path: Path, ddl: str, given: Ids | None = None, **choices: Any
+) -> tuple[Ids, bytes, dict[str, Any]]:
+    """A value as Avro, and the JSON of the same."""
+    schema, ids = commitlog.Schema.from_cql(ddl), given or Ids()
+    as_avro = format_of(**choices, key="avro", value="avro", schema_ids=ids.ids)
+    as_json = format_of(**{"names": "avro", **choices})
+    (avro,) = messages(path, schema, as_avro, ids)
+    (plain,) = messages(path, schema, as_json)
+    return ids, avro.value, json.loads(plain.value)
+
+
+@ONE_SEGMENT
+@given(st.data())
+def test_values_of_every_type_mean_what_the_json_says(tmp_path: Path, data: st.DataObject) -> None:
+    columns = data.draw(
+        st.lists(types(), min_size=1, max_size=3).map(
+            lambda found: {f"c{at}": of for at, of in enumerate(found)}
+        )
+    )
+    values = {name: data.draw(nullable(of)) for name, of in columns.items()}
+    mode = data.draw(st.sampled_from(("double", "precise", "string")))
+    ddl = schema_text(columns)
+    written = {name: value for name, value in values.items() if value is not None}
+    ids, avro, plain = both(inserted(tmp_path, ddl, written), ddl, **modes_of(mode))
+    found = ids.decoded(avro)
+    assert [*differences(found["after"], plain["after"])] == []
+    assert [*differences(found["cells"], plain["cells"])] == []
+
+
+def modes_of(mode: str) -> dict[str, Any]:
+    """Of decimals (`double`, `precise`, `string`), and what goes with it of the others."""
+    return {
+        "decimal": mode,
+        "varint": "long" if mode == "double" else mode,
+        "duration": "nanos" if mode == "double" else mode,
+    }
+
+
+DDL = """CREATE TABLE ks.t (k int PRIMARY KEY, {columns})
+  WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18;"""
+
+
+@settings(ONE_SEGMENT, max_examples=30)
+@given(st.sets(st.text("ab_-1. é", min_size=1, max_size=4), min_size=1, max_size=5), st.booleans())
+def test_any_names_make_a_schema(tmp_path: Path, names: set[str], is_unicode: bool) -> None:
+    columns = ", ".join(f'"{name}" int' for name in sorted(names - {"k"}))
+    if not columns:
+        return
+    ddl = DDL.format(columns=columns)
+    values = {name: number.to_bytes(4) for number, name in enumerate(sorted(names - {"k"}))}
+    ids, avro, _ = both(
+        inserted(tmp_path, ddl, values), ddl, names="avro_unicode" if is_unicode else "avro"
+    )
+    after = ids.decoded(avro)["after"]
+    shown = [column["value"] for column in after.values() if column is not None]
+    assert sorted(shown) == sorted([7, *range(len(values))])
+
+
+def test_columns_are_left_out_of_after_and_cells(tmp_path: Path) -> None:
+    ddl = DDL.format(columns="a int, b int")
+    path = inserted(tmp_path, ddl, {"a": b"\0\0\0\1", "b": b"\0\0\0\2"})
+    _, _, whole = both(path, ddl)
+    ids, avro, plain = both(path, ddl, exclude_columns=[("ks", "t", "b"), ("ks", "t", "k")])
+    for found in (ids.decoded(avro), plain):
+        assert [name for name in found["after"] if not name.startswith("_")] == ["k", "a"]
+        assert [cell["col"] for cell in found["cells"]["cell"]] == ["a"]
+    del whole["after"]["b"]
+    assert plain["after"] == whole["after"]
+    _, avro, plain = both(path, ddl, exclude_columns=[("ks", "t", "a"), ("ks", "t", "b")])
+    assert "cell" not in plain["cells"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a int", "a int, b text"),
+        ("a int, b text", "a int"),
+        ("a frozen<u>", "a frozen<u>, b frozen<u>"),
+    ],
+)
+def test_an_old_value_is_read_by_the_schema_of_a_changed_table(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    kinds = "CREATE TYPE ks.u (x int, y text);\n"
+    one, two = (kinds + DDL.format(columns=columns) for columns in (before, after))
+    value = b"\0\0\0\1" if "u" not in before else b"\0\0\0\4\0\0\0\1"
+    ids, avro, _ = both(inserted(tmp_path, one, {"a": value}), one)
+    newer, _, _ = both(inserted(tmp_path, two, {"a": value}), two)
+    schemas = [json.loads(found.schemas[-1].schema) for found in (ids, newer)]
+    writer, reader = (fastavro.parse_schema(schema) for schema in schemas)
+    found = fastavro.schemaless_reader(io.BytesIO(avro[5:]), writer, reader)
+    assert isinstance(found, dict)
+    assert found["after"]["a"] == ids.decoded(avro)["after"]["a"]
+    assert found["after"].get("b") is None
+
+
+def test_a_record_for_each_column_and_one_for_each_type() -> None:
+    """What Debezium's connector writes, one name for all columns, is no schema."""
+    cell = {"type": "record", "name": "cell_value", "fields": [{"name": "value", "type": "int"}]}
+    other = {**cell, "fields": [{"name": "value", "type": "string"}]}
+    fields = [{"name": "a", "type": cell}, {"name": "b", "type": other}]
+    with pytest.raises(SchemaParseException):
+        fastavro.parse_schema({"type": "record", "name": "after", "fields": fields})
+
+
+def test_a_type_that_is_used_twice_is_a_reference(tmp_path: Path) -> None:
+    kinds = "CREATE TYPE ks.u (x int);\n"
+    ddl = kinds + DDL.format(
+        columns="a frozen<u>, b frozen<u>, c tuple<int, int>, "
+        "d tuple<int, int>, e frozen<list<frozen<u>>>"
+    )
+    ids, _, _ = both(inserted(tmp_path, ddl, {"a": b"\0\0\0\4\0\0\0\1"}), ddl)
+    text = ids.schemas[-1].schema
+    assert text.count('"name":"u"') == 1
+    assert text.count('"name":"tuple2_int_int"') == 1
+    assert text.count('"ks.u"') == 2

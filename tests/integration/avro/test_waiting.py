@@ -1,0 +1,275 @@
+"""A registry that is away, slow to come, or refuses, while changes come in."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.cdc_raw import SegmentName, parse_log_name
+from agent.pipeline import open_with
+from agent.quarantined import ask_for_retry
+from commitlog import EventFormat, Schema, SchemaIds, Unregistered
+from sidecar.errors import RefusedError, UnavailableError
+from sidecar.schema_registry import (
+    Outcome,
+    RefusedSchemaError,
+    Registrar,
+    Strategy,
+    Subjects,
+)
+from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, payload, write_segment
+from tests.support.pipeline_harness import Rig
+
+HOLD_MAX_MS = 30_000
+ASK_AGAIN_S = 60
+LOOK_S = 5
+"""How often the quarantine is looked into."""
+BOTH = SCHEMA + SCHEMA.replace("ks.t", "ks.other").replace(str(TABLE_ID), str(OTHER_ID))
+EVENTS = 20
+
+
+class Registry:
+    """Gives ids in turn, unless a test says what else it does with a subject."""
+
+    def __init__(self) -> None:
+        self.ids: dict[tuple[str, str], int] = {}
+        self.asked = 0
+        self.mood: Callable[[str], None] = lambda subject: None
+
+    def schema_id(self, subject: str, schema: str) -> int:
+        self.asked += 1
+        self.mood(subject)
+        return self.ids.setdefault((subject, schema), len(self.ids) + 7)
+
+
+class Place:
+    """A pipeline whose events are Avro, and its registry."""
+
+    def __init__(self, folder: Path) -> None:
+        self.registry = Registry()
+        self.folder = folder
+        self.ids = SchemaIds()
+        self.rig = Rig(
+            folder,
+            schema=Schema.from_cql(BOTH),
+            hold_max_ms=HOLD_MAX_MS,
+            open_reader=open_with(self.format()),
+            registrar=self.registrar(),
+            quarantine_max_bytes=100_000_000,
+        )
+
+    def format(self) -> EventFormat:
+        return EventFormat(
+            topic_prefix="demo",
+            cluster="lab",
+            node_id="node-1",
+            key="avro",
+            value="avro",
+            schema_ids=self.ids,
+        )
+
+    def registrar(self) -> Registrar[Unregistered]:
+        side = Subjects(self.registry, Strategy.TOPIC)
+        return Registrar(self.ids, {"key": side, "value": side})
+
+    def write(self, number: int = 1) -> None:
+        """A segment with rows of two tables in turn."""
+        rows = [payload(i, b"x", (TABLE_ID, OTHER_ID)[i % 2]) for i in range(EVENTS)]
+        write_segment(self.rig.raw.directory, number, [rows])
+
+    def give_up(self) -> None:
+        """The registry refuses one of the tables for longer than it is waited for."""
+        self.registry.mood = refuse_other
+        self.write()
+        self.rig.settle()
+        self.rig.pass_time(HOLD_MAX_MS / 1000 + 1)
+        assert "CommitLog-7-1.log" in self.rig.quarantined()
+
+    def retry(self, *numbers: int) -> None:
+        """As `agent segments retry` does beside a running agent."""
+        names = [segment_name(f"CommitLog-7-{number}.log") for number in numbers]
+        ask_for_retry(self.rig.quarantine.directory, names)
+        self.rig.pass_time(LOOK_S)
+
+    def kill(self) -> None:
+        """What the process knew of ids is gone; the registry still knows."""
+        self.ids = SchemaIds()
+        self.rig.open_reader = open_with(self.format())
+        self.rig.registrar = self.registrar()
+        self.rig.end()
+        self.rig.start()
+
+    @property
+    def delivered(self) -> list[str]:
+        return [message[0] for _, message in self.rig.sink.messages]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    place.rig.pipeline._close(0)
+
+
+def segment_name(text: str) -> SegmentName:
+    name = parse_log_name(text)
+    assert name is not None
+    return name
+
+
+def taking(subject: str) -> None:
+    """Every schema."""
+
+
+def refuse_other(subject: str) -> None:
+    if subject == "demo.ks.other-value":
+        raise RefusedSchemaError(
+            "the schema registry does not take the schema of demo.ks.other-value: 409: no"
+        )
+
+
+def away(subject: str) -> None:
+    raise UnavailableError("the schema registry is away: http://r:8081 does not answer: refused")
+
+
+def test_the_schemas_of_a_table_are_registered_before_its_first_event(place: Place) -> None:
+    place.write()
+    place.rig.settle()
+    assert len(place.delivered) == EVENTS
+    assert {subject for subject, _ in place.registry.ids} == {
+        f"demo.ks.{table}-{side}" for table in ("t", "other") for side in ("key", "value")
+    }
+    assert place.registry.asked == 4
+    for _, (_, key, value, _, _) in place.rig.sink.messages:
+        assert value is not None
+        assert key[0] == value[0] == 0
+        assert int.from_bytes(key[1:5], "big") in place.registry.ids.values()
+
+
+def test_a_registry_that_is_away_is_waited_for_without_end(place: Place) -> None:
+    place.registry.mood = away
+    place.write()
+    place.rig.settle()
+    for _ in range(5):
+        place.rig.pass_time(HOLD_MAX_MS / 1000)
+    assert place.delivered == []
+    hold = place.rig.pipeline.view.hold
+    assert hold is not None
+    assert "the schema registry is away: http://r:8081" in hold.sentence
+    assert place.rig.pipeline.view.quarantine.segments == 0
+    place.registry.mood = lambda subject: None
+    place.rig.pass_time(1)
+    assert len(place.delivered) == EVENTS
+    assert place.rig.pipeline.view.hold is None
+
+
+def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
+    def half_away(subject: str) -> None:
+        if "other" in subject:
+            away(subject)
+
+    place.registry.mood = half_away
+    place.write()
+    place.rig.settle()
+    place.kill()
+    place.rig.settle()
+    place.registry.mood = lambda subject: None
+    place.rig.pass_time(1)
+    assert set(place.delivered) == {"demo.ks.t", "demo.ks.other"}
+    assert place.delivered.count("demo.ks.other") == EVENTS // 2
+
+
+def test_a_schema_that_is_refused_is_waited_for_and_then_quarantined(place: Place) -> None:
+    place.registry.mood = refuse_other
+    place.write()
+    place.rig.settle()
+    hold = place.rig.pipeline.view.hold
+    assert hold is not None
+    assert "does not take the schema of demo.ks.other-value: 409" in hold.sentence
+    place.rig.pass_time(HOLD_MAX_MS / 1000 - 1)
+    assert place.rig.pipeline.view.hold is not None
+    place.rig.pass_time(2)
+    assert place.delivered.count("demo.ks.t") == EVENTS // 2
+    assert "demo.ks.other" not in place.delivered
+    assert "CommitLog-7-1.log" in place.rig.quarantined()
+
+
+def test_a_schema_that_is_taken_after_all(place: Place) -> None:
+    def refuse(subject: str) -> None:
+        raise RefusedSchemaError("409")
+
+    place.registry.mood = refuse
+    place.write()
+    place.rig.settle()
+    place.rig.pass_time(HOLD_MAX_MS / 2000)
+    place.registry.mood = lambda subject: None
+    place.rig.pass_time(1)
+    assert len(place.delivered) == EVENTS
+    assert place.rig.pipeline.view.quarantine.segments == 0
+
+
+def test_a_table_that_was_given_up_is_asked_for_again(place: Place) -> None:
+    """An operator changes the compatibility of the subject, and restarts nothing."""
+    place.give_up()
+    asked = place.registry.asked
+    place.registry.mood = taking
+    place.write(2)
+    place.rig.settle()
+    assert place.registry.asked == asked
+    assert place.delivered.count("demo.ks.t") == EVENTS
+    assert "demo.ks.other" not in place.delivered
+    place.rig.pass_time(ASK_AGAIN_S)
+    place.write(3)
+    place.rig.settle()
+    assert place.delivered.count("demo.ks.other") == EVENTS // 2
+    assert place.rig.pipeline.view.quarantine.segments == 2
+    place.retry(1, 2)
+    assert place.delivered.count("demo.ks.other") == 3 * EVENTS // 2
+    assert place.rig.pipeline.view.quarantine.segments == 0
+
+
+def test_segments_that_are_put_back_do_not_wait_for_the_next_question(place: Place) -> None:
+    place.give_up()
+    place.registry.mood = taking
+    place.retry(1)
+    assert place.delivered.count("demo.ks.other") == EVENTS // 2
+    assert place.rig.pipeline.view.quarantine.segments == 0
+
+
+def test_a_table_that_is_still_refused_holds_nothing(place: Place) -> None:
+    place.give_up()
+    asked = place.registry.asked
+    place.rig.pass_time(ASK_AGAIN_S)
+    place.write(2)
+    place.rig.settle()
+    assert place.registry.asked == asked + 1
+    assert place.rig.pipeline.view.hold is None
+    assert place.delivered.count("demo.ks.t") == EVENTS
+    assert {"CommitLog-7-1.log", "CommitLog-7-2.log"} <= place.rig.quarantined()
+
+
+def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None:
+    place.give_up()
+    place.rig.pass_time(ASK_AGAIN_S)
+    place.registry.mood = away
+    place.write(2)
+    place.rig.settle()
+    place.rig.pass_time(10 * HOLD_MAX_MS / 1000)
+    assert place.rig.pipeline.view.hold is not None
+    assert "CommitLog-7-2.log" not in place.rig.quarantined()
+    place.registry.mood = taking
+    place.rig.pass_time(1)
+    assert place.delivered.count("demo.ks.other") == EVENTS // 2
+
+
+def test_a_registry_that_refuses_us_ends_the_process(place: Place) -> None:
+    def refuse(subject: str) -> None:
+        raise RefusedError("The schema registry refuses us: 401")
+
+    place.registry.mood = refuse
+    place.write()
+    with pytest.raises(RefusedError, match="401"):
+        place.rig.settle()
+    registrar = place.rig.registrar
+    assert registrar is not None
+    assert registrar.last.outcome is Outcome.REFUSED

@@ -1,0 +1,100 @@
+"""Our schemas beside those of Debezium's connector (`python -m tests.oracle.debezium.schemas`)."""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import commitlog
+from tests.integration.avro.reading import messages
+from tests.integration.converters.comparison import WithSchema
+from tests.oracle.debezium.schemas import FILE, MODES, TOPIC_PREFIX
+from tests.oracle.reference import parse_schema
+from tests.oracle.reference.model import Liveness, PartitionUpdate, Row
+from tests.oracle.writer import Form, write_mutation, write_segment
+
+
+def recorded() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
+    return found
+
+
+def our_schemas(folder: Path, cql: str, mode: str) -> dict[str, tuple[Any, Any]]:
+    """Of key and value of an event of each table, by the topic behind its prefix."""
+    payloads = []
+    for table in parse_schema(cql).tables.values():
+        row = Row((b"",) * len(table.clustering), Liveness(1, None, None), None, False, (), ())
+        update = PartitionUpdate(table, partition_key(len(table.partition_key)), None, None, (row,))
+        payloads.append(write_mutation([update], Form(version=7)))
+    path = folder / "CommitLog-7-1.log"
+    path.write_bytes(write_segment([payloads], version=7).data)
+    exact: Any = "double" if mode == "default" else mode
+    event_format = commitlog.EventFormat(
+        topic_prefix=f"{TOPIC_PREFIX}-{mode}",
+        cluster="c",
+        node_id="n",
+        cells=False,
+        key="json_with_schema",
+        value="json_with_schema",
+        decimal=exact,
+        varint="long" if mode == "default" else exact,
+    )
+    schema = commitlog.Schema.from_cql(cql)
+    return {
+        message.topic.partition(".")[2]: (
+            WithSchema.of(message.key).parsed_schema,
+            WithSchema.of(message.value).parsed_schema,
+        )
+        for message in messages(path, schema, event_format)
+    }
+
+
+def partition_key(columns: int) -> bytes:
+    if columns == 1:
+        return b"\0\0\0\1"
+    return b"\0\1a\0" + b"\0\x08" + bytes(7) + b"\1\0"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_schemas_are_those_of_debezium(mode: str, tmp_path: Path) -> None:
+    found = recorded()
+    ours = our_schemas(tmp_path, found["schema"], mode)
+    sent = found["modes"][mode]
+    assert len(sent) == 3
+    for topic, parts in sent.items():
+        for mine, part in zip(ours[topic], parts, strict=True):
+            theirs = WithSchema.of(base64.b64decode(part)).parsed_schema
+            assert without_ours(mine) == optional_in_exact_modes(theirs)
+
+
+def without_ours(schema: Any, field: str = "") -> Any:
+    """Without what Debezium does not have."""
+    if isinstance(schema, list):
+        return [without_ours(each) for each in schema if each["field"] != "removed"]
+    if not isinstance(schema, dict):
+        return schema
+    made = {
+        name: without_ours(value) if name in ("fields", "items", "keys", "values") else value
+        for name, value in schema.items()
+    }
+    if schema.get("name") == "clustering_value":
+        made["fields"] = [{**each, "optional": False} for each in made["fields"]]
+    return made
+
+
+def optional_in_exact_modes(schema: Any) -> Any:
+    """Debezium's exact values may not be null, so that it cannot send a null of such a column."""
+    if isinstance(schema, list):
+        return [optional_in_exact_modes(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {
+        name: optional_in_exact_modes(value) if isinstance(value, (dict, list)) else value
+        for name, value in schema.items()
+    }
+    if schema.get("name", "").endswith(("VariableScaleDecimal", "connect.data.Decimal")):
+        made["optional"] = True
+    return made

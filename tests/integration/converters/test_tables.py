@@ -1,0 +1,217 @@
+"""Made tables: every type to a depth of three, names of any kind, columns that are left out,
+dropped, or back with another type."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import commitlog
+from tests.integration.avro.reading import messages
+from tests.integration.avro.test_tables import inserted
+from tests.integration.converters.comparison import WithSchema, is_same
+from tests.integration.converters.connect import Connect
+from tests.oracle.reference import parse_schema
+from tests.oracle.reference.model import Cell, Liveness, PartitionUpdate, Row
+from tests.oracle.writer import Form, write_mutation, write_segment
+from tests.unit.commitlog.arrow.values import nullable, schema_text, types
+from tests.unit.commitlog.core.reading import reader_of
+
+TIME_US = 1_795_000_000_000_000
+SEGMENTS = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+DDL = """CREATE TABLE ks.t (k int PRIMARY KEY, {columns})
+  WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18{options};"""
+ONE = b"\0\0\0\1"
+
+
+@pytest.fixture(scope="module")
+def connect() -> Iterator[Connect]:
+    with Connect() as running:
+        yield running
+
+
+def format_of(**choices: Any) -> commitlog.EventFormat:
+    return commitlog.EventFormat(
+        topic_prefix="p", cluster="c", node_id="n", all_tables=True, **choices
+    )
+
+
+def values(path: Path, ddl: str, encoding: str, **choices: Any) -> list[bytes]:
+    """The values of a segment in an encoding."""
+    schema = commitlog.Schema.from_cql(ddl)
+    found = messages(path, schema, format_of(**choices, key=encoding, value=encoding))
+    return [message.value for message in found]
+
+
+def taken(connect: Connect, value: bytes) -> dict[str, Any]:
+    """The payload of a value that Connect reads and writes anew without a change."""
+    (written,) = connect.rewritten([value], "json")
+    message, theirs = WithSchema.of(value), WithSchema.of(written)
+    payload: dict[str, Any] = json.loads(message.payload)
+    assert message.schema == theirs.schema
+    assert is_same(message.parsed_schema, payload, json.loads(theirs.payload))
+    return payload
+
+
+def fields_of(value: bytes, member: str = "after") -> dict[str, dict[str, Any]]:
+    """The schemas of the fields of a member."""
+    members = {field["field"]: field for field in WithSchema.of(value).parsed_schema["fields"]}
+    return {field["field"]: field for field in members[member]["fields"]}
+
+
+@SEGMENTS
+@given(st.data())
+def test_values_of_every_type_are_read(
+    tmp_path: Path, connect: Connect, data: st.DataObject
+) -> None:
+    columns = data.draw(
+        st.lists(types(), min_size=1, max_size=3).map(
+            lambda found: {f"c{at}": of for at, of in enumerate(found)}
+        )
+    )
+    drawn = {name: data.draw(nullable(of)) for name, of in columns.items()}
+    mode = data.draw(st.sampled_from(("double", "precise", "string")))
+    choices = {
+        "decimal": mode,
+        "varint": "long" if mode == "double" else mode,
+        "duration": "nanos" if mode == "double" else mode,
+    }
+    ddl = schema_text(columns)
+    path = inserted(tmp_path, ddl, {k: value for k, value in drawn.items() if value is not None})
+    (value,) = values(path, ddl, "json_with_schema", **choices)
+    (plain,) = values(path, ddl, "json", **choices)
+    payload = taken(connect, value)
+    assert {**payload, "ts_ms": 0} == {**json.loads(plain), "ts_ms": 0}
+
+
+@settings(SEGMENTS, max_examples=30)
+@given(
+    st.sets(st.text('ab_-1. é"\\', min_size=1, max_size=4), min_size=1, max_size=5),
+    st.sampled_from(("none", "avro", "avro_unicode")),
+)
+def test_any_names_are_read(tmp_path: Path, connect: Connect, names: set[str], mode: str) -> None:
+    listed = sorted(names - {"k"})
+    if not listed:
+        return
+    ddl = DDL.format(
+        columns=", ".join('"{}" int'.format(name.replace('"', '""')) for name in listed), options=""
+    )
+    path = inserted(tmp_path, ddl, {name: ONE for name in listed})
+    (value,) = values(path, ddl, "json_with_schema", names=mode)
+    payload = taken(connect, value)
+    assert len(payload["after"]) == len(listed) + 3
+    if mode == "none":
+        assert {*listed, "k"} <= payload["after"].keys()
+    assert list(fields_of(value)) == list(payload["after"])
+
+
+def test_columns_that_are_left_out_are_not_in_the_schema(tmp_path: Path, connect: Connect) -> None:
+    ddl = DDL.format(columns="a int, b int", options="")
+    path = inserted(tmp_path, ddl, {"a": ONE, "b": ONE})
+    (value,) = values(path, ddl, "json_with_schema", exclude_columns=[("ks", "t", "b")])
+    assert list(fields_of(value)) == ["k", "a", "_range_start", "_range_end"]
+    assert [cell["col"] for cell in taken(connect, value)["cells"]["cell"]] == ["a"]
+    (value,) = values(path, ddl, "json_with_schema", cells=False)
+    assert "cells" not in taken(connect, value)
+    assert "cells" not in str(WithSchema.of(value).schema)
+
+
+def test_a_column_with_the_name_of_a_range_gives_way_to_it(
+    tmp_path: Path, connect: Connect
+) -> None:
+    ddl = DDL.format(columns='"_range_start" int, a int', options="")
+    path = inserted(tmp_path, ddl, {"_range_start": ONE, "a": ONE})
+    (value,) = values(path, ddl, "json_with_schema")
+    assert fields_of(value)["_range_start"]["name"] == "_range_start"
+    assert taken(connect, value)["after"]["_range_start"] is None
+
+
+def written(folder: Path, writes: str, rows: list[dict[str, bytes]]) -> Path:
+    """A segment with rows of the table as it was."""
+    (table,) = parse_schema(writes).tables.values()
+    payloads = []
+    for number, row in enumerate(rows):
+        cells = tuple(Cell(name, None, TIME_US, None, None, row[name]) for name in sorted(row))
+        made = Row((), Liveness(TIME_US, None, None), None, False, (), cells)
+        update = PartitionUpdate(table, number.to_bytes(4), None, None, (made,))
+        payloads.append(write_mutation([update], Form(version=7)))
+    path = folder / "CommitLog-7-1.log"
+    path.write_bytes(write_segment([payloads], version=7).data)
+    return path
+
+
+def test_a_dropped_column_is_in_the_schema_of_the_events_that_have_it(
+    tmp_path: Path, connect: Connect
+) -> None:
+    before = DDL.format(columns="a int, b int, c int", options="")
+    drop = "\nALTER TABLE ks.t DROP c USING TIMESTAMP 1795000000000001;"
+    after = before + drop
+    path = written(tmp_path, before, [{"a": ONE}, {"a": ONE, "c": ONE}, {"c": ONE}, {"b": ONE}])
+    found = values(path, after, "json_with_schema")
+    for value, has_c in zip(found, (False, True, True, False), strict=True):
+        assert ("c" in fields_of(value)) is has_c
+        assert list(fields_of(value)) == list(taken(connect, value)["after"])
+    texts = values(path, after, "string")
+    assert [b",c=Struct{value=1,set=true}" in text for text in texts] == [False, True, True, False]
+
+
+def test_a_column_that_came_back_has_the_type_of_the_write(
+    tmp_path: Path, connect: Connect
+) -> None:
+    before = DDL.format(columns="a int, v int", options="")
+    after = (
+        f"{before}\nALTER TABLE ks.t DROP v USING TIMESTAMP 1795000000000001;"
+        "\nALTER TABLE ks.t ADD v text;"
+    )
+    path = written(tmp_path, before, [{"a": ONE, "v": ONE}, {"a": ONE}])
+    old, other = values(path, after, "json_with_schema")
+    for value, kind, shown in ((old, "int32", 1), (other, "string", None)):
+        (field, *_) = fields_of(value)["v"]["fields"]
+        assert (field["field"], field["type"]) == ("value", kind)
+        column = taken(connect, value)["after"]["v"]
+        assert (column and column["value"]) == shown
+
+
+def test_event_and_partition_are_the_same_in_every_encoding(tmp_path: Path) -> None:
+    ddl = DDL.format(columns="a int, b text", options="")
+    path = written(tmp_path, ddl, [{"a": ONE, "b": b"x"}, {"a": ONE}])
+    schema = commitlog.Schema.from_cql(ddl)
+    sides = ("json", "json_with_schema", "string")
+    seen = set()
+    for key in sides:
+        for value in sides:
+            batch = reader_of(path).read(schema, format_of(key=key, value=value), complete=True)
+            found = batch.messages(0, len(batch))
+            seen.add(tuple((topic, str(headers), hash_) for topic, _, _, headers, hash_ in found))
+    assert len(seen) == 1
+
+
+def test_each_side_is_written_as_if_the_other_were_plain(tmp_path: Path) -> None:
+    ddl = DDL.format(columns="a varint, b decimal", options="").replace("k int", "k varint")
+    path = written(tmp_path, ddl, [{"a": b"\1\0", "b": b"\0\0\0\1\5"}])
+    schema = commitlog.Schema.from_cql(ddl)
+    modes = {"varint": "precise", "decimal": "precise"}
+    sides = ("json", "json_with_schema", "string")
+    keys: dict[tuple[str, str], set[bytes]] = {}
+    shown: dict[str, set[bytes]] = {}
+    for key in sides:
+        for value in sides:
+            for decimals in ("base64", "numeric"):
+                event_format = format_of(
+                    key=key, value=value, key_decimals=decimals, value_decimals="numeric", **modes
+                )
+                (message,) = messages(path, schema, event_format)
+                keys.setdefault((key, decimals), set()).add(message.key)
+                text = message.value.replace(b"Struct{ts_ms", b'{"ts_ms')
+                shown.setdefault(value, set()).add(text.split(b"after")[-1])
+    assert all(len(found) == 1 for found in keys.values())
+    assert all(len(found) == 1 for found in shown.values())
+    assert keys["json", "base64"] == {b'{"k":"AA=="}'}
+    assert keys["json", "numeric"] == {b'{"k":0}'}
+    assert keys["string", "base64"] == keys["string", "numeric"] == {b"Struct{k=0}"}

@@ -1,0 +1,438 @@
+"""Quarantined segments in Google Cloud Storage and back, by a real server and a way that fails."""
+
+import errno
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.cdc_raw import SegmentName
+from agent.metrics import AgentMetrics
+from agent.quarantine import LostRange, Quarantine
+from agent.quarantined import ask_for_retry, quarantined
+from agent.store.apart import StoreApart
+from agent.store.gcs import GcsSettings, GcsStore
+from agent.store.remote import RemoteDirectory
+from agent.transfer.remote_errors import Due, RemoteErrors, RemoteErrorsSettings, due
+from agent.transfer.uploads import Uploads, UploadSettings
+from agent.transfer.with_errors import WithErrors
+from sidecar.metrics import DeliveryMetrics
+from tests.support.servers.gcs import Fault, FaultProxy, GcsServer
+from tests.support.servers.processes import wait_until
+
+pytestmark = pytest.mark.servers
+
+PREFIX = "cdc/node-1/error"
+
+
+def segment(number: int) -> SegmentName:
+    return SegmentName(number, 7)
+
+
+class Site:
+    """A quarantine, a bucket with a way to it, and the thread between them."""
+
+    def __init__(self, folder: Path, server: GcsServer, proxy: FaultProxy, bucket: str) -> None:
+        self.raw = folder / "cdc_raw"
+        self.raw.mkdir()
+        self.quarantine = Quarantine(folder / "error", 100_000, "1.2.3")
+        self.server = server
+        self.proxy = proxy
+        self.bucket = bucket
+        self.where = f"gs://{bucket}/{PREFIX}"
+        self.errors: RemoteErrors | None = None
+        self.store: StoreApart | None = None
+
+    @property
+    def directory(self) -> Path:
+        return self.quarantine.directory
+
+    def quarantine_one(self, number: int) -> SegmentName:
+        """As the pipeline does: the reason, then both files."""
+        name = segment(number)
+        (self.raw / name.log).write_bytes(b"segment %d" % number)
+        (self.raw / name.idx).write_bytes(b"9\nCOMPLETED")
+        self.quarantine.note(name, [LostRange(1, 2, "no table with this id is known")])
+        assert self.quarantine.take(name, self.raw / name.log, self.raw / name.idx)
+        return name
+
+    def start(
+        self,
+        *,
+        fetches_all: bool = False,
+        key_file: Path | None = None,
+        opened: Callable[[], None] = lambda: None,
+    ) -> None:
+        gcs = GcsStore(GcsSettings(RemoteDirectory(self.bucket, PREFIX), key_file, timeout_s=1))
+        self.store = StoreApart(gcs)
+        opened()
+        settings = RemoteErrorsSettings(
+            self.directory, self.raw, fetches_all, 0.01, first_pause_s=0.01, longest_pause_s=0.05
+        )
+        metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+        self.errors = RemoteErrors(self.store, settings, metrics)
+        self.errors.open()
+
+    def end(self) -> None:
+        if self.errors is not None:
+            self.errors.close(60)
+
+    def stored(self) -> set[str]:
+        return {name.removeprefix(f"{PREFIX}/") for name in self.server.names(self.bucket)}
+
+    def put(self, name: str, content: bytes) -> None:
+        self.server.put(self.bucket, f"{PREFIX}/{name}", content)
+
+    def files(self) -> set[str]:
+        return {file.name for file in self.directory.iterdir() if not file.name.startswith(".")}
+
+    def wait_until_sent(self, name: SegmentName) -> None:
+        wait_until(
+            lambda: f"{name.log}.remote" in self.files() and name.log not in self.files(),
+            "the segment to be sent",
+        )
+
+    def wait_until_back(self, name: SegmentName) -> None:
+        wait_until(lambda: name in self.quarantine.requests(), "the segment to be back")
+
+    def trouble(self) -> str:
+        assert self.errors is not None
+        return self.errors.trouble
+
+    def wait_for_trouble(self, part: str) -> None:
+        wait_until(lambda: part in self.trouble(), f"{part!r} to be said")
+        assert "\n" not in self.trouble()
+
+
+@pytest.fixture
+def site(tmp_path: Path, server: GcsServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    bucket = f"errors-{tmp_path.name.replace('_', '-').lower()}"[:60].rstrip("-")
+    server.create_bucket(bucket)
+    with FaultProxy(server.port) as proxy:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
+        site = Site(tmp_path, server, proxy, bucket)
+        yield site
+        proxy.plan = None
+        site.end()
+
+
+def test_a_quarantined_segment_goes_and_its_reason_stays(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.start()
+    site.wait_until_sent(name)
+    wait_until(lambda: name.idx not in site.files(), "the index to be gone")
+    assert site.stored() == {name.log, name.idx}
+    assert site.files() == {f"{name.log}.reason.json", f"{name.log}.remote"}
+    (seen,) = quarantined(site.directory)
+    assert (seen.size_bytes, seen.remote, len(seen.causes)) == (None, site.where, 1)
+
+
+def test_what_is_asked_for_comes_back_and_is_gone_there(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.start()
+    site.wait_until_sent(name)
+    ask_for_retry(site.directory, [name])
+    site.wait_until_back(name)
+    assert site.stored() == set()
+    assert site.quarantine.requeue(name, site.raw)
+    assert (site.raw / name.log).read_bytes() == b"segment 1"
+    assert (site.raw / name.idx).read_bytes() == b"9\nCOMPLETED"
+    assert site.files() == set()
+
+
+def test_one_comes_back_at_a_time(site: Site) -> None:
+    """What is asked for may be more than cdc_raw has room for."""
+    names = [site.quarantine_one(number) for number in (1, 2)]
+    site.start()
+    for name in names:
+        site.wait_until_sent(name)
+    ask_for_retry(site.directory, names)
+    site.wait_until_back(names[0])
+    site.quarantine.requeue(names[0], site.raw)
+    assert site.quarantine.requests() == {}
+    assert f"{names[1].log}.remote" in site.files()
+    (site.raw / names[0].log).unlink()
+    site.wait_until_back(names[1])
+
+
+def test_everything_that_another_disk_sent_is_asked_for(site: Site) -> None:
+    for number in (1, 2):
+        site.put(segment(number).log, b"segment %d" % number)
+    site.put("notes.txt", b"of somebody")
+    here = site.raw / segment(2).log
+    here.write_bytes(b"is read at the moment")
+    site.start(fetches_all=True)
+    site.wait_until_back(segment(1))
+    assert (site.directory / segment(1).log).read_bytes() == b"segment 1"
+    assert site.quarantine.requests() == {segment(1): True}
+    assert site.stored() == {segment(2).log, "notes.txt"}
+
+
+def test_an_object_of_somebody_else_keeps_the_segment_here(site: Site) -> None:
+    """Others go on; when the stranger is gone, ours follows."""
+    site.put(segment(1).log, b"of somebody else")
+    first, second = site.quarantine_one(1), site.quarantine_one(2)
+    site.start()
+    site.wait_until_sent(second)
+    site.wait_for_trouble(f"has another {first.log}")
+    assert first.log in site.files()
+    site.server.delete(site.bucket, f"{PREFIX}/{first.log}")
+    site.wait_until_sent(first)
+    wait_until(lambda: not site.trouble(), "the end of the trouble")
+
+
+def test_a_key_that_goes_away_keeps_the_segment_here(site: Site, tmp_path: Path) -> None:
+    name = site.quarantine_one(1)
+    key_file = tmp_path / "key.json"
+    key_file.write_text('{"type": "service_account"}')
+    site.start(key_file=key_file, opened=key_file.unlink)
+    site.wait_for_trouble(f"storage.credential.key.file: {key_file} cannot be read: No such file")
+    assert site.files() == {name.log, name.idx, f"{name.log}.reason.json"}
+
+
+@pytest.mark.parametrize("status", [503, 403])
+def test_a_store_that_does_not_answer_is_waited_for(site: Site, status: int) -> None:
+    name = site.quarantine_one(1)
+    site.proxy.plan = lambda seen: Fault(status=status)
+    site.start()
+    site.wait_for_trouble("Google Cloud Storage does not")
+    assert name.log in site.files()
+    site.proxy.plan = None
+    site.wait_until_sent(name)
+    ask_for_retry(site.directory, [name])
+    site.wait_until_back(name)
+
+
+def test_without_the_right_to_delete_it_is_read_and_stays_there_too(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.proxy.plan = lambda seen: Fault(status=403) if seen.method == "DELETE" else None
+    site.start()
+    site.wait_until_sent(name)
+    ask_for_retry(site.directory, [name])
+    site.wait_until_back(name)
+    assert name.log in site.stored()
+    # Quarantined again it is what the store has already.
+    site.quarantine.requeue(name, site.raw)
+    site.quarantine_one(1)
+    site.wait_until_sent(name)
+
+
+def test_without_the_right_to_list_segments_are_sent_nevertheless(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.proxy.plan = lambda seen: (
+        Fault(status=403) if seen.method == "GET" and "prefix=" in seen.path else None
+    )
+    site.start(fetches_all=True)
+    site.wait_for_trouble("storage.objects.list")
+    site.wait_until_sent(name)
+
+
+def test_what_comes_back_changed_is_fetched_again(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.start()
+    site.wait_until_sent(name)
+    site.proxy.plan = lambda seen: (
+        Fault(rewrite=lambda answer: b"X" + answer[1:]) if "alt=media" in seen.path else None
+    )
+    ask_for_retry(site.directory, [name])
+    site.wait_for_trouble("by its checksum")
+    assert name.log not in site.files()
+    assert name.log in site.stored()
+    site.proxy.plan = None
+    site.wait_until_back(name)
+    assert (site.directory / name.log).read_bytes() == b"segment 1"
+
+
+def test_what_was_settled_while_it_was_sent_does_not_stay_there(site: Site) -> None:
+    name = site.quarantine_one(1)
+    log = site.directory / name.log
+    site.proxy.plan = lambda seen: (
+        Fault(before=lambda: log.unlink(missing_ok=True)) if seen.is_upload else None
+    )
+    site.start()
+    wait_until(lambda: any(seen.method == "DELETE" for seen in site.proxy.seen), "it to be deleted")
+    wait_until(lambda: site.stored() == set(), "both to be gone")
+    assert f"{name.log}.remote" not in site.files()
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "suffixes", "is_back"),
+    [
+        (True, True, [], False),  # killed behind the upload
+        (True, True, [".remote"], False),  # killed behind the mark
+        (True, True, [".remote", ".retry"], True),  # killed behind the download
+        (True, False, [".remote", ".retry"], True),  # killed behind the deletion there
+        (False, True, [".remote", ".retry"], True),  # killed before the download
+    ],
+)
+def test_a_kill_anywhere_leaves_it_to_be_done_again(
+    site: Site, here: bool, there: bool, suffixes: list[str], is_back: bool
+) -> None:
+    name = site.quarantine_one(1)
+    for suffix in suffixes:
+        (site.directory / f"{name.log}{suffix}").write_text(f"{site.where}\n")
+    if there:
+        site.put(name.log, b"segment 1")
+        site.put(name.idx, b"9\nCOMPLETED")
+    if not here:
+        (site.directory / name.log).unlink()
+        (site.directory / f".{name.log}.tmp").write_bytes(b"half of a download")
+    site.start()
+    if is_back:
+        site.wait_until_back(name)
+        assert site.stored() == set()
+        assert site.quarantine.requeue(name, site.raw)
+        assert (site.raw / name.log).read_bytes() == b"segment 1"
+    else:
+        site.wait_until_sent(name)
+        assert site.stored() == {name.log, name.idx}
+
+
+def test_the_process_that_sends_ends_when_nothing_is_left_to_do(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.start()
+    site.wait_until_sent(name)
+    store = site.store
+    assert store is not None
+    wait_until(lambda: store.pid is None, "the end of the process")
+    ask_for_retry(site.directory, [name])
+    site.wait_until_back(name)
+
+
+def test_a_bucket_that_is_not_there_is_no_segment_that_is_not(site: Site) -> None:
+    """What is asked for stays asked for."""
+    there, site.bucket = site.bucket, f"{site.bucket}-x"
+    site.where = f"gs://{site.bucket}/{PREFIX}"
+    name = segment(1)
+    site.directory.mkdir()
+    for suffix in (".remote", ".retry"):
+        (site.directory / f"{name.log}{suffix}").write_text(f"{site.where}\n")
+    site.start()
+    site.wait_for_trouble(f"There is no bucket gs://{there}-x")
+    assert site.files() == {f"{name.log}.remote", f"{name.log}.retry"}
+    site.server.create_bucket(site.bucket)
+    site.put(name.log, b"segment 1")
+    site.wait_until_back(name)
+
+
+def test_a_segment_that_nobody_has_is_not_asked_for_for_ever(site: Site) -> None:
+    name = segment(1)
+    site.directory.mkdir()
+    for suffix in (".remote", ".retry"):
+        (site.directory / f"{name.log}{suffix}").write_text(f"{site.where}\n")
+    site.start()
+    wait_until(lambda: site.files() == {f"{name.log}.remote"}, "the request to be given up")
+    assert due(site.files()) == Due()
+    assert site.trouble() == ""
+
+
+def test_a_segment_in_another_store_is_looked_for_there_alone(site: Site) -> None:
+    """The configuration names another place since it was sent; others come back."""
+    name, other = segment(1), segment(2)
+    site.directory.mkdir()
+    for each, where in ((name, "gs://before/cdc/error"), (other, site.where)):
+        (site.directory / f"{each.log}.remote").write_text(f"{where}\n")
+        site.put(each.log, b"segment")
+    ask_for_retry(site.directory, [name, other])
+    site.start()
+    site.wait_until_back(other)
+    assert site.quarantine.requeue(other, site.raw)
+    (site.raw / other.log).unlink()
+    site.wait_for_trouble(f"{name} is in gs://before/cdc/error and cannot be read again from")
+    assert site.files() == {f"{name.log}.remote", f"{name.log}.retry"}
+    assert site.stored() == {name.log}
+
+
+def test_a_file_that_cannot_be_read_keeps_its_segment_alone(site: Site) -> None:
+    name, other = site.quarantine_one(1), site.quarantine_one(2)
+    (site.directory / name.log).unlink()
+    (site.directory / name.log).mkdir()
+    site.start()
+    site.wait_until_sent(other)
+    site.wait_for_trouble(f"{name} cannot be sent: Is a directory.")
+    assert name.log in site.files()
+
+
+def test_what_is_asked_for_while_it_is_marked_stays_here(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = site.quarantine_one(1)
+    mark = RemoteErrors._mark_remote
+
+    def asked_for_before(errors: RemoteErrors, each: SegmentName) -> None:
+        ask_for_retry(site.directory, [each])
+        mark(errors, each)
+
+    monkeypatch.setattr(RemoteErrors, "_mark_remote", asked_for_before)
+    site.start()
+    site.wait_until_back(name)
+    wait_until(lambda: site.stored() == set(), "both to be gone there")
+    assert not any("alt=media" in seen.path for seen in site.proxy.seen)
+
+
+def test_a_request_outlives_that_the_segment_goes_to_the_store(site: Site) -> None:
+    name = site.quarantine_one(1)
+    site.start()
+    site.wait_until_sent(name)
+    site.end()
+    ask_for_retry(site.directory, [name])
+    assert not site.quarantine.requeue(name, site.raw)
+    assert site.files() == {f"{name.log}{each}" for each in (".reason.json", ".remote", ".retry")}
+
+
+def test_nothing_half_fetched_is_left(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = site.quarantine_one(1)
+    left = [f".{name.log}.tmp", f".{name.idx}.tmp", f".{name.log}.reason.json.tmp"]
+    for file_name in left:
+        (site.directory / file_name).touch()
+    site.start()
+    found = {file.name for file in site.directory.iterdir()}
+    assert not found & set(left[:2]), "of a kill"
+    site.wait_until_sent(name)
+
+    def full(file: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("agent.store.gcs.sync_file", full)
+    store = GcsStore(GcsSettings(RemoteDirectory(site.bucket, PREFIX), timeout_s=1))
+    target = site.raw / name.log
+    with pytest.raises(OSError, match="No space left"):
+        store.get(name.log, target)
+    assert list(site.raw.iterdir()) == []
+
+
+def test_nothing_is_sent_while_the_quarantine_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+    store = StoreApart(GcsStore(GcsSettings(RemoteDirectory("b", ""))))
+    uploads = Uploads(store, UploadSettings(tmp_path / "upload", 1), metrics)
+    errors = RemoteErrors(store, RemoteErrorsSettings(tmp_path / "error", tmp_path), metrics)
+    seen: list[bool] = []
+    monkeypatch.setattr(errors, "close", lambda deadline_s: seen.append(uploads._is_stopped))
+    WithErrors(uploads, errors).close(0)
+    assert seen == [True]
+
+
+FILES = st.sets(
+    st.builds(
+        lambda number, suffix: segment(number).log + suffix,
+        st.integers(1, 3),
+        st.sampled_from(("", ".remote", ".retry", ".reason.json", ".events.ndjson")),
+    )
+    | st.sampled_from((segment(1).idx, "notes.txt", ".CommitLog-7-1.log.tmp"))
+)
+
+
+@given(FILES)
+def test_nothing_is_sent_that_is_asked_for(files: set[str]) -> None:
+    found = due(files)
+    assert not set(found.send) & set(found.fetch)
+    assert all(name.log in files for name in found.send)
+    assert all(f"{name.log}.remote" in files for name in found.fetch)
+    # What is neither sent nor fetched is put back, or not here at all.
+    for name in (segment(number) for number in (1, 2, 3)):
+        is_asked_for = f"{name.log}.retry" in files
+        assert (name in found.send) == (name.log in files and not is_asked_for)

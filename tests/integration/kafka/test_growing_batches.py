@@ -1,0 +1,143 @@
+"""Batches that became small for one event, and grow again, against a real broker."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from sidecar.delivery import Message, Window
+from sidecar.sinks.kafka.producer import KafkaSink
+from tests.integration.kafka.conftest import LaterClock, SinkFactory
+from tests.support.batches import batch_of
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
+from tests.support.sink_driving import Delivery, incompressible
+
+pytestmark = pytest.mark.servers
+
+
+class Sending:
+    """Messages handed over bit by bit, and what was acknowledged."""
+
+    def __init__(self, sink: KafkaSink, messages: list[Message]) -> None:
+        self.sink = sink
+        self.messages = messages
+        self.acknowledged: list[int] = []
+        self.sent = 0
+        self._numbered = Window[str, int](len(messages) + 1, 1 << 40).add("a", batch_of(messages))
+
+    def send_some(self, deadline_s: float = 0.0) -> int:
+        """How many were taken. A new producer asks for the partitions first, which takes time."""
+        taken = self.sink.send(self._numbered, self.sent, deadline_s)
+        self.sent += taken
+        return taken
+
+    def finish(self) -> None:
+        def is_done() -> bool:
+            if self.sent < len(self.messages):
+                self.send_some(1.0)
+            outcome = self.sink.poll(0.05)
+            assert outcome.failed == ()
+            self.acknowledged += [number for run in outcome.acknowledged for number in run]
+            return len(self.acknowledged) >= len(self.messages)
+
+        wait_until(is_done, "all events to be acknowledged")
+
+
+def made_small(broker: KafkaBroker, sink: KafkaSink, topic: str) -> None:
+    """By an event without key, which a compacted topic does not take; batches are 4 kB then."""
+    broker.create_topic(topic, 1)
+    broker.create_topic(f"{topic}-keys", 1, {"cleanup.policy": "compact"})
+    delivery = Delivery(sink, [(f"{topic}-keys", b"", os.urandom(5000), [], 0)])
+    delivery.run()
+    assert list(delivery.failed) == [0]
+    Delivery(sink, [incompressible(topic, 0, 1)]).run()
+
+
+def keys_in_order(broker: KafkaBroker, topic: str) -> Iterator[bytes | None]:
+    return (record.key for record in broker.consume_all(topic))
+
+
+def test_batches_do_not_stay_small_for_one_invalid_event(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """They grow without a restart; that they are large shows when another one is refused."""
+    broker.create_topic("grows", 1, {"cleanup.policy": "compact"})
+    without_key: Message = ("grows", b"", b"no key", [], 0)
+    clock = LaterClock()
+    sink = make_sink(broker.bootstrap, clock=clock, linger_ms="50")
+    for first in (0, 100):
+        good = [incompressible("grows", number, 300) for number in range(first, first + 40)]
+        delivery = Delivery(sink, [*good[:20], without_key, *good[20:]])
+        delivery.run()
+        assert list(delivery.failed) == [20]
+        assert delivery.restarts
+        clock.ahead_s += 61
+        delivery = Delivery(sink, [incompressible("grows", first + 50, 300)])
+        delivery.run()
+        assert (delivery.failed, delivery.restarts) == ({}, [])
+    keys = {record.key for record in broker.consume_all("grows")}
+    assert keys == {b"%d" % number for first in (0, 100) for number in range(first, first + 40)} | {
+        b"50",
+        b"150",
+    }
+
+
+def test_a_producer_is_not_replaced_while_it_has_events(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """None is lost, none comes twice, and their order stays."""
+    clock = LaterClock()
+    sink = make_sink(broker.bootstrap, clock=clock, linger_ms="300")
+    made_small(broker, sink, "replaced")
+    messages = [incompressible("replaced", number, 100) for number in range(1, 1000)]
+    sending = Sending(sink, messages)
+    assert sending.send_some() > 0
+    clock.ahead_s += 61
+    assert sending.send_some() == 0, "it waits"
+    sending.finish()
+    assert not sink._batch_size.may_grow
+    assert sorted(sending.acknowledged) == list(range(len(messages)))
+    assert list(keys_in_order(broker, "replaced")) == [b"%d" % n for n in range(1000)]
+
+
+def test_events_that_no_broker_takes_hold_back_no_others(
+    own_broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    own_broker.start()
+    clock = LaterClock()
+    sink = make_sink(own_broker.bootstrap, clock=clock)
+    made_small(own_broker, sink, "waited")
+    own_broker.kill()
+    sending = Sending(sink, [incompressible("waited", number, 1) for number in range(1, 1000)])
+    assert sending.send_some() > 0
+    clock.ahead_s += 61
+    assert sending.send_some() == 0
+    clock.ahead_s += 3
+    assert sending.send_some() > 0, "it does not wait any more"
+
+
+def test_a_producer_that_cannot_be_made_leaves_the_one_that_works(
+    broker: KafkaBroker,
+    make_sink: SinkFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As where a key is being replaced on disk just then."""
+    clock = LaterClock()
+    sink = make_sink(broker.bootstrap, clock=clock)
+    made_small(broker, sink, "kept")
+
+    def refused(*arguments: object, **named: object) -> None:
+        raise KafkaException(KafkaError(KafkaError._INVALID_ARG, "no such key"))
+
+    clock.ahead_s += 61
+    with monkeypatch.context() as patch:
+        patch.setattr("sidecar.sinks.kafka.client.Producer", refused)
+        Sending(sink, [incompressible("kept", number, 1) for number in (1, 2)]).finish()
+    assert "batches stay small" in caplog.text
+    assert list(keys_in_order(broker, "kept")) == [b"0", b"1", b"2"]
+    clock.ahead_s += 61
+    Sending(sink, [incompressible("kept", 3, 1)]).finish()
+    assert not sink._batch_size.may_grow

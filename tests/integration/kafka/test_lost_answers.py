@@ -1,0 +1,74 @@
+"""A commit of the transactional sink whose answer a proxy in front of a real broker loses."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.sinks.kafka.commit_rule import CommitRule
+from tests.integration.kafka.conftest import MakeSink
+from tests.support.exactly_once import (
+    ExactDelivery,
+    Source,
+    arrived,
+    contents,
+    records,
+    single,
+)
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.kafka_proxy import END_TXN, KafkaProxy
+
+pytestmark = pytest.mark.servers
+
+COMPACTED = {"cleanup.policy": "compact"}
+
+
+@pytest.fixture
+def proxy(broker: KafkaBroker) -> Iterator[KafkaProxy]:
+    with KafkaProxy(broker.proxy_port, broker.proxied_port) as started:
+        yield started
+
+
+def test_a_commit_whose_answer_is_lost_is_not_made_twice(
+    broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink
+) -> None:
+    """The broker has committed, and nobody was told: it is asked again until it says so."""
+    broker.create_topic("lost-answer", 1)
+    broker.create_topic("lost-answer-positions", 1, COMPACTED)
+    mutations = single("lost-answer", 2000)
+    sink = make_exact(
+        f"127.0.0.1:{broker.proxy_port}",
+        records("lost-answer-positions", "shop"),
+        CommitRule(0.02, 0.02, max_events=200),
+        reconnect_backoff_max_ms="200",
+    )
+    delivery = ExactDelivery(sink, Source(mutations))
+    for done in (4_000, 12_000):
+        while delivery.done < done:
+            delivery.step()
+        wanted = proxy.lost + 1
+        proxy.loses = END_TXN
+        while proxy.lost < wanted:
+            delivery.step()
+        proxy.loses = None
+    delivery.run()
+    assert arrived(broker, "lost-answer") == contents(mutations)
+
+
+def test_the_next_instance_goes_on_behind_a_commit_whose_answer_was_lost(
+    broker: KafkaBroker, proxy: KafkaProxy, make_exact: MakeSink
+) -> None:
+    """The instance that committed never learns of it: only the topic tells."""
+    broker.create_topic("never-told", 1)
+    broker.create_topic("never-told-positions", 1, COMPACTED)
+    where = records("never-told-positions", "shop")
+    mutations = single("never-told", 1000)
+    first = make_exact(f"127.0.0.1:{broker.proxy_port}", where, reconnect_backoff_max_ms="200")
+    delivery = ExactDelivery(first, Source(mutations[:300]))
+    proxy.loses = END_TXN
+    delivery.until(lambda: proxy.lost > 0, "an answer that is lost")
+    assert delivery.done == 0
+    first.close(0)
+    second = make_exact(broker.bootstrap, where)
+    assert int(second.load().values["position"]) > 0
+    ExactDelivery(second, Source(mutations)).run()
+    assert arrived(broker, "never-told") == contents(mutations)

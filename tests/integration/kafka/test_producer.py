@@ -1,0 +1,335 @@
+"""The Kafka sink against a real broker."""
+
+import os
+import random
+import signal
+from collections.abc import Sequence
+
+import pytest
+from confluent_kafka import KafkaError
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+
+from sidecar.delivery import Message
+from sidecar.errors import ConfigError, RefusedError, SinkRestartError
+from sidecar.sinks.base import Outcome
+from sidecar.sinks.kafka.topics import TopicCreation
+from tests.integration.kafka.conftest import SinkFactory
+from tests.support.batches import message
+from tests.support.servers.kafka import KafkaBroker, KafkaRecord
+from tests.support.servers.processes import wait_until
+from tests.support.sink_driving import Delivery, incompressible
+
+pytestmark = pytest.mark.servers
+
+NOWHERE = "127.0.0.1:9"
+
+
+def spread(topics: Sequence[str], count: int, value_bytes: int = 0) -> list[Message]:
+    """Events over topics and partitions, in a fixed random way."""
+    chance = random.Random(7)
+    return [
+        message(chance.choice(topics), number, chance.getrandbits(31), value_bytes)
+        for number in range(count)
+    ]
+
+
+def assert_arrived(
+    messages: Sequence[Message], records: Sequence[KafkaRecord], counts: dict[str, int]
+) -> None:
+    """Exactly these messages, each in its partition, each partition in their order."""
+    expected: dict[tuple[str, int], list[tuple[object, ...]]] = {}
+    for topic, key, value, headers, partition_hash in messages:
+        place = (topic, partition_hash % counts[topic])
+        expected.setdefault(place, []).append((key, value, tuple(headers)))
+    found: dict[tuple[str, int], list[tuple[object, ...]]] = {}
+    for record in records:
+        content = (record.key, record.value, record.headers)
+        found.setdefault((record.topic, record.partition), []).append(content)
+    assert found == expected
+
+
+def test_events_arrive_in_order_and_are_acknowledged(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    counts = {"order-one": 1, "order-many": 5}
+    for topic, partitions in counts.items():
+        broker.create_topic(topic, partitions)
+    messages = spread(list(counts), 12_000, value_bytes=300)
+    sink = make_sink(broker.bootstrap)
+    delivery = Delivery(sink, messages)
+    delivery.run()
+    assert (delivery.failed, delivery.restarts) == ({}, [])
+    assert_arrived(messages, broker.consume_all(*counts), counts)
+    assert sink.state().healthy
+    assert sink.close(10.0) == Outcome()
+
+
+def test_close_brings_what_was_taken_to_an_end(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+    broker.create_topic("close", 2)
+    messages = spread(["close"], 3000)
+    sink = make_sink(broker.bootstrap, linger_ms="100")
+    delivery = Delivery(sink, messages)
+    delivery.step(timeout_s=0)
+    answered = delivery.answered
+    outcome = sink.close(120.0)
+    assert sum(map(len, outcome.acknowledged)) == 3000 - answered
+    assert_arrived(messages, broker.consume_all("close"), {"close": 2})
+
+
+def test_a_full_client_takes_only_a_part(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+    broker.create_topic("full", 1)
+    messages = spread(["full"], 5000)
+    sink = make_sink(broker.bootstrap, queue_buffering_max_messages="700", linger_ms="200")
+    delivery = Delivery(sink, messages)
+    delivery.step(timeout_s=0)
+    assert 0 < delivery._sent < 5000
+    delivery.run()
+    assert_arrived(messages, broker.consume_all("full"), {"full": 1})
+
+
+def test_a_missing_topic_is_waited_for(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+    broker.create_topic("there", 1)
+    messages = [message("there", 0, 0), message("missing", 1, 1), message("there", 2, 0)]
+    sink = make_sink(broker.bootstrap)
+    delivery = Delivery(sink, messages)
+    # The watermark stays contiguous, and the other topic does not wait.
+    delivery.until(
+        lambda: delivery.answered == 1 and len(broker.consume_all("there")) == 2,
+        "the events of the other topic",
+    )
+    assert delivery.answered == 1
+    state = sink.state()
+    assert (state.healthy, state.code, state.topics) == (True, "topic_missing", ("missing",))
+    assert state.sentence.startswith("the topic missing does not exist.")
+    assert state.remedy == "Create it, or set topic.creation.enable=true."
+    broker.create_topic("missing", 3)
+    delivery.run()
+    assert sink.state().healthy
+    counts = {"there": 1, "missing": 3}
+    assert_arrived(messages, broker.consume_all(*counts), counts)
+
+
+def test_a_topic_is_created_as_configured(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+    creation = TopicCreation(4, 1, {"cleanup.policy": "compact", "retention.ms": "12345"})
+    messages = spread(["made-one", "made-two"], 200)
+    sink = make_sink(broker.bootstrap, creation)
+    Delivery(sink, messages).run()
+    counts = {"made-one": 4, "made-two": 4}
+    assert {topic: broker.topics()[topic] for topic in counts} == counts
+    resource = ConfigResource(ResourceType.TOPIC, "made-one")
+    settings = broker.admin().describe_configs([resource])[resource].result(60)
+    assert settings["cleanup.policy"].value == "compact"
+    assert settings["retention.ms"].value == "12345"
+    assert_arrived(messages, broker.consume_all(*counts), counts)
+
+
+def test_the_broker_decides_what_is_not_configured(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    Delivery(make_sink(broker.bootstrap, TopicCreation()), spread(["made-default"], 10)).run()
+    assert broker.topics()["made-default"] == 1
+
+
+def test_a_topic_that_cannot_be_created_says_why(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    sink = make_sink(broker.bootstrap, TopicCreation(replication_factor=3))
+    Delivery(sink, spread(["made-never"], 1)).step()
+    assert "the topic made-never cannot be created: " in sink.state().sentence
+    assert "replication factor" in sink.state().sentence.lower()
+    wrong = make_sink(broker.bootstrap, TopicCreation(settings={"cleanup.polcy": "x"}))
+    with pytest.raises(ConfigError, match=r"made-never.*topic\.creation\.default\.\*"):
+        Delivery(wrong, spread(["made-never"], 1)).step()
+
+
+def test_a_name_that_is_no_topic(broker: KafkaBroker, make_sink: SinkFactory) -> None:
+    with pytest.raises(ConfigError, match=r"`a b` cannot be the name.*topic\.prefix"):
+        Delivery(make_sink(broker.bootstrap), spread(["a b"], 1)).step()
+
+
+def test_a_broker_that_stops_and_one_that_crashes(
+    own_broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    counts = {"restart": 3}
+    messages = spread(["restart"], 20_000, value_bytes=200)
+    own_broker.start()
+    own_broker.create_topic("restart", 3)
+    # Small batches, so that much is on its way at each end.
+    sink = make_sink(own_broker.bootstrap, batch_size="5000", reconnect_backoff_max_ms="500")
+    delivery = Delivery(sink, messages)
+    ends = {5_000: own_broker.kill, 1: own_broker.stop}
+
+    def end_in_the_middle(delivery: Delivery) -> None:
+        if ends and delivery.answered >= min(ends):
+            ends.pop(min(ends))()
+            delivery.until(lambda: not sink.state().healthy, "the loss to be seen")
+            assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().sentence
+            own_broker.start()
+
+    delivery.run(end_in_the_middle)
+    assert (ends, delivery.failed, delivery.restarts) == ({}, {}, [])
+    assert sink.state().healthy
+    assert_arrived(messages, own_broker.consume_all("restart"), counts)
+
+
+def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
+    own_broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """It keeps its connections and answers nothing, and nothing was sent that waits."""
+    own_broker.start()
+    own_broker.create_topic("first", 1)
+    sink = make_sink(own_broker.bootstrap)
+    pid = own_broker.pid
+    assert pid is not None
+    delivery = Delivery(sink, [message("first", 0, 0)])
+    delivery.run()
+    own_broker.create_topic("new", 1)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        delivery = Delivery(sink, [message("new", 0, 0)])
+        delivery.until(lambda: not sink.state().healthy, "the report")
+        assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().sentence
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    delivery.run()
+    assert sink.state().healthy
+
+
+def test_a_broker_that_is_not_there_yet(
+    own_broker: KafkaBroker, make_sink: SinkFactory, impatient: None
+) -> None:
+    sink = make_sink(own_broker.bootstrap, TopicCreation(), reconnect_backoff_max_ms="500")
+    assert not sink.state().healthy
+    own_broker.start()
+    wait_until(lambda: sink.poll(0.05) == Outcome() and sink.state().healthy, "the broker")
+    Delivery(sink, spread(["late"], 10)).run()
+
+
+def test_close_does_not_wait_for_a_broker_that_is_away(
+    make_sink: SinkFactory, impatient: None
+) -> None:
+    sink = make_sink(NOWHERE)
+    Delivery(sink, spread(["any"], 10)).step()
+    assert sink.close(0.1) == Outcome()
+    assert sink.close(0.1) == Outcome()
+
+
+def test_an_event_too_large_for_the_client_fails_alone(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    broker.create_topic("large-client", 1)
+    messages = [incompressible("large-client", n, 30_000 if n == 5 else 10) for n in range(10)]
+    delivery = Delivery(make_sink(broker.bootstrap, max_request_size="20000"), messages)
+    delivery.run()
+    assert list(delivery.failed) == [5]
+    assert "the Kafka client refuses it: " in delivery.failed[5]
+    rest = messages[:5] + messages[6:]
+    assert_arrived(rest, broker.consume_all("large-client"), {"large-client": 1})
+
+
+def test_an_event_too_large_for_its_topic_fails_alone(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """The broker refuses whole batches; the good events in them must get through, in order."""
+    broker.create_topic("large-topic", 1, {"max.message.bytes": "20000"})
+    sizes = {40: 21_000, 41: 500_000, 160: 30_000}
+    messages = [incompressible("large-topic", n, sizes.get(n, 1000)) for n in range(200)]
+    delivery = Delivery(make_sink(broker.bootstrap), messages)
+    delivery.run()
+    assert sorted(delivery.failed) == sorted(sizes)
+    assert delivery.restarts
+    assert all("max.message.bytes" in restart for restart in delivery.restarts)
+    last_seen = {}
+    for record in broker.consume_all("large-topic"):
+        last_seen[record.key] = record.offset
+    expected = [b"%d" % n for n in range(200) if n not in sizes]
+    assert sorted(last_seen, key=lambda key: last_seen[key]) == expected
+
+
+def test_an_event_that_its_topic_finds_invalid_fails_alone(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """As a compacted topic does one without key. The client reports all of its batch as invalid."""
+    broker.create_topic("invalid", 1, {"cleanup.policy": "compact"})
+    good = [incompressible("invalid", number, 300) for number in range(40)]
+    without_key: Message = ("invalid", b"", b"no key", [], 0)
+    messages = [*good[:20], without_key, *good[20:]]
+    delivery = Delivery(make_sink(broker.bootstrap, linger_ms="50"), messages)
+    delivery.run()
+    assert list(delivery.failed) == [20]
+    assert delivery.failed[20].startswith("Kafka refuses it: ")
+    assert delivery.restarts
+    assert {record.key for record in broker.consume_all("invalid")} == {key for _, key, *_ in good}
+
+
+def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    """It meets all of them, so none is set aside: they arrive when the clocks agree."""
+    name = "message.timestamp.before.max.ms"
+    broker.create_topic("clock", 1, {name: "0"})
+    delivery = Delivery(make_sink(broker.bootstrap, linger_ms="50"), spread(["clock"], 10))
+    delivery.until(lambda: bool(delivery.restarts), "the refusal")
+    assert "the clock of this machine" in delivery.restarts[0]
+    delivery.until(lambda: "see that the clock" in delivery.restarts[-1], "a batch of one event")
+    topic = ConfigResource(ResourceType.TOPIC, "clock")
+    topic.add_incremental_config(
+        ConfigEntry(name, "3600000", incremental_operation=AlterConfigOpType.SET)
+    )
+    broker.admin().incremental_alter_configs([topic])[topic].result(60)
+    delivery.run()
+    assert delivery.failed == {}
+    assert {record.key for record in broker.consume_all("clock")} == {
+        key for _, key, *_ in delivery.messages
+    }
+
+
+def test_a_topic_deleted_under_the_sink_is_waited_for(
+    broker: KafkaBroker, make_sink: SinkFactory
+) -> None:
+    broker.create_topic("deleted", 2)
+    sink = make_sink(broker.bootstrap, topic_metadata_propagation_max_ms="1000")
+    Delivery(sink, spread(["deleted"], 10)).run()
+    broker.admin().delete_topics(["deleted"], operation_timeout=60)["deleted"].result(60)
+    wait_until(lambda: "deleted" not in broker.topics(), "the topic to be gone")
+    delivery = Delivery(sink, spread(["deleted"], 50))
+    delivery.until(lambda: sink.state().topics == ("deleted",), "the report")
+    assert sink.state().code == "topic_missing"
+    broker.create_topic("deleted", 1)
+    delivery.run()
+    assert len(broker.consume_all("deleted")) == 50
+
+
+def test_a_bad_value_of_a_setting(make_sink: SinkFactory) -> None:
+    with pytest.raises(ConfigError, match="compression"):
+        make_sink(NOWHERE, compression_type="brotli")
+
+
+def test_the_client_repeats_itself_at_growing_intervals(
+    make_sink: SinkFactory, impatient: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink = make_sink(NOWHERE, reconnect_backoff_ms="10", reconnect_backoff_max_ms="10")
+    wait_until(lambda: sink.poll(0.1) == Outcome() and bool(caplog.records), "a line")
+    for _ in range(20):
+        sink.poll(0.05)
+    (line,) = caplog.records
+    assert (line.levelname, line.getMessage()) == ("WARNING", "the Kafka client says")
+    assert "Connection refused" in line.__dict__["sidecar_fields"]["text"]
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (KafkaError(KafkaError._FATAL, "fenced", fatal=True), SinkRestartError),
+        (KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, "no", fatal=True), RefusedError),
+        (KafkaError(KafkaError._AUTHENTICATION, "wrong password"), RefusedError),
+    ],
+)
+def test_errors_of_the_client_itself(
+    make_sink: SinkFactory, impatient: None, error: KafkaError, kind: type[Exception]
+) -> None:
+    sink = make_sink(NOWHERE)
+    sink._client.on_error(error)
+    with pytest.raises(kind):
+        sink.poll(0)

@@ -1,0 +1,36 @@
+"""A look at a broker that is there, and at one that is not."""
+
+import pytest
+
+from sidecar.errors import ConfigError, UnavailableError
+from sidecar.sinks.kafka.survey import existing_topics, unwritable_topics
+from tests.support.servers.kafka import KafkaBroker
+
+
+@pytest.mark.servers
+def test_topics_and_their_partitions(broker: KafkaBroker) -> None:
+    broker.create_topic("survey", 3)
+    assert existing_topics({"bootstrap.servers": broker.bootstrap}, 60)["survey"] == 3
+
+
+@pytest.mark.servers
+def test_a_broker_without_an_authorizer_lets_everybody_write(broker: KafkaBroker) -> None:
+    broker.create_topic("open", 1)
+    settings = {"bootstrap.servers": broker.bootstrap}
+    assert unwritable_topics(settings, ["open", "none"], 60) == []
+
+
+def test_a_broker_that_does_not_answer_says_nothing_of_rights() -> None:
+    assert unwritable_topics({"bootstrap.servers": "127.0.0.1:9"}, ["a"], 0.5) == []
+
+
+def test_a_broker_that_is_away() -> None:
+    with pytest.raises(
+        UnavailableError, match=r"No Kafka broker of 127\.0\.0\.1:9 answers: .*refused"
+    ):
+        existing_topics({"bootstrap.servers": "127.0.0.1:9"}, 0.5)
+
+
+def test_settings_that_the_client_does_not_take() -> None:
+    with pytest.raises(ConfigError, match=r"`kafka\.producer\.socket\.timeout\.ms` cannot be `1`"):
+        existing_topics({"bootstrap.servers": "x:1", "socket.timeout.ms": "1"}, 0.5)

@@ -1,0 +1,37 @@
+"""A replica set, a client of it, and an agent beside it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from sidecar.sinks.memory import MemorySink
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import RunningAgent
+
+RunAgent = Callable[..., RunningAgent]
+
+
+@pytest.fixture
+def three_members() -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet(members=3) as started:
+        yield started
+
+
+@pytest.fixture
+def writer(three_members: MongoReplicaSet) -> Iterator[MongoClient[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](three_members.connection_string) as connected:
+        yield connected
+
+
+@pytest.fixture
+def run_agent(tmp_path: Path, three_members: MongoReplicaSet) -> RunAgent:
+    """Properties are named with `_` for `.`; each agent goes on where the last one was."""
+
+    def run(sink: MemorySink | None = None, **properties: object) -> RunningAgent:
+        named = {name.replace("_", "."): value for name, value in properties.items()}
+        return RunningAgent(tmp_path / "offsets", three_members.connection_string, named, sink=sink)
+
+    return run

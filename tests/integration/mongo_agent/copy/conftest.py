@@ -1,0 +1,24 @@
+"""A replica set of two members, and a client of it, for each test."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.cursor import Client
+from tests.support.mongo_server import MongoReplicaSet
+
+
+@pytest.fixture
+def replica_set() -> Iterator[MongoReplicaSet]:
+    # A place for copies is known when the time moves, as it does by itself only after a while.
+    with MongoReplicaSet(members=2, noop_interval_s=0.02) as started:
+        yield started
+
+
+@pytest.fixture
+def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
+    # A driver that was told of a shutdown looks again after that long.
+    with MongoClient[Any](replica_set.connection_string, heartbeatFrequencyMS=500) as connected:
+        yield connected

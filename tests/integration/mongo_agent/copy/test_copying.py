@@ -1,0 +1,243 @@
+"""Copies at exact places of the stream, from a replica set that speaks the real protocol."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from bson import (
+    Binary,
+    Code,
+    CodecOptions,
+    Decimal128,
+    Int64,
+    MaxKey,
+    MinKey,
+    ObjectId,
+    Timestamp,
+    UuidRepresentation,
+)
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.cursor import Client
+from mongo_agent.copy.records import Selected
+from mongo_agent.copy.settings import CopySettings
+from tests.support.mongo_server import MongoShardedCluster
+from tests.support.snapshot_output import INITIAL, Pipeline
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 6, 7, 20])
+def test_every_document_is_copied_once(client: Client, count: int) -> None:
+    """None, one, chunks that are just full, and one more."""
+    if count:
+        client.shop.a.insert_many([{"_id": number} for number in range(count)])
+    else:
+        client.shop.create_collection("a")
+    with Pipeline(client) as pipeline:
+        pipeline.run()
+        assert pipeline.output.copied("L.shop.a") == list(range(count))
+        (finished,) = pipeline.copying.progress.finished
+    assert (finished.documents, finished.outcome.value) == (count, "copied")
+
+
+def test_marks_are_debeziums(client: Client) -> None:
+    client.shop.a.insert_many([{"_id": number} for number in range(5)])
+    client.shop.b.insert_one({"_id": 1})
+    client.shop.create_collection("empty")
+    client.shop.z.insert_many([{"_id": number} for number in range(2)])
+    with Pipeline(client) as pipeline:
+        pipeline.run()
+    assert pipeline.output.marks() == [
+        "first",
+        *["true"] * 3,
+        "last_in_data_collection",
+        "last_in_data_collection",
+        "first_in_data_collection",
+        "last",
+    ]
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_changes_meanwhile_are_at_their_place(client: Client, threads: int) -> None:
+    """What is written between any two steps is seen before or behind the copy, never twice or
+    never: each document's states follow its history."""
+    histories: dict[int, list[Any]] = {}
+    shop = client.shop
+
+    def write(turn: int) -> None:
+        number = turn * 7 % 30
+        if turn % 5 == 0 and histories.get(number, [None])[-1] is not None:
+            shop.a.delete_one({"_id": number})
+            histories[number].append(None)
+            return
+        document = {"_id": number, "turn": turn}
+        shop.a.replace_one({"_id": number}, document, upsert=True)
+        histories.setdefault(number, []).append(document)
+
+    for turn in range(40):
+        write(turn)
+    settings = CopySettings(chunk_size=2, threads=threads)
+    with Pipeline(client, settings=settings) as pipeline:
+        turn = 40
+        while not pipeline.copying.progress.is_idle:
+            pipeline.step()
+            if turn < 200:
+                write(turn)
+                turn += 1
+        pipeline.run()
+    states = pipeline.output.states("L.shop.a")
+    for number, history in histories.items():
+        seen = states.get(f'{{"id":"{number}"}}', [])
+        assert seen == history[len(history) - len(seen) :], number
+        assert seen or history[-1] is None, number
+
+
+IDS: list[Any] = [
+    MinKey(),
+    None,
+    -(2**40),
+    -1.5,
+    0,
+    Int64(7),
+    12.5,
+    Decimal128("13.25"),
+    2**53,
+    "",
+    "Ab",
+    "ab",
+    "ä",
+    {},
+    {"a": 1, "b": "x"},
+    {"a": [1, 2]},
+    Binary(b"\0\1", 0),
+    Binary(b"\0\1", 5),
+    UUID(int=77),
+    ObjectId("596e275826f08b2730779e1f"),
+    False,
+    True,
+    datetime(1970, 1, 1, tzinfo=UTC),
+    datetime(2026, 1, 31, tzinfo=UTC),
+    Timestamp(5, 1),
+    Code("f()"),
+    MaxKey(),
+]
+
+
+def test_ids_of_all_types_side_by_side(client: Client) -> None:
+    codec: CodecOptions[Any] = CodecOptions(uuid_representation=UuidRepresentation.STANDARD)
+    collection = client.shop.get_collection("a", codec_options=codec)
+    collection.insert_many([{"_id": each} for each in IDS[::-1]])
+    for threads in (1, 3):
+        settings = CopySettings(chunk_size=2, threads=threads)
+        with Pipeline(client, settings=settings) as pipeline:
+            pipeline.run()
+        keys = [key for _, key, _ in pipeline.output.messages]
+        assert len(keys) == len(set(keys)) == len(IDS)
+
+
+def test_a_restart_anywhere_goes_on_there(client: Client) -> None:
+    """From every place that was stored, as if the agent were killed behind it."""
+    shop = client.shop
+    shop.a.insert_many([{"_id": number, "n": 0} for number in range(14)])
+    shop.b.insert_many([{"_id": number} for number in range(5)])
+    settings = CopySettings(chunk_size=2, threads=2)
+    with Pipeline(client, settings=settings) as pipeline:
+        turn = 0
+        while not pipeline.copying.progress.is_idle:
+            pipeline.step()
+            shop.a.replace_one({"_id": turn % 14}, {"_id": turn % 14, "n": turn})
+            turn += 1
+        pipeline.run()
+    output = pipeline.output
+    stored = {place.progress: place for place in output.places if place.token is not None}
+    assert len(stored) > 8
+    for place in stored.values():
+        again = replace(output, messages=list(output.messages), places=[])
+        with Pipeline.restarted(client, again, place, settings=settings) as pipeline:
+            pipeline.run()
+        finals = {key: states[-1] for key, states in again.states("L.shop.a").items()}
+        by_id = sorted(finals.values(), key=lambda each: int(each["_id"]))
+        assert by_id == list(shop.a.find(sort={"_id": 1}))
+        assert sorted(again.copied("L.shop.b")) == list(range(5))
+        assert sorted(again.copied("L.shop.a")) == list(range(14))
+
+
+def test_what_is_read_and_not_taken_is_read_again(client: Client) -> None:
+    client.shop.a.insert_many([{"_id": number} for number in range(9)])
+    with Pipeline(client) as pipeline:
+        pipeline.run(lambda: pipeline.copying.holds_stream)
+        place = pipeline.output.places[-1]
+    with Pipeline.restarted(client, pipeline.output, place) as pipeline:
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == list(range(9))
+
+
+@pytest.mark.parametrize("sizes", [{"a": 10}, {"a": 1, "b": 1}])
+def test_what_waits_for_its_schema_stops_no_other(client: Client, sizes: dict[str, int]) -> None:
+    """A large collection, or several small ones, in front of one whose schema there is."""
+    for name, size in sizes.items():
+        client.shop[name].insert_many([{"_id": number} for number in range(size)])
+    client.shop.z.insert_many([{"_id": number} for number in range(7)])
+    waiting = set(sizes)
+    with Pipeline(client, is_ready=lambda _, collection: collection not in waiting) as pipeline:
+        pipeline.run(until=lambda: pipeline.copying.progress.finished_count == 1)
+        assert pipeline.output.copied("L.shop.z") == list(range(7))
+        assert {each.collection for each in pipeline.copying.progress.collections} == waiting
+        waiting.clear()
+        pipeline.run()
+        for name, size in sizes.items():
+            assert pipeline.output.copied(f"L.shop.{name}") == list(range(size))
+
+
+def test_what_is_planned_and_lost_its_schema_stops_no_other(client: Client) -> None:
+    """As behind a restart: the registry took it before."""
+    for name in ("a", "z"):
+        client.shop[name].insert_many([{"_id": number} for number in range(10)])
+    with Pipeline(client) as pipeline:
+        pipeline.run(
+            until=lambda: any(each.chunks for each in pipeline.copying.progress.collections)
+        )
+        progress = pipeline.copying.progress
+    with Pipeline(
+        client, progress=progress, is_ready=lambda _, collection: collection != "a"
+    ) as pipeline:
+        pipeline.run(until=lambda: pipeline.copying.progress.finished_count == 1)
+        assert pipeline.output.copied("L.shop.z") == list(range(10))
+        assert pipeline.output.copied("L.shop.a") == []
+
+
+def test_chunks_that_grew_are_cut(client: Client) -> None:
+    """The last chunk has no upper bound, and the agent may come back after a year."""
+    (request,) = INITIAL.requests
+    planned = INITIAL.resolved(request, [Selected("shop", "a")]).planned(1, [], is_whole=True)
+    client.shop.a.insert_many([{"_id": number} for number in range(40)])
+    with Pipeline(client, progress=planned) as pipeline:
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == list(range(40))
+    (finished,) = pipeline.copying.progress.finished
+    # Six documents at most in each.
+    assert finished.chunks == 7
+
+
+def test_chunks_of_large_documents_are_cut(client: Client) -> None:
+    text = "x" * 1000
+    client.shop.a.insert_many([{"_id": number, "text": text} for number in range(20)])
+    settings = CopySettings(chunk_size=100, chunk_bytes=3500)
+    with Pipeline(client, settings=settings) as pipeline:
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == list(range(20))
+    (finished,) = pipeline.copying.progress.finished
+    assert finished.chunks == 5
+
+
+def test_through_a_router() -> None:
+    """At one time over all shards, in the order of all their documents."""
+    with (
+        MongoShardedCluster(noop_interval_s=0.02) as cluster,
+        MongoClient[Any](cluster.connection_string) as client,
+    ):
+        client.shop.a.insert_many([{"_id": number} for number in range(50)])
+        with Pipeline(client, settings=CopySettings(chunk_size=7, threads=3)) as pipeline:
+            pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == list(range(50))

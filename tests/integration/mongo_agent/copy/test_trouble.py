@@ -1,0 +1,318 @@
+"""Copies while servers, networks and people do what they do."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import bson
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.change_stream.cursor import Client
+from mongo_agent.copy.catalogue import listed
+from mongo_agent.copy.modes import at_start
+from mongo_agent.copy.progress import CopyProgress
+from mongo_agent.copy.settings import CopySettings
+from mongo_agent.signals.signal import signal_from
+from sidecar.errors import RefusedError, UnavailableError
+from tests.support.mongo_server import MongoReplicaSet, User
+from tests.support.snapshot_output import INITIAL, Pipeline
+
+NUMBERS = list(range(12))
+
+
+@pytest.fixture
+def filled(client: Client) -> Client:
+    client.shop.a.insert_many([{"_id": number, "n": number % 3} for number in NUMBERS])
+    return client
+
+
+def ask(pipeline: Pipeline, kind: str, **data: Any) -> str:
+    named = {name.replace("_", "-"): value for name, value in data.items()}
+    answer = pipeline.copying.apply(signal_from({"type": kind, "data": named}, "test"))
+    assert answer.is_accepted, answer.sentence
+    return answer.sentence
+
+
+def outcomes(pipeline: Pipeline) -> dict[str, str]:
+    return {each.namespace: each.outcome.value for each in pipeline.copying.progress.finished}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"errorCode": 91},
+        {"errorCode": 11602},
+        {"errorCode": 13},
+        {"errorCode": 1},
+        {"errorCode": 239},
+        {"errorCode": 246},
+        {"closeConnection": True},
+    ],
+    ids=lambda fault: str(next(iter(fault.values()))),
+)
+@pytest.mark.parametrize("skips", [0, 2, 5])
+def test_what_could_not_be_read_is_read_again(
+    filled: Client, fault: dict[str, Any], skips: int
+) -> None:
+    """A driver reads some of it again by itself, so several have to fail."""
+    mode = {"times": 5}
+    data = {"failCommands": ["find", "count", "listCollections"], **fault}
+    with Pipeline(filled, settings=CopySettings(chunk_size=2, threads=2)) as pipeline:
+        pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= skips)
+        filled.admin.command("configureFailPoint", "failCommand", mode=mode, data=data)
+        pipeline.run()
+    assert sorted(pipeline.output.copied("L.shop.a")) == NUMBERS
+    assert outcomes(pipeline) == {"shop.a": "copied"}
+
+
+def test_an_election_in_the_middle(filled: Client, replica_set: MongoReplicaSet) -> None:
+    with Pipeline(filled, settings=CopySettings(chunk_size=2, threads=2)) as pipeline:
+        for _ in range(3):
+            pipeline.run(lambda: pipeline.copying.holds_stream or pipeline.copying.progress.is_idle)
+            replica_set.step_down()
+            pipeline.step()
+        pipeline.run()
+    assert sorted(pipeline.output.copied("L.shop.a")) == NUMBERS
+
+
+def test_history_that_expires_while_a_point_is_used(
+    filled: Client, replica_set: MongoReplicaSet
+) -> None:
+    with Pipeline(filled) as pipeline:
+        for _ in range(3):
+            pipeline.run(lambda: pipeline.copying.wants_point or pipeline.copying.progress.is_idle)
+            replica_set.expire_history()
+            pipeline.step()
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == NUMBERS
+
+
+def test_a_server_that_stays_away_ends_the_copy_with_a_sentence(filled: Client) -> None:
+    data = {"failCommands": ["find"], "errorCode": 91}
+    filled.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
+    with (
+        Pipeline(filled) as pipeline,
+        pytest.raises(UnavailableError, match="Collections cannot be read, after 16 attempts: "),
+    ):
+        pipeline.run()
+    assert not pipeline.copying.progress.is_idle
+
+
+def test_wrong_credentials_are_not_tried_again(filled: Client) -> None:
+    data = {"failCommands": ["find"], "errorCode": 18}
+    filled.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
+    with (
+        Pipeline(filled) as pipeline,
+        pytest.raises(RefusedError, match="refuses the agent's credentials"),
+    ):
+        pipeline.run()
+
+
+def test_views_and_time_series_are_passed_over_with_a_sentence(client: Client) -> None:
+    shop = client.shop
+    shop.a.insert_one({"_id": 1})
+    shop.create_collection("seen", viewOn="a", pipeline=[])
+    shop.create_collection("prices", timeseries={"timeField": "t"})
+    shop["system.buckets.prices"].insert_one({"_id": 1})
+    client.config.other.insert_one({"_id": 1})
+    with Pipeline(client) as pipeline:
+        pipeline.run()
+    assert outcomes(pipeline) == {
+        "shop.a": "copied",
+        "shop.seen": "skipped",
+        "shop.prices": "skipped",
+    }
+    notes = {each.namespace: each.note for each in pipeline.copying.progress.finished}
+    assert "it is a view" in str(notes["shop.seen"])
+    assert "no change stream" in str(notes["shop.prices"])
+    assert {topic for topic, _, _ in pipeline.output.messages} == {"L.shop.a"}
+
+
+def test_a_collection_that_is_dropped_meanwhile(filled: Client) -> None:
+    filled.shop.b.insert_many([{"_id": number} for number in NUMBERS])
+    with Pipeline(filled, settings=CopySettings(chunk_size=2)) as pipeline:
+        pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
+        ask(pipeline, "pause-snapshot")
+        pipeline.run(lambda: not pipeline.copying.holds_stream)
+        filled.shop.a.drop()
+        pipeline.read_on()
+        ask(pipeline, "resume-snapshot")
+        pipeline.run()
+    assert outcomes(pipeline) == {"shop.a": "dropped", "shop.b": "copied"}
+    assert pipeline.output.copied("L.shop.b") == NUMBERS
+
+
+def test_a_collection_that_is_dropped_and_comes_again(filled: Client) -> None:
+    """Its second life is copied, and what of it is not comes in the stream."""
+    with Pipeline(filled, settings=CopySettings(chunk_size=2)) as pipeline:
+        pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
+        filled.shop.a.drop()
+        filled.shop.a.insert_many([{"_id": number, "life": 2} for number in NUMBERS])
+        pipeline.run()
+    states = pipeline.output.messages
+    last = {key: value["after"] for _, key, value in states if value is not None}
+    assert len(last) == len(NUMBERS)
+    assert all('"life": 2' in after for after in last.values())
+
+
+def test_a_collation_decides_which_documents_are_between_bounds(client: Client) -> None:
+    names = [f"{letter}{number}" for number in range(4) for letter in "aBcD"]
+    folding = client.shop.create_collection("a", collation={"locale": "en", "strength": 2})
+    folding.insert_many([{"_id": name} for name in names])
+    for threads in (1, 3):
+        with Pipeline(client, settings=CopySettings(chunk_size=2, threads=threads)) as pipeline:
+            pipeline.run()
+        assert pipeline.output.copied("L.shop.a") == sorted(names, key=str.casefold)
+
+
+@pytest.mark.parametrize("fetch_size", [1, 2, 100])
+def test_documents_come_in_replies_of_the_configured_size(filled: Client, fetch_size: int) -> None:
+    settings = CopySettings(chunk_size=5, fetch_size=fetch_size)
+    with Pipeline(filled, settings=settings) as pipeline:
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == NUMBERS
+
+
+def test_only_what_is_chosen_is_copied_and_only_what_matches(filled: Client) -> None:
+    filled.shop.b.insert_one({"_id": 1})
+    settings = CopySettings(
+        chunk_size=2,
+        filters={"shop.a": '{"n": {"$gte": 1}}'},
+        chosen=Namespaces(include_collections=("shop[.]a",)),
+    )
+    with Pipeline(filled, settings=settings) as pipeline:
+        pipeline.run()
+        ask(pipeline, "execute-snapshot", data_collections=["shop.b"])
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == [each for each in NUMBERS if each % 3]
+    assert pipeline.output.copied("L.shop.b") == [1]
+    assert pipeline.output.marks()[-1] == "incremental"
+
+
+def test_a_filter_that_the_server_refuses_ends_this_copy_alone(filled: Client) -> None:
+    filled.shop.b.insert_one({"_id": 1})
+    conditions = [{"data-collection": "shop.a", "filter": {"n": {"$near": 1}}}]
+    with Pipeline(filled, progress=CopyProgress()) as pipeline:
+        ask(
+            pipeline,
+            "execute-snapshot",
+            data_collections=["shop.*"],
+            additional_conditions=conditions,
+        )
+        pipeline.run()
+    assert outcomes(pipeline) == {"shop.a": "refused", "shop.b": "copied"}
+    note = pipeline.copying.progress.finished[0].note
+    assert "the server does not take its filter: unknown operator: $near" in str(note)
+
+
+def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
+    filled.shop.b.insert_many([{"_id": number} for number in NUMBERS])
+    with Pipeline(filled, settings=CopySettings(chunk_size=2)) as pipeline:
+        pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
+        ask(pipeline, "pause-snapshot")
+        pipeline.run(lambda: not pipeline.copying.holds_stream)
+        paused = len(pipeline.output.copied("L.shop.a"))
+        filled.shop.a.insert_one({"_id": 99})
+        pipeline.run(lambda: any(key == '{"id":"99"}' for _, key, _ in pipeline.output.messages))
+        assert len(pipeline.output.copied("L.shop.a")) == paused
+        assert not pipeline.copying.wants_point
+        assert pipeline.copying.view().is_paused
+        place = pipeline.output.places[-1]
+    settings = CopySettings(chunk_size=2)
+    # It stays paused over a restart.
+    with Pipeline.restarted(filled, pipeline.output, place, settings=settings) as pipeline:
+        pipeline.read_on()
+        assert not pipeline.copying.wants_point
+        ask(pipeline, "resume-snapshot")
+        ask(pipeline, "stop-snapshot", type="incremental", data_collections=["shop.b"])
+        pipeline.run()
+    assert [each for each in pipeline.output.copied("L.shop.a") if each != 99] == NUMBERS
+    assert outcomes(pipeline) == {"shop.b": "stopped", "shop.a": "copied"}
+
+
+def test_a_copy_that_is_stopped_while_it_is_read_is_not_placed(filled: Client) -> None:
+    with Pipeline(filled) as pipeline:
+        pipeline.run(lambda: pipeline.copying.holds_stream)
+        ask(pipeline, "stop-snapshot", type="incremental")
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == []
+    assert outcomes(pipeline) == {"shop.a": "stopped"}
+
+
+def test_everything_again_after_a_gap(filled: Client) -> None:
+    with Pipeline(filled) as pipeline:
+        pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
+        before = len(pipeline.output.copied("L.shop.a"))
+        pipeline.copying.copy_again("history was lost")
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a")[before:] == NUMBERS
+
+
+def test_new_filters_copy_what_they_add(filled: Client) -> None:
+    filled.crm.b.insert_one({"_id": 1})
+    shop = Namespaces(include_databases=("shop",))
+    with Pipeline(
+        filled, namespaces=shop, progress=at_start(CopyProgress(), "initial", shop)
+    ) as pipeline:
+        pipeline.run()
+        filled.shop.later.insert_one({"_id": 5})
+        pipeline.run()
+        place = pipeline.output.places[-1]
+    assert pipeline.output.copied("L.crm.b") == []
+    stored = CopyProgress.from_json(place.progress)
+    place.progress = at_start(stored, "initial", Namespaces()).to_json()
+    with Pipeline.restarted(filled, pipeline.output, place) as pipeline:
+        pipeline.run()
+    assert pipeline.output.copied("L.crm.b") == [1]
+    assert pipeline.output.copied("L.shop.a") == NUMBERS
+    # Its insert was in the stream.
+    assert pipeline.output.copied("L.shop.later") == []
+
+
+@dataclass
+class Clock:
+    """Seconds that stand still."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_nothing_is_read_before_the_delay(filled: Client) -> None:
+    clock = Clock()
+    settings = CopySettings(chunk_size=5, delay_ms=5000)
+    with Pipeline(filled, settings=settings, clock=clock) as pipeline:
+        for _ in range(20):
+            pipeline.step()
+        assert pipeline.copying.progress == INITIAL
+        clock.now = 5.0
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == NUMBERS
+
+
+def test_collections_are_found_by_a_user_of_one_database() -> None:
+    """Who may not list databases is told those that are theirs."""
+    users = [User("root", "open"), User("reader", "open", (("read", "shop"),))]
+    with MongoReplicaSet(users=users) as replica_set:
+        string = replica_set.connection_string
+        with MongoClient[Any](string, username="root", password="open") as root:
+            root.shop.a.insert_one({"_id": 1})
+            root.crm.b.insert_one({"_id": 1})
+        with MongoClient[Any](string, username="reader", password="open") as reader:
+            assert [each.namespace for each in listed(reader, Namespaces())] == ["shop.a"]
+
+
+def test_a_document_that_gives_no_message_is_handed_out_to_be_set_aside(client: Client) -> None:
+    """Deeper than messages go, which servers would not take; the others are not touched by it."""
+    deep: dict[str, Any] = {}
+    for _ in range(210):
+        deep = {"a": deep}
+    client.shop.a.insert_many([{"_id": 1}, {"_id": 2, "deep": deep}, {"_id": 3}])
+    with Pipeline(client, settings=CopySettings(chunk_size=5)) as pipeline:
+        pipeline.run()
+    assert pipeline.output.copied("L.shop.a") == [1, 3]
+    (refused,) = pipeline.output.refused
+    assert bson.decode(refused.raw)["_id"] == 2
+    assert "deep" in refused.cause or "nested" in refused.cause, refused.cause

@@ -1,0 +1,158 @@
+"""Copies without a cluster time: of capped collections, and from servers that have none."""
+
+import random
+from typing import Any
+
+import bson
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.cursor import Client
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.copy.reading import Rows
+from mongo_agent.copy.records import Chunk
+from mongo_agent.copy.settings import CopySettings
+from mongo_agent.copy.windows import Touch, Window, touches
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.snapshot_output import Pipeline
+
+
+def id_of(value: Any) -> bytes:
+    return bson.encode({"_id": value})
+
+
+def event(**fields: Any) -> bytes:
+    return bson.encode(fields)
+
+
+@pytest.mark.parametrize("operation", ["insert", "update", "replace", "delete"])
+def test_events_touch_their_document(operation: str) -> None:
+    of_sharded = event(
+        operationType=operation, ns={"db": "shop", "coll": "a"}, documentKey={"k": 1, "_id": 7}
+    )
+    assert list(touches(of_sharded)) == [Touch("shop", "a", id_of(7))]
+
+
+@pytest.mark.parametrize(
+    ("fields", "touched"),
+    [
+        ({"operationType": "drop", "ns": {"db": "s", "coll": "a"}}, [Touch("s", "a", None)]),
+        ({"operationType": "dropDatabase", "ns": {"db": "s"}}, [Touch("s", None, None)]),
+        (
+            {
+                "operationType": "rename",
+                "ns": {"db": "s", "coll": "a"},
+                "to": {"db": "t", "coll": "b"},
+            },
+            [Touch("s", "a", None), Touch("t", "b", None)],
+        ),
+        ({"operationType": "create", "ns": {"db": "s", "coll": "a"}}, []),
+        ({"operationType": "invalidate"}, [Touch(None, None, None)]),
+        ({"splitEvent": {"fragment": 2, "of": 2}}, [Touch(None, None, None)]),
+    ],
+)
+def test_other_events_touch_more(fields: dict[str, Any], touched: list[Touch]) -> None:
+    assert list(touches(event(**fields))) == touched
+
+
+def test_bytes_that_cannot_be_read_touch_everything() -> None:
+    assert list(touches(b"noise")) == [Touch(None, None, None)]
+
+
+def test_what_is_touched_is_left_to_the_stream() -> None:
+    window = Window(1, "shop", "a", Chunk(None, None))
+    window.pass_over(Touch("shop", "a", id_of(1)))
+    window.pass_over(Touch("shop", "other", id_of(2)))
+    window.pass_over(Touch("crm", "a", id_of(3)))
+    documents = tuple(bson.encode({"_id": each, "n": 0}) for each in range(5))
+    window.rows = Rows(documents, None, 0, ClusterTime(5, 1))
+    window.pass_over(Touch("shop", "a", id_of(4)))
+    assert window.documents() == tuple(documents[each] for each in (0, 2, 3))
+    assert not window.is_void
+    assert not window.has_passed(ClusterTime(5, 1))
+    assert window.has_passed(ClusterTime(5, 2))
+
+
+@pytest.mark.parametrize(
+    "touch", [Touch("shop", "a", None), Touch("shop", None, None), Touch(None, None, None)]
+)
+def test_a_collection_that_went_is_read_again(touch: Touch) -> None:
+    window = Window(1, "shop", "a", Chunk(None, None))
+    window.pass_over(Touch("shop", "b", None))
+    assert not window.is_void
+    window.pass_over(touch)
+    assert window.is_void
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_capped_collection_under_load(client: Client, seed: int) -> None:
+    """Every document ends as it is, and none runs backwards, whatever is written meanwhile."""
+    chance = random.Random(seed)
+    shop = client.shop
+    shop.create_collection("a", capped=True, size=1 << 20)
+    versions = {number: 0 for number in range(30)}
+    shop.a.insert_many([{"_id": number, "n": 0} for number in versions])
+
+    def write() -> None:
+        number = chance.randrange(40)
+        versions[number] = versions.get(number, -1) + 1
+        shop.a.replace_one({"_id": number}, {"_id": number, "n": versions[number]}, upsert=True)
+
+    with Pipeline(client, settings=CopySettings(chunk_size=4, threads=2)) as pipeline:
+        for _ in range(60):
+            pipeline.step()
+            write()
+        pipeline.run()
+    states = pipeline.output.states("L.shop.a")
+    assert len(states) == len(versions)
+    for number, last in versions.items():
+        seen = [each["n"] for each in states[f'{{"id":"{number}"}}']]
+        assert seen == list(range(seen[0], last + 1)), number
+    (finished,) = pipeline.copying.progress.finished
+    assert finished.outcome.value == "copied"
+
+
+def test_a_collection_that_becomes_capped_is_read_without_a_time(client: Client) -> None:
+    """The list of collections said otherwise when the copy was planned."""
+    client.shop.create_collection("a", capped=True, size=1 << 20)
+    client.shop.a.insert_many([{"_id": number} for number in range(9)])
+    with Pipeline(client) as pipeline:
+        pipeline.run(lambda: pipeline.copying.progress.collections != ())
+        place = pipeline.output.places[-1]
+    place.progress = place.progress.replace('"is_plain":true,', "")
+    with Pipeline.restarted(client, pipeline.output, place) as pipeline:
+        pipeline.run()
+    assert sorted(pipeline.output.copied("L.shop.a")) == list(range(9))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_server_that_has_no_reads_at_a_time(seed: int) -> None:
+    """Before 5.0: found out by the first read, and the copy goes on as for capped collections."""
+    chance = random.Random(seed)
+    with (
+        MongoReplicaSet(version="4.4.29", noop_interval_s=0.02) as replica_set,
+        MongoClient[Any](replica_set.connection_string) as client,
+    ):
+        names: list[Any] = [*range(15), *"abcdefghij"]
+        finals: dict[str, Any] = {}
+
+        def write(name: Any, turn: int) -> None:
+            if turn % 4 == 3:
+                client.shop.a.delete_one({"_id": name})
+                finals.pop(str(name), None)
+                return
+            client.shop.a.replace_one({"_id": name}, {"_id": name, "n": turn}, upsert=True)
+            finals[str(name)] = turn
+
+        for name in names:
+            write(name, 0)
+        with Pipeline(client, settings=CopySettings(chunk_size=4, threads=2)) as pipeline:
+            for turn in range(80):
+                pipeline.step()
+                write(chance.choice(names), turn)
+            pipeline.run()
+        states = pipeline.output.states("L.shop.a").values()
+    found = {str(seen[-1]["_id"]): seen[-1]["n"] for seen in states if seen[-1] is not None}
+    assert found == finals
+    (finished,) = pipeline.copying.progress.finished
+    assert finished.outcome.value == "copied"

@@ -1,0 +1,215 @@
+"""Documents change and go while they are copied: what arrives of each begins at some state of it,
+leaves out nothing that follows, and ends with the last one; and no document is missing.
+
+There is a collection for each type of `_id`, and one with all of them side by side."""
+
+import json
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from bson import Timestamp
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.position import CLUSTER
+from mongo_agent.position import OFFSET_FILE
+from mongo_agent.position.position import read_position
+from sidecar.errors import SinkRestartError
+from sidecar.offsets import PropertiesStore
+from sidecar.sinks.memory import MemorySink
+from tests.acceptance.mongo_kill.checks import Arrival, arrivals, broken_histories, repeats
+from tests.acceptance.mongo_kill.workload import DATABASE, TYPES, Workload
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongo_server.releases import Release
+from tests.support.running_mongo_agent import RunningAgent
+from tests.support.servers.agent_process import AgentProcess
+from tests.support.servers.kafka import KafkaRecord
+
+Client = MongoClient[dict[str, Any]]
+DOCUMENTS = 600
+ROUNDS = 15
+KILLS = 3
+DEADLINE_S = 300
+SETTINGS: dict[str, object] = {
+    "snapshot.mode": "initial",
+    "snapshot.max.threads": 3,
+    "incremental.snapshot.chunk.size": 10,
+    "database.include.list": DATABASE,
+    "capture.mode.full.update.type": "post_image",
+    "max.batch.size": 20,
+}
+
+
+@pytest.fixture
+def replica_set() -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet() as started:
+        yield started
+
+
+@contextmanager
+def filled(replica_set: MongoReplicaSet) -> Iterator[Workload]:
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")
+    with MongoClient[dict[str, Any]](replica_set.connection_string) as client:
+        found = Workload(client, Random(seed), ("mixed", *TYPES), TYPES)
+        found.create()
+        found.fill(DOCUMENTS)
+        yield found
+
+
+@pytest.fixture
+def workload(replica_set: MongoReplicaSet) -> Iterator[Workload]:
+    with filled(replica_set) as found:
+        yield found
+
+
+def arrived(*agents: RunningAgent) -> list[Arrival]:
+    messages = [message for agent in agents for _, message in agent.sink.messages]
+    return list(
+        arrivals(
+            KafkaRecord(topic, 0, offset, key, value, tuple(headers), 0)
+            for offset, (topic, key, value, headers, _) in enumerate(messages)
+        )
+    )
+
+
+def copied_and_stored(agent: RunningAgent, replica_set: MongoReplicaSet) -> None:
+    """Waits until everything that is written is delivered."""
+    agent.wait_until(lambda: not agent.is_copying and agent.has_begun, "the copies to be delivered")
+    last = replica_set.write_noop()
+    replica_set.write_noop()
+    agent.wait_until_stored(last)
+
+
+def test_every_document_is_there_and_none_runs_back(
+    tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
+) -> None:
+    with RunningAgent(tmp_path / "offsets", replica_set.connection_string, SETTINGS) as agent:
+        for _ in range(ROUNDS):
+            workload.write(20)
+        copied_and_stored(agent, replica_set)
+        found = arrived(agent)
+    assert list(broken_histories(found, workload.histories)) == []
+    assert repeats(found) == 0
+    reads = [arrival.place for arrival in found if arrival.kind == "read"]
+    assert len(reads) == len(set(reads)) > 0
+    assert {place.collection for place in reads} == {"mixed", *TYPES}
+
+
+def test_nor_where_the_server_has_no_reads_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What changes in the window of a chunk is left to its events, whatever its `_id` is."""
+    monkeypatch.setattr(Release, "has_snapshot_reads", False)
+    with MongoReplicaSet(noop_interval_s=0.02) as replica_set, filled(replica_set) as workload:
+        with RunningAgent(tmp_path / "offsets", replica_set.connection_string, SETTINGS) as agent:
+            for _ in range(ROUNDS):
+                workload.write(20)
+            copied_and_stored(agent, replica_set)
+            found = arrived(agent)
+        assert list(broken_histories(found, workload.histories)) == []
+    assert "the server does not read at a cluster time" in caplog.text
+    reads = [arrival.place for arrival in found if arrival.kind == "read"]
+    assert len(reads) == len(set(reads))
+    assert {place.collection for place in reads} == {"mixed", *TYPES}
+
+
+def test_a_copy_goes_on_behind_kills_in_the_middle_of_it(
+    tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
+) -> None:
+    """The agent is a process of its own, and ends by SIGKILL while it copies. What it had written
+    and not stored is repeated, and only that."""
+    offsets, published = tmp_path / "offsets", tmp_path / "published.ndjson"
+    offsets.mkdir()
+    agent = AgentProcess(
+        "mongo-agent",
+        tmp_path / "agent",
+        {
+            **SETTINGS,
+            "topic.prefix": "p",
+            "mongodb.connection.string": replica_set.connection_string,
+            "mongodb.heartbeat.frequency.ms": 500,
+            "offset.backing.store.dir": offsets,
+            "offset.flush.interval.ms": 0,
+            "inflight.max.events": 40,
+            "incremental.snapshot.chunk.size": 5,
+            "sink": "file",
+            "file.path": published,
+        },
+    )
+    unfinished = []
+    try:
+        for _ in range(KILLS):
+            agent.launch()
+            agent.wait_until(lambda: acknowledged(agent) >= 40, "some of it", DEADLINE_S)
+            agent.kill()
+            unfinished.append(remaining(offsets))
+            workload.write(20)
+        agent.launch()
+        last = replica_set.write_noop()
+        replica_set.write_noop()
+        agent.wait_until(lambda: is_stored(agent, last), "the end of the copies", DEADLINE_S)
+        agent.stop()
+    finally:
+        agent.end()
+    print(f"collections that were left behind each kill: {unfinished}")
+    assert all(unfinished)
+    lines = [json.loads(line) for line in published.read_text().splitlines()]
+    found = list(arrivals(record(offset, line) for offset, line in enumerate(lines)))
+    assert list(broken_histories(found, workload.histories)) == []
+
+
+def acknowledged(agent: AgentProcess) -> int:
+    """Messages of this process."""
+    found = re.search(rb"^cdc_events_acknowledged_total (\S+)", agent.get("/metrics"), re.M)
+    return int(float(found[1])) if found else 0
+
+
+def remaining(offsets: Path) -> int:
+    """Collections whose copy the stored position does not have as done; asked for ones count."""
+    values = PropertiesStore(offsets, OFFSET_FILE).load().values
+    (lane,) = read_position(values, values[CLUSTER]).lanes.values()
+    return len(lane.copies.collections) + len(lane.copies.requests)
+
+
+def is_stored(agent: AgentProcess, time: Timestamp) -> bool:
+    """Whether all copies and everything up to a time are stored."""
+    stored = (agent.ask("/offsets") or {}).get("stored", {})
+    second, _, increment = stored.get("cluster.time", "0:0").partition(":")
+    copy = (agent.ask("/health") or {}).get("components", {}).get("copy", {})
+    return (int(second), int(increment)) > (time.time, time.inc) and not copy.get(
+        "is_running", True
+    )
+
+
+def record(offset: int, line: dict[str, Any]) -> KafkaRecord:
+    """A line of the file sink as a record."""
+    key, value = json.dumps(line["key"]).encode(), line["value"]
+    encoded = None if value is None else json.dumps(value).encode()
+    headers = tuple((name, text.encode()) for name, text in line["headers"].items())
+    return KafkaRecord(line["topic"], 0, offset, key, encoded, headers, 0)
+
+
+def test_a_copy_goes_on_behind_a_restart(
+    tmp_path: Path, replica_set: MongoReplicaSet, workload: Workload
+) -> None:
+    """The sink fails again and again, and the agent is stopped in the middle."""
+    sink = MemorySink(capacity=50)
+    directory = tmp_path / "offsets"
+    with RunningAgent(directory, replica_set.connection_string, SETTINGS, sink=sink) as first:
+        for number in range(2):
+            workload.write(15)
+            first.wait_for(40 * (number + 1))
+            sink.raise_next(SinkRestartError("the broker lost something"))
+        first.wait_for(len(sink.messages) + 1)
+    workload.write(20)
+    with RunningAgent(directory, replica_set.connection_string, SETTINGS) as second:
+        workload.write(40)
+        copied_and_stored(second, replica_set)
+        found = arrived(first, second)
+    assert list(broken_histories(found, workload.histories)) == []

@@ -1,0 +1,324 @@
+"""What events hold, by the properties that ask for it, and what becomes of those that cannot be
+delivered as they are."""
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from sidecar.errors import SidecarError
+from sidecar.sinks.memory import MemorySink
+from tests.integration.mongo_agent.conftest import RunAgent
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+LARGE_BYTES = 4000
+LARGE = "x" * LARGE_BYTES
+
+
+def create_with_images(client: Client) -> None:
+    client.shop.create_collection("a", changeStreamPreAndPostImages={"enabled": True})
+
+
+@pytest.mark.parametrize(
+    ("mode", "before", "after"),
+    [
+        ("change_streams", None, None),
+        ("change_streams_update_full", None, {"_id": 1, "n": 2}),
+        ("change_streams_with_pre_image", {"_id": 1, "n": 1}, None),
+        ("change_streams_update_full_with_pre_image", {"_id": 1, "n": 1}, {"_id": 1, "n": 2}),
+    ],
+)
+def test_capture_modes(
+    mode: str, before: object, after: object, writer: Client, run_agent: RunAgent
+) -> None:
+    create_with_images(writer)
+    with run_agent(capture_mode=mode) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1, "n": 1})
+        writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
+        update = agent.wait_for(2)[1]
+    assert (update.before, update.after) == (before, after)
+    assert json.loads(update.value["updateDescription"]["updatedFields"]) == {"n": 2}
+
+
+def test_a_post_image_is_the_state_behind_the_update(writer: Client, run_agent: RunAgent) -> None:
+    create_with_images(writer)
+    properties = {"capture_mode_full_update_type": "post_image"}
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+    writer.shop.a.insert_one({"_id": 1, "n": 1})
+    writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
+    writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 3}})
+    with run_agent(**properties) as agent:
+        published = agent.wait_for(3)
+    assert [each.after["n"] for each in published] == [1, 2, 3]
+
+
+def test_transactions_are_told_of_and_end_without_another_event(
+    writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
+) -> None:
+    with run_agent(provide_transaction_metadata="true") as agent:
+        agent.wait_until_streaming()
+        with writer.start_session() as session, session.start_transaction():
+            writer.shop.a.insert_one({"_id": 1}, session=session)
+            writer.shop.b.insert_one({"_id": 2}, session=session)
+        three_members.write_noop()
+        begin, first, second, end = agent.wait_for(4)
+    assert [begin.value["status"], end.value["status"]] == ["BEGIN", "END"]
+    assert begin.topic == end.topic == "p.transaction"
+    assert end.value["event_count"] == 2
+    assert first.value["transaction"]["total_order"] == 1
+    assert second.value["transaction"]["total_order"] == 2
+    assert first.value["transaction"]["id"] == begin.value["id"] == end.value["id"]
+
+
+def test_a_transaction_goes_on_behind_a_restart(
+    writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet
+) -> None:
+    """The agent stops while half of it is acknowledged; numbers go on, nothing begins twice."""
+    properties = {"provide_transaction_metadata": "true", "max_batch_size": 2}
+    sink = MemorySink(automatic=False)
+    with run_agent(sink, shutdown_timeout_ms=1, **properties) as agent:
+        agent.wait_until_streaming()
+        with writer.start_session() as session, session.start_transaction():
+            writer.shop.a.insert_many([{"_id": n} for n in range(6)], session=session)
+        three_members.write_noop()
+        agent.wait_for(4)
+        # The beginning and two of the six.
+        sink.acknowledge(range(3))
+        agent.wait_until(lambda: agent.acknowledged >= 3, "three acknowledged messages")
+        agent.stop_at_once()
+    with run_agent(**properties) as agent:
+        published = agent.wait_for(5)
+    orders = [each.value["transaction"]["total_order"] for each in published[:4]]
+    assert orders == [3, 4, 5, 6]
+    assert published[4].value["status"] == "END"
+    assert published[4].value["event_count"] == 6
+
+
+@pytest.fixture
+def small_replies() -> Iterator[tuple[MongoReplicaSet, Client]]:
+    with (
+        MongoReplicaSet(max_event_bytes=2 * LARGE_BYTES) as replica_set,
+        MongoClient[dict[str, Any]](replica_set.connection_string) as client,
+    ):
+        create_with_images(client)
+        yield replica_set, client
+
+
+PRE = {"capture.mode": "change_streams_update_full_with_pre_image"}
+
+
+def write_a_large_event(client: Client) -> None:
+    client.shop.a.insert_one({"_id": 1, "text": LARGE})
+    client.shop.a.update_one({"_id": 1}, {"$set": {"text": LARGE[1:]}})
+    client.shop.a.insert_one({"_id": 2})
+
+
+def test_an_event_that_is_too_large_is_read_in_parts(
+    tmp_path: Path, small_replies: tuple[MongoReplicaSet, Client]
+) -> None:
+    replica_set, client = small_replies
+    with RunningAgent(tmp_path / "offsets", replica_set.connection_string, PRE) as agent:
+        agent.wait_until_streaming()
+        write_a_large_event(client)
+        published = agent.wait_for(3)
+    assert [each.kind for each in published] == ["insert", "update", "insert"]
+    assert published[1].before["text"] == LARGE
+    assert published[1].after["text"] == LARGE[1:]
+
+
+def test_or_left_out(tmp_path: Path, small_replies: tuple[MongoReplicaSet, Client]) -> None:
+    replica_set, client = small_replies
+    properties = {**PRE, "cursor.oversize.handling.mode": "skip"}
+    with RunningAgent(tmp_path / "offsets", replica_set.connection_string, properties) as agent:
+        agent.wait_until_streaming()
+        write_a_large_event(client)
+        published = agent.wait_for(2)
+        assert b'cdc_skipped_events_total{reason="too large"} 1.0' in agent.service.status.metrics()
+    assert [each.id for each in published] == [1, 2]
+
+
+def test_or_ends_the_agent(tmp_path: Path, small_replies: tuple[MongoReplicaSet, Client]) -> None:
+    replica_set, client = small_replies
+    properties = {**PRE, "cursor.oversize.handling.mode": "fail"}
+    with RunningAgent(tmp_path / "offsets", replica_set.connection_string, properties) as agent:
+        agent.wait_until_streaming()
+        write_a_large_event(client)
+        error = agent.wait_until_ended()
+    assert isinstance(error, SidecarError)
+    assert "cursor.oversize.handling.mode=split" in str(error)
+
+
+def test_a_message_that_kafka_refuses_is_kept_and_the_rest_goes_on(
+    writer: Client, run_agent: RunAgent, tmp_path: Path
+) -> None:
+    sink = MemorySink(automatic=False)
+    with run_agent(sink) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_many([{"_id": number} for number in range(3)])
+        agent.wait_for(3)
+        sink.fail(1, "it is too large")
+        sink.acknowledge()
+        agent.wait_until(lambda: agent.acknowledged >= 2, "the others")
+        kept = tmp_path / "offsets" / "quarantine" / "refused.ndjson"
+        agent.wait_until(kept.exists, "the record of it")
+        line = json.loads(kept.read_text())
+        sink.acknowledge()
+    assert (line["key"], line["reason"]) == ({"id": "1"}, "it is too large")
+
+
+def test_or_ends_the_agent_by_policy(writer: Client, run_agent: RunAgent) -> None:
+    sink = MemorySink(automatic=False)
+    policy = {"event_processing_failure_handling_mode": "fail"}
+    with run_agent(sink, **policy) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+        sink.fail(0, "it is too large")
+        error = agent.wait_until_ended()
+    assert "event.processing.failure.handling.mode=quarantine" in str(error)
+
+
+def test_schema_changes_go_to_a_topic_of_their_own(writer: Client, run_agent: RunAgent) -> None:
+    with run_agent(topic_schema_changes="p.schema") as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        writer.shop.a.rename("b")
+        writer.shop.b.drop()
+        published = [each for each in agent.wait_for(4) if each.topic == "p.schema"]
+    assert [each.kind for each in published] == ["schema"] * 3
+
+
+def test_native_events(writer: Client, run_agent: RunAgent) -> None:
+    with run_agent(event_layout="mongodb") as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        writer.shop.a.drop()
+        published = agent.wait_for(2)
+    assert [each.value["operationType"] for each in published] == ["insert", "drop"]
+
+
+def ask(agent: RunningAgent, path: str, body: object = None) -> Any:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {} if body is None else {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{agent.url}{path}", data, headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def test_a_copy_by_a_signal_over_http(writer: Client, run_agent: RunAgent) -> None:
+    writer.shop.a.insert_many([{"_id": number} for number in range(5)])
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        signal = {"type": "execute-snapshot", "data": {"data-collections": ["shop.a"]}}
+        assert ask(agent, "/signals", signal)["accepted"]
+        published = agent.wait_for(5)
+        assert ask(agent, "/snapshot")["streams"][""]["initial"] == "none"
+    assert [each.kind for each in published] == ["read"] * 5
+    assert {each.value["source"]["snapshot"] for each in published} == {"incremental"}
+
+
+def test_a_copy_by_a_signal_in_a_collection(writer: Client, run_agent: RunAgent) -> None:
+    writer.shop.a.insert_one({"_id": 1})
+    signalling = {"signal_data_collection": "ops.signals", "database_include_list": "shop"}
+    with run_agent(**signalling) as agent:
+        agent.wait_until_streaming()
+        data = {"data-collections": ["shop[.].*"]}
+        writer.ops.signals.insert_one({"type": "execute-snapshot", "data": data})
+        published = agent.wait_for(1)
+    assert [(each.topic, each.kind) for each in published] == [("p.shop.a", "read")]
+
+
+def test_a_copy_by_a_signal_in_a_file(writer: Client, run_agent: RunAgent, tmp_path: Path) -> None:
+    """It is removed once the position knows of it, so a restart does not copy again."""
+    path = tmp_path / "signals" / "signals.txt"
+    path.parent.mkdir()
+    writer.shop.a.insert_one({"_id": 1})
+    channel = {"signal_enabled_channels": "file", "signal_file": path}
+    with run_agent(**channel) as agent:
+        agent.wait_until_streaming()
+        data = {"type": "incremental", "data-collections": ["shop.a"]}
+        path.write_text(json.dumps({"id": "7", "type": "execute-snapshot", "data": data}) + "\n")
+        published = agent.wait_for(1)
+        agent.wait_until(lambda: not any(path.parent.iterdir()), "the file to be removed")
+    assert [(each.topic, each.kind) for each in published] == [("p.shop.a", "read")]
+    with run_agent(**channel) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 2})
+        assert [each.kind for each in agent.wait_for(1)] == ["insert"]
+
+
+def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None:
+    writer.shop.a.insert_many([{"_id": number} for number in range(5)])
+    with run_agent(snapshot_mode="initial", provide_transaction_metadata="true") as agent:
+        agent.wait_for(5)
+        agent.wait_until(lambda: ask(agent, "/metrics.json")["snapshot"]["LastEvent"], "a view")
+        before = ask(agent, "/metrics.json")
+        writer.shop.a.insert_one({"_id": 7})
+        writer.shop.a.delete_one({"_id": 7})
+        agent.wait_for(8)
+        with writer.start_session() as session, session.start_transaction():
+            writer.shop.a.insert_one({"_id": 8}, session=session)
+        agent.wait_for(10)
+        # An event of none ends the transaction.
+        writer.shop.a.insert_one({"_id": 9})
+        agent.wait_for(12)
+        agent.wait_until(
+            lambda: ask(agent, "/metrics.json")["streaming"]["LastEvent"] == 'p.shop.a {"id":"9"}',
+            "the last event",
+        )
+        found = ask(agent, "/metrics.json")
+        bean = "debezium.mongodb:type=connector-metrics,context=streaming,server=p,task=0"
+        read = ask(agent, f"/jolokia/read/{bean}/CapturedTables")
+        shown = ask(agent, "/page.json")
+    assert before["streaming"]["LastEvent"] is None
+    assert before["streaming"]["MilliSecondsSinceLastEvent"] == -1
+    assert found["snapshot"]["SnapshotCompleted"] is True
+    assert found["snapshot"]["SnapshotAborted"] is False
+    assert found["snapshot"]["RowsScanned"] == {"shop.a": 5}
+    assert found["snapshot"]["LastEvent"] == 'p.shop.a {"id":"4"}'
+    assert found["snapshot"]["MilliSecondsSinceLastEvent"] >= 0
+    assert found["streaming"]["Connected"] is True
+    assert found["streaming"]["MilliSecondsSinceLastEvent"] >= 0
+    assert found["streaming"]["TotalNumberOfCreateEventsSeen"] == 3
+    assert found["streaming"]["TotalNumberOfDeleteEventsSeen"] == 1
+    assert found["streaming"]["CapturedTables"] == ["shop.a"]
+    assert (read["status"], read["value"]) == (200, ["shop.a"])
+    assert [each["name"] for each in shown["counts"]] == ["shop.a", "(of no collection)"]
+    assert found["streaming"]["NumberOfCommittedTransactions"] == 1
+    begin = next(each for each in agent.published if each.kind == "transaction")
+    assert found["streaming"]["LastTransactionId"] == begin.value["id"]
+
+
+def test_a_copy_that_was_stopped_is_aborted_by_debeziums_names(
+    writer: Client, run_agent: RunAgent
+) -> None:
+    writer.shop.a.insert_many([{"_id": number} for number in range(5)])
+    with run_agent(snapshot_mode="initial", snapshot_delay_ms=3_600_000) as agent:
+        agent.wait_until_streaming()
+        signal = {"type": "stop-snapshot", "data": {"type": "incremental"}}
+        assert ask(agent, "/signals", signal)["accepted"]
+        agent.wait_until(
+            lambda: not ask(agent, "/metrics.json")["snapshot"]["SnapshotRunning"], "the end"
+        )
+        found = ask(agent, "/metrics.json")["snapshot"]
+    assert (found["SnapshotAborted"], found["SnapshotCompleted"]) == (True, False)
+    assert (found["LastEvent"], found["TotalNumberOfEventsSeen"]) == (None, 0)
+
+
+def test_a_copy_alone(writer: Client, run_agent: RunAgent) -> None:
+    writer.shop.a.insert_many([{"_id": number} for number in range(50)])
+    properties = {"snapshot_mode": "initial_only", "incremental_snapshot_chunk_size": 10}
+    with run_agent(**properties) as agent:
+        assert agent.wait_until_ended() is None
+        assert [each.id for each in agent.published] == list(range(50))
+    with run_agent(**properties) as agent:
+        assert agent.wait_until_ended() is None
+        assert agent.published == []

@@ -1,0 +1,33 @@
+"""A limit on the number of collections, at a start."""
+
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from sidecar.errors import ConfigError
+from tests.integration.mongo_agent.conftest import RunAgent
+
+Client = MongoClient[dict[str, Any]]
+
+
+def test_it_ends_the_agent_or_warns(
+    writer: Client, run_agent: RunAgent, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a", "b", "c"):
+        writer.shop[name].insert_one({"_id": 1})
+    most = {"guardrail_collections_max": 2}
+    with run_agent(**most, guardrail_collections_limit_action="fail") as agent:
+        error = agent.wait_until_ended()
+    assert isinstance(error, ConfigError)
+    assert "3 collections are captured, and `guardrail.collections.max=2`" in str(error)
+    caplog.clear()
+    with run_agent(**most) as agent:
+        agent.wait_until_streaming()
+        writer.shop.d.insert_one({"_id": 1})
+        agent.wait_for(1)
+    assert "`guardrail.collections.max=2` allows fewer" in caplog.text
+    caplog.clear()
+    with run_agent(**most, collection_include_list="shop[.]a,shop[.]b") as agent:
+        agent.wait_until_streaming()
+    assert "guardrail" not in caplog.text

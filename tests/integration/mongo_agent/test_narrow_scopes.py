@@ -1,0 +1,123 @@
+"""A user that may see one database, and what becomes of streams over less than the deployment."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.reading import StreamReader
+from sidecar.errors import RefusedError
+from tests.support.mongo_server import MongoReplicaSet, User
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+DATABASE = {"capture.scope": "database", "capture.target": "shop"}
+COLLECTION = {"capture.scope": "collection", "capture.target": "shop.a"}
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[MongoReplicaSet]:
+    users = [User("root", "open"), User("reader", "open", (("read", "shop"),))]
+    with MongoReplicaSet(users=users) as started:
+        yield started
+
+
+@pytest.fixture
+def root(guarded: MongoReplicaSet) -> Iterator[Client]:
+    with MongoClient[dict[str, Any]](
+        guarded.connection_string, username="root", password="open"
+    ) as client:
+        client.drop_database("shop")
+        yield client
+
+
+def agent_of(
+    directory: Path, servers: MongoReplicaSet, properties: dict[str, str], **more: object
+) -> RunningAgent:
+    login = {"mongodb.user": "reader", "mongodb.password": "open", "mongodb.authsource": "admin"}
+    named = {name.replace("_", "."): value for name, value in more.items()}
+    return RunningAgent(directory, servers.connection_string, {**login, **properties, **named})
+
+
+@pytest.mark.parametrize("scope", [DATABASE, COLLECTION], ids=["database", "collection"])
+def test_a_reader_of_one_database_copies_and_streams_it(
+    tmp_path: Path, guarded: MongoReplicaSet, root: Client, scope: dict[str, str]
+) -> None:
+    root.shop.a.insert_one({"_id": 1})
+    root.crm.a.insert_one({"_id": 2})
+    with agent_of(tmp_path, guarded, scope, snapshot_mode="initial") as agent:
+        agent.wait_for(1)
+        root.crm.a.insert_one({"_id": 3})
+        root.shop.a.insert_one({"_id": 4})
+        published = agent.wait_for(2)
+    assert [(each.topic, each.kind, each.id) for each in published] == [
+        ("p.shop.a", "read", 1),
+        ("p.shop.a", "insert", 4),
+    ]
+    root.drop_database("crm")
+
+
+def test_it_cannot_watch_the_deployment_and_says_so(
+    tmp_path: Path, guarded: MongoReplicaSet, root: Client
+) -> None:
+    ends = {"connect.max.attempts": "2", "refused.action": "exit"}
+    with agent_of(tmp_path, guarded, ends) as agent:
+        error = agent.wait_until_ended()
+    assert isinstance(error, RefusedError)
+    assert "A privilege is missing: not authorized on admin to execute command" in str(error)
+    assert "`mongo-agent check`" in str(error)
+
+
+def test_a_database_that_is_dropped_and_made_again(
+    tmp_path: Path, guarded: MongoReplicaSet, root: Client
+) -> None:
+    """The server ends the stream; nothing behind that is lost, while the agent runs or does not."""
+    with agent_of(tmp_path, guarded, DATABASE) as agent:
+        agent.wait_until_streaming()
+        root.shop.a.insert_one({"_id": 1})
+        root.drop_database("shop")
+        root.shop.b.insert_one({"_id": 2})
+        assert [each.id for each in agent.wait_for(2)] == [1, 2]
+    root.drop_database("shop")
+    root.shop.c.insert_one({"_id": 3})
+    with agent_of(tmp_path, guarded, DATABASE) as agent:
+        assert [each.id for each in agent.wait_for(1)] == [3]
+
+
+def test_a_collection_that_is_renamed_and_made_again(
+    tmp_path: Path, guarded: MongoReplicaSet, root: Client
+) -> None:
+    with agent_of(tmp_path, guarded, COLLECTION) as agent:
+        agent.wait_until_streaming()
+        root.shop.a.insert_one({"_id": 1})
+        root.shop.a.rename("old")
+        root.shop.old.insert_one({"_id": 2})
+        root.shop.a.insert_one({"_id": 3})
+        assert [each.id for each in agent.wait_for(2)] == [1, 3]
+
+
+def test_all_streams_are_stopped_in_front_of_the_first_that_is_waited_for(
+    tmp_path: Path, guarded: MongoReplicaSet, root: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each of them would use up its own time where a server does not answer."""
+    calls: list[tuple[str, StreamReader]] = []
+    stop, close = StreamReader.stop, StreamReader.close
+
+    def stopping(reader: StreamReader) -> None:
+        calls.append(("stop", reader))
+        stop(reader)
+
+    def closing(reader: StreamReader) -> None:
+        calls.append(("close", reader))
+        close(reader)
+
+    monkeypatch.setattr(StreamReader, "stop", stopping)
+    monkeypatch.setattr(StreamReader, "close", closing)
+    three = {**COLLECTION, "capture.target": "shop.a,shop.b,shop.c"}
+    with agent_of(tmp_path, guarded, three) as agent:
+        agent.wait_until_streaming()
+    first_close = [name for name, _ in calls].index("close")
+    assert len({reader for _, reader in calls[:first_close]}) == 3
+    assert len({reader for name, reader in calls if name == "close"}) == 3

@@ -1,0 +1,283 @@
+"""Whatever the MongoDB agent does not deliver leaves a WARNING with its reason, a number, a record
+and a condition with a remedy, or a documented property asks for it. The tables below are complete:
+they are compared with the label values of the metrics, with the classes of failures, and with the
+parser's source. No server is needed."""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from pymongo import MongoClient
+
+from commitlog.mongo import MongoEncoder
+from mongo_agent import metrics
+from mongo_agent.capture import Namespaces
+from mongo_agent.change_stream.failures import Failure
+from mongo_agent.change_stream.position import Opening, StreamPosition
+from mongo_agent.change_stream.reading import StreamRead, StreamReader
+from mongo_agent.change_stream.recovery import End, Lost, Reopen, Rules, recovery
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.config.model import MongoProperties
+from mongo_agent.copy import Copying, CopyProgress
+from mongo_agent.copy.settings import CopySettings
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline import Lane
+from mongo_agent.pipeline.setting_aside import SettingAside
+from mongo_agent.position import LanePosition
+from mongo_agent.quarantine import Quarantine, Usage
+from mongo_agent.status import Facts, conditions_of
+from sidecar.errors import SidecarError
+from sidecar.metrics import DeliveryMetrics
+from sidecar.properties.model import declarations
+from sidecar.quarantine import RefusedEvent
+
+PARSER = Path(__file__).parents[3] / "commitlog" / "mongo" / "src"
+ENCODER = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
+STREAM = StreamPosition({"_data": "82000000050000000129"}, ClusterTime(5, 1), "f", "rs0")
+ROOM = 1 << 20
+
+
+class GivenReader(StreamReader):
+    """Has read what a test gives."""
+
+    def __init__(self, *reads: StreamRead) -> None:
+        self._given = list(reads)
+
+    def peek(self) -> StreamRead | None:
+        return self._given[0] if self._given else None
+
+    def take(self) -> StreamRead:
+        return self._given.pop(0)
+
+    def close(self) -> None:
+        pass
+
+
+class Rig:
+    """A lane with a quarantine, which is all that decides about an event that cannot be sent."""
+
+    def __init__(self, folder: Path, copying: Copying) -> None:
+        self.metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
+        self.quarantine = Quarantine(folder / "quarantine", ROOM, "1")
+        self.copying = copying
+        self.placed = 0
+
+    def aside(self, *, ends_agent: bool = False) -> SettingAside:
+        return SettingAside(self.quarantine, self.metrics, ends_agent=ends_agent)
+
+    def read(
+        self, *events: bytes, lost: Lost | None = None, left_out: int = 0, ends_agent: bool = False
+    ) -> bool:
+        read = StreamRead(
+            events,
+            ENCODER.encode(events),
+            STREAM,
+            None,
+            ClusterTime(5, 1),
+            ClusterTime(5, 1),
+            lost,
+            left_out,
+        )
+        lane = Lane(
+            "",
+            GivenReader(read),
+            self.copying,
+            LanePosition(STREAM, None, CopyProgress()),
+            aside=self.aside(ends_agent=ends_agent),
+            find_signals=lambda read: (),
+            metrics=self.metrics,
+        )
+
+        def place(*words: object) -> None:
+            self.placed += 1
+
+        return lane.turn(place)
+
+    @property
+    def usage(self) -> Usage:
+        return self.quarantine.usage()
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
+    copying = Copying(
+        client, ENCODER, Namespaces(), CopySettings(), CopyProgress(), wake=lambda: None
+    )
+    yield Rig(tmp_path, copying)
+    copying.close()
+    client.close()
+
+
+BROKEN = bson.encode({"_id": {"_data": "82000000050000000129"}, "operationType": "insert"})
+"""An insert that names no collection."""
+
+
+def unreadable(rig: Rig) -> None:
+    assert rig.read(BROKEN)
+
+
+def rejected(rig: Rig) -> None:
+    assert rig.aside().keep(RefusedEvent("p.shop.a", b"1", b"2", (), "message too large"))
+
+
+def gap(rig: Rig) -> None:
+    assert rig.read(lost=Lost(STREAM, "the oplog is short", is_copied_again=False))
+
+
+# By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
+LOST: dict[str, tuple[Callable[[Rig], None], str]] = {
+    metrics.UNREADABLE: (unreadable, "event_rejected"),
+    metrics.REFUSED_BY_SINK: (rejected, "event_rejected"),
+    metrics.GAP: (gap, "changes_lost"),
+}
+# By the label `reason` of cdc_skipped_events_total: the property that asks for it.
+SKIPPED = {
+    "not captured": "collection.include.list",
+    "an operation's name": "skipped.operations",
+    "an operation that is no document's": "topic.schema.changes",
+    metrics.TOO_LARGE: "cursor.oversize.handling.mode",
+}
+
+
+@pytest.mark.parametrize("reason", LOST)
+def test_what_is_not_delivered_has_a_warning_a_number_and_a_condition(
+    reason: str, rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    produce, code = LOST[reason]
+    produce(rig)
+    warned = [record for record in caplog.records if record.levelno >= 30]
+    assert len(warned) == 1
+    assert vars(warned[0])["sidecar_fields"]["reason"]
+    assert rig.metrics.quarantined.labels(reason)._value.get() == 1
+    (condition,) = conditions_of(Facts(quarantine=rig.usage))
+    assert condition.code == code
+    assert condition.remedy.endswith(".")
+
+
+@pytest.mark.parametrize("reason", LOST)
+def test_without_room_everything_waits_and_the_agent_fails(
+    reason: str, rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.quarantine.max_bytes = 0
+    aside = rig.aside()
+    kept = {
+        metrics.UNREADABLE: lambda: rig.read(BROKEN),
+        metrics.REFUSED_BY_SINK: lambda: aside.keep(RefusedEvent("t", b"", b"", (), "large")),
+        metrics.GAP: lambda: rig.read(lost=Lost(STREAM, "short", is_copied_again=False)),
+    }[reason]()
+    assert not kept
+    assert rig.placed == 0, "nothing behind it moves"
+    assert [record.levelname for record in caplog.records].count("WARNING") == 1
+    assert "raise quarantine.max.bytes" in caplog.text
+    (condition,) = conditions_of(Facts(record_error="The quarantine is full."))
+    assert (condition.code, condition.state.name) == ("quarantine_not_writable", "FAILING")
+
+
+def test_every_reason_of_a_loss_is_in_the_table(rig: Rig) -> None:
+    labels = {
+        sample.labels["reason"]
+        for family in rig.metrics.quarantined.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total")
+    }
+    assert labels == set(LOST) == set(metrics.REASONS)
+
+
+def test_every_reason_to_skip_is_in_the_table() -> None:
+    """The parser skips in three places, and the lane in one."""
+    source = (PARSER / "filling.rs").read_text(encoding="utf-8")
+    assert re.findall(r"self\.skip\(\s*([^,]+),", source) == [
+        "reason",
+        "&operation",
+        "NOT_CAPTURED",
+    ]
+    (body,) = re.findall(r"fn reason_to_skip\(.*?\n    }", source, re.DOTALL)
+    assert re.findall(r"Some\(([^)]*\)?)\)", body) == ["NOT_CAPTURED", "operation.name()"]
+    constant = re.search(r'NOT_CAPTURED: &str = "([^"]+)"', (PARSER / "batch.rs").read_text())
+    assert constant is not None
+    assert constant[1] in SKIPPED
+
+
+@pytest.mark.parametrize("name", SKIPPED.values())
+def test_what_is_skipped_is_asked_for_by_a_documented_property(name: str) -> None:
+    documented = {
+        declaration.name: declaration for _, _, declaration in declarations(MongoProperties)
+    }
+    assert documented[name].doc
+
+
+def test_a_change_that_is_skipped_for_its_size_is_a_warning(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert rig.read(left_out=2)
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "cursor.oversize.handling.mode" in record.getMessage()
+    assert rig.metrics.skipped_events.labels(metrics.TOO_LARGE)._value.get() == 2
+
+
+@pytest.mark.parametrize("reason", [metrics.UNREADABLE, metrics.REFUSED_BY_SINK])
+def test_an_agent_that_is_to_end_names_the_property(reason: str, rig: Rig) -> None:
+    with pytest.raises(SidecarError) as raised:
+        if reason == metrics.UNREADABLE:
+            rig.read(BROKEN, ends_agent=True)
+        else:
+            rig.aside(ends_agent=True).keep(RefusedEvent("t", b"", b"", (), "too large"))
+    assert "`event.processing.failure.handling.mode=quarantine`" in str(raised.value)
+    assert rig.usage == Usage()
+
+
+# What an operator finds where a stream ends or goes on with a gap. None: it goes on by itself and
+# loses nothing.
+ENDS: dict[Failure | None, tuple[str, ...]] = {
+    None: (),
+    Failure.RESUMABLE: (),
+    Failure.AUTHENTICATION: ("mongodb.user", "mongodb.password", "mongodb.authsource"),
+    Failure.AUTHORISATION: ("mongo-agent check", "grants it"),
+    Failure.HISTORY_LOST: ("history.lost.policy=resnapshot", "replSetResizeOplog"),
+    Failure.FILTERED_TOKEN: (),
+    Failure.TOO_LARGE: ("cursor.oversize.handling.mode=split",),
+    Failure.INVALID_TOKEN: ("history.lost.policy=resnapshot",),
+    Failure.NOT_SUPPORTED: ("--replSet rs0", "rs.initiate()"),
+    Failure.OTHER: (),
+}
+RULES = [
+    Rules(history, oversize, waits)  # type: ignore[arg-type]
+    for history, oversize, waits in product(
+        ("fail", "resnapshot", "skip"), ("fail", "skip", "split"), (False, True)
+    )
+]
+
+
+def test_every_class_of_failures_is_in_the_table() -> None:
+    assert set(ENDS) == {None, *Failure}
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+@pytest.mark.parametrize("failure", ENDS, ids=str)
+def test_a_stream_that_fails_says_what_to_do_or_records_the_gap(
+    failure: Failure | None, rules: Rules
+) -> None:
+    found = recovery(
+        failure, "the server's words", Opening(start_after=STREAM.token), STREAM, rules
+    )
+    if isinstance(found, End):
+        for part in ENDS[failure]:
+            assert part in str(found.error)
+        assert ENDS[failure], f"{failure} ends the agent: the table names the remedy"
+        return
+    assert isinstance(found, Reopen)
+    if found.is_refusal:
+        assert all(part in found.sentence for part in ENDS[failure])
+    begins_anew = found.opening.start_after is None and found.opening.from_time is None
+    # A stream that begins at present leaves a gap, which is on record.
+    assert begins_anew == (found.lost is not None)
+    if found.lost is not None:
+        assert rules.history_lost in ("skip", "resnapshot")
+        assert found.lost.since == STREAM
+        assert found.lost.is_copied_again == (rules.history_lost == "resnapshot")

@@ -1,0 +1,74 @@
+"""`cursor.pipeline`: stages of people in the streams."""
+
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.capture.own_stages import Order, ordered
+from tests.integration.mongo_agent.conftest import RunAgent
+
+Client = MongoClient[dict[str, Any]]
+INTERNAL, OWN = {"$match": {"a": 1}}, {"$match": {"b": 1}}
+PAID = r'[{"$match": {"fullDocument.status": "paid"}}]'
+
+
+@pytest.mark.parametrize(
+    ("order", "wanted"),
+    [
+        ("internal_first", [INTERNAL, OWN]),
+        ("user_first", [OWN, INTERNAL]),
+        ("user_only", [OWN]),
+    ],
+)
+def test_their_order(order: Order, wanted: list[object]) -> None:
+    assert ordered([INTERNAL], [OWN], order) == wanted
+    assert ordered([INTERNAL], [], order) == [INTERNAL]
+
+
+@pytest.mark.parametrize("order", ["internal_first", "user_first", "user_only"])
+def test_what_they_leave_out_is_not_published(
+    writer: Client, run_agent: RunAgent, order: str
+) -> None:
+    """The lists hold in each order, since the agent looks at each event again."""
+    chosen = {
+        "cursor_pipeline": PAID,
+        "cursor_pipeline_order": order,
+        "collection_include_list": r"shop[.]orders",
+    }
+    with run_agent(**chosen) as agent:
+        agent.wait_until_streaming()
+        for number, status in enumerate(("open", "paid", "open", "paid")):
+            writer.shop.orders.insert_one({"_id": number, "status": status})
+            writer.shop.carts.insert_one({"_id": number, "status": status})
+        published = agent.wait_for(2)
+    assert [(each.topic, each.id) for each in published] == [
+        ("p.shop.orders", 1),
+        ("p.shop.orders", 3),
+    ]
+
+
+def test_others_at_a_restart_lose_nothing_and_repeat_nothing(
+    writer: Client, run_agent: RunAgent
+) -> None:
+    """The event of the stored token does not pass the other stages."""
+    with run_agent(cursor_pipeline=PAID) as agent:
+        agent.wait_until_streaming()
+        writer.shop.orders.insert_one({"_id": 0, "status": "paid"})
+        agent.wait_for(1)
+    writer.shop.orders.insert_one({"_id": 1, "status": "open"})
+    writer.shop.orders.insert_one({"_id": 2, "status": "paid"})
+    with run_agent(cursor_pipeline=PAID.replace("paid", "open")) as agent:
+        writer.shop.orders.insert_one({"_id": 3, "status": "open"})
+        published = agent.wait_for(2)
+    assert [each.id for each in published] == [1, 3]
+
+
+def test_stages_that_write_fields(writer: Client, run_agent: RunAgent) -> None:
+    """They are the server's: what they make of an event is what is published."""
+    hidden = '[{"$set": {"fullDocument.card": "hidden"}}, {"$unset": "fullDocument.pin"}]'
+    with run_agent(cursor_pipeline=hidden) as agent:
+        agent.wait_until_streaming()
+        writer.shop.orders.insert_one({"_id": 1, "card": "1234", "pin": 5})
+        (published,) = agent.wait_for(1)
+    assert published.after == {"_id": 1, "card": "hidden"}

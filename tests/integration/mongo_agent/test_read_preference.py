@@ -1,0 +1,106 @@
+"""Streams are read from where the connection string says, and from one server at a time."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.hello import Hello
+from pymongo.server_description import ServerDescription
+
+from mongo_agent.change_stream.pinning import Pin, choose_server
+from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+
+
+def reopenings(agent: RunningAgent) -> object:
+    (stream,) = (each for each in agent.service.status.components() if each.name == "stream")
+    return stream.details["reopenings"]
+
+
+@pytest.mark.parametrize(
+    ("preference", "reads_primary"),
+    [("", True), ("&readPreference=primaryPreferred", True), ("&readPreference=secondary", False)],
+    ids=["none", "primaryPreferred", "secondary"],
+)
+def test_a_stream_is_read_from_the_members_that_are_preferred(
+    tmp_path: Path,
+    three_members: MongoReplicaSet,
+    writer: Client,
+    preference: str,
+    reads_primary: bool,
+) -> None:
+    string = three_members.connection_string + preference
+    with RunningAgent(tmp_path, string, {"snapshot.mode": "initial"}) as agent:
+        agent.wait_until_streaming()
+        for number in range(20):
+            writer.shop.a.insert_one({"_id": number})
+            agent.wait_until(lambda n=number: len(agent.of_documents()) > n, "the event")
+        streams = {address: three_members.streams_of(address) for address in three_members.members}
+        assert reopenings(agent) == 0
+    assert sum(streams.values()) == 1
+    assert bool(streams[three_members.members[0]]) is reads_primary
+    assert [each.id for each in agent.of_documents()] == list(range(20))
+
+
+def test_another_secondary_takes_over_from_one_that_is_gone(
+    tmp_path: Path, three_members: MongoReplicaSet, writer: Client
+) -> None:
+    string = three_members.connection_string + "&readPreference=secondary"
+    with RunningAgent(tmp_path, string) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+        gone = next(each for each in three_members.members if three_members.streams_of(each))
+        three_members.stop_member(gone)
+        writer.shop.a.insert_one({"_id": 2})
+        assert [each.id for each in agent.wait_for(2)] == [1, 2]
+        assert three_members.primary != gone
+
+
+def test_without_a_primary_secondaries_are_read_on(
+    tmp_path: Path, three_members: MongoReplicaSet, writer: Client
+) -> None:
+    """The agent starts then too: what a majority has is on them."""
+    string = three_members.connection_string + "&readPreference=secondaryPreferred"
+    with RunningAgent(tmp_path, string) as agent:
+        agent.wait_until_streaming()
+    writer.shop.a.insert_one({"_id": 1})
+    three_members.lose_primary()
+    with RunningAgent(tmp_path, string) as agent:
+        assert [each.id for each in agent.wait_for(1)] == [1]
+
+
+def test_a_stream_stays_with_one_of_several_routers(tmp_path: Path) -> None:
+    """The others do not know its cursor."""
+    with (
+        MongoShardedCluster(routers=3) as cluster,
+        MongoClient[dict[str, Any]](cluster.connection_string) as writer,
+        RunningAgent(tmp_path, cluster.connection_string) as agent,
+    ):
+        agent.wait_until_streaming()
+        for number in range(20):
+            writer.shop.a.insert_one({"_id": number})
+            agent.wait_until(lambda n=number: len(agent.of_documents()) > n, "the event")
+        assert reopenings(agent) == 0
+        assert [each.id for each in agent.of_documents()] == list(range(20))
+
+
+def described(port: int, round_trip_s: float) -> ServerDescription:
+    hello = Hello({"ok": 1, "setName": "rs0", "secondary": True, "hosts": []})
+    return ServerDescription(("a", port), hello, round_trip_s)
+
+
+def test_a_pin_takes_the_nearest_and_keeps_it_while_it_can() -> None:
+    near, far = described(1, 0.001), described(2, 0.002)
+    pin = Pin()
+    assert choose_server([far, near]) == [far, near]
+    with pin.held():
+        assert choose_server([far, near]) == [near]
+        assert choose_server([described(1, 0.5), far])[0].address == ("a", 1)
+        assert choose_server([far]) == [far]
+        assert choose_server([far, near]) == [far]
+        assert choose_server([]) == []
+    assert choose_server([far, near]) == [far, near]

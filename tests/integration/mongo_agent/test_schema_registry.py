@@ -1,0 +1,221 @@
+"""Messages in Avro: a registry that is there, away, or refuses, while the agent runs."""
+
+import io
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+from pymongo import MongoClient
+
+from sidecar.errors import RefusedError
+from sidecar.sinks.memory import MemorySink
+from tests.integration.mongo_agent.conftest import RunAgent
+from tests.support.fake_registry import Answer, FakeRegistry
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+
+
+@pytest.fixture
+def registry() -> Iterator[FakeRegistry]:
+    with FakeRegistry() as started:
+        yield started
+
+
+def settings(registry: FakeRegistry, **more: object) -> dict[str, object]:
+    sides = {
+        f"{side}_{name}": value
+        for side in ("key", "value")
+        for name, value in (("converter", "avro"), ("converter_schema.registry.url", registry.url))
+    }
+    return {**sides, **more}
+
+
+def read(registry: FakeRegistry, message: bytes) -> Any:
+    assert message[0] == 0
+    schema = json.loads(registry.schemas[int.from_bytes(message[1:5], "big")])
+    rest = io.BytesIO(message[5:])
+    found = fastavro.schemaless_reader(rest, fastavro.parse_schema(schema), None)
+    assert not rest.read()
+    return found
+
+
+def keys(registry: FakeRegistry, agent: RunningAgent) -> list[tuple[str, Any]]:
+    """Topic and key of what is delivered."""
+    messages = list(agent.sink.messages)
+    return [(topic, read(registry, key)) for _, (topic, key, *_) in messages]
+
+
+def health(agent: RunningAgent) -> str:
+    (found,) = (
+        each for each in agent.service.status.components() if each.name == "schema_registry"
+    )
+    return "" if found.ok else found.sentence
+
+
+def test_events_copies_and_heartbeats(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    writer.shop.a.insert_one({"_id": 0})
+    chosen = settings(registry, snapshot_mode="initial", heartbeat_interval_ms=20)
+    with run_agent(**chosen, provide_transaction_metadata="true") as agent:
+        agent.wait_until(lambda: any(t == "p.shop.a" for t, _ in keys(registry, agent)), "a copy")
+        agent.wait_until_streaming()
+        with writer.start_session() as session, session.start_transaction():
+            writer.shop.a.insert_one({"_id": 1}, session=session)
+        writer.shop.a.delete_one({"_id": 1})
+        wanted = {"p.transaction", "__debezium-heartbeat.p"}
+        agent.wait_until(
+            lambda: (
+                wanted <= {topic for topic, _ in keys(registry, agent)}
+                and any(message[2] is None for _, message in list(agent.sink.messages))
+            ),
+            "every kind of message",
+        )
+        assert health(agent) == ""
+    values = [
+        (topic, read(registry, value))
+        for _, (topic, _, value, _, _) in agent.sink.messages
+        if value is not None
+    ]
+    operations = [value["op"] for topic, value in values if topic == "p.shop.a"]
+    assert operations == ["r", "c", "d"]
+    assert {key["id"] for topic, key in keys(registry, agent) if topic == "p.shop.a"} == {"0", "1"}
+    assert [v["status"] for topic, v in values if topic == "p.transaction"] == ["BEGIN", "END"]
+    assert registry.subjects.keys() == {
+        f"{topic}-{side}" for topic in ("p.shop.a", *wanted) for side in ("key", "value")
+    }
+
+
+def test_a_registry_that_is_away_is_waited_for(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    registry.mood = lambda method, subject: (503, {"message": "not now"})
+    with run_agent(**settings(registry)) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_until(lambda: "the schema registry is away" in health(agent), "the sentence")
+        assert agent.sink.messages == []
+        registry.mood = lambda method, subject: None
+        agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
+        agent.wait_until(lambda: health(agent) == "", "the next check")
+
+
+def test_an_agent_that_stops_meanwhile_reads_the_events_again(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    registry.mood = lambda method, subject: (503, {"message": "not now"})
+    with run_agent(**settings(registry)) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_until(lambda: health(agent) != "", "the question")
+    registry.mood = lambda method, subject: None
+    with run_agent(**settings(registry)) as agent:
+        agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
+
+
+def test_a_registry_that_never_answers_does_not_keep_streams_from_stopping(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of any number of streams: none of them uses up its time, which is an hour here."""
+    is_over = threading.Event()
+
+    def never(method: str, subject: str) -> None:
+        is_over.wait()
+
+    registry.mood = never
+    hour_s = 3600
+    monkeypatch.setattr("mongo_agent.change_stream.reading._JOIN_S", hour_s)
+    timeouts = {f"{side}_converter_request.timeout.ms": hour_s * 1000 for side in ("key", "value")}
+    streams = {"capture_scope": "collection", "capture_target": "shop.a,shop.b,shop.c"}
+    try:
+        with run_agent(**settings(registry, **timeouts, **streams)) as agent:
+            agent.wait_until_streaming()
+            for name in "abc":
+                writer.shop[name].insert_one({"_id": 1})
+            agent.wait_until(lambda: bool(registry.requests), "the question")
+        assert agent.wait_until_ended() is None
+        assert agent.sink.messages == []
+    finally:
+        is_over.set()
+
+
+def refusing(collection: str) -> Any:
+    def mood(method: str, subject: str) -> Answer | None:
+        if subject.startswith(f"p.shop.{collection}-"):
+            return 409, {"message": "incompatible"}
+        return None
+
+    return mood
+
+
+def test_what_has_a_refused_schema_is_kept_and_the_rest_goes_on(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry, tmp_path: Path
+) -> None:
+    registry.mood = refusing("a")
+    with run_agent(**settings(registry, schema_hold_max_ms=0)) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        writer.shop.b.insert_one({"_id": 2})
+        agent.wait_until(lambda: keys(registry, agent) == [("p.shop.b", {"id": "2"})], "the other")
+        kept = tmp_path / "offsets" / "quarantine" / "refused.ndjson"
+        (line,) = kept.read_text().splitlines()
+        assert "refuses the schema of its key in the topic p.shop.a" in json.loads(line)["reason"]
+        assert "p.shop.a-key" in health(agent)
+
+
+def test_a_copy_waits_for_its_schemas_and_the_stream_goes_on(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    writer.shop.a.insert_one({"_id": 1})
+    writer.shop.b.insert_one({"_id": 2})
+    registry.mood = refusing("a")
+    with run_agent(**settings(registry, snapshot_mode="initial")) as agent:
+        agent.wait_until(lambda: ("p.shop.b", {"id": "2"}) in keys(registry, agent), "b's copy")
+        writer.shop.b.insert_one({"_id": 3})
+        agent.wait_until(lambda: ("p.shop.b", {"id": "3"}) in keys(registry, agent), "b's event")
+        assert agent.is_copying
+        assert all(topic == "p.shop.b" for topic, _ in keys(registry, agent))
+        registry.mood = lambda method, subject: None
+        agent.wait_until(lambda: ("p.shop.a", {"id": "1"}) in keys(registry, agent), "a's copy")
+
+
+def test_a_registry_that_refuses_the_agent_is_waited_for(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    registry.mood = lambda method, subject: (401, {"message": "who are you"})
+    with run_agent(**settings(registry)) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_until(lambda: "401: who are you" in health(agent), "the sentence")
+        assert agent.sink.messages == []
+        registry.mood = lambda method, subject: None
+        agent.wait_until(lambda: keys(registry, agent) == [("p.shop.a", {"id": "1"})], "the event")
+        agent.wait_until(lambda: health(agent) == "", "the next check")
+
+
+def test_a_registry_that_refuses_the_agent_ends_it_where_that_is_wanted(
+    writer: Client, run_agent: RunAgent, registry: FakeRegistry
+) -> None:
+    registry.mood = lambda method, subject: (401, {"message": "who are you"})
+    with run_agent(MemorySink(), refused_action="exit", **settings(registry)) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        error = agent.wait_until_ended()
+    assert isinstance(error, RefusedError)
+    assert "401: who are you" in str(error)
+
+
+def test_schemas_inside_of_messages_need_no_registry(writer: Client, run_agent: RunAgent) -> None:
+    converter = "org.apache.kafka.connect.json.JsonConverter"
+    with run_agent(key_converter=converter, value_converter=converter) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        (message,) = agent.wait_for(1)
+    assert message.key["schema"]["name"] == "p.shop.a.Key"
+    assert message.value["schema"]["name"] == "p.shop.a.Envelope"
+    assert json.loads(message.value["payload"]["after"]) == {"_id": 1}

@@ -1,0 +1,97 @@
+"""Signals from a topic of a real broker."""
+
+import json
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.copy.asked import applied
+from mongo_agent.copy.progress import CopyProgress
+from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals.kafka import SignalTopic, signal_of
+from sidecar.errors import ConfigError
+from sidecar.sinks.kafka.following import FollowedRecord
+from tests.support.servers.kafka import KafkaBroker
+
+TOPIC = "shop-signal"
+DEADLINE_S = 300.0
+
+
+def value(name: str) -> bytes:
+    data = {"data-collections": [f"shop.{name}"]}
+    return json.dumps({"id": name, "type": "execute-snapshot", "data": data}).encode()
+
+
+def test_a_record_with_our_name_is_a_signal() -> None:
+    signal = signal_of(FollowedRecord(b"shop", value("a"), 7), "shop")
+    assert signal is not None
+    assert (signal.id, signal.type, signal.kafka_offset) == ("a", "execute-snapshot", 7)
+    assert signal_of(FollowedRecord(b"other", value("a"), 7), "shop") is None
+    assert signal_of(FollowedRecord(None, value("a"), 7), "shop") is None
+
+
+@pytest.mark.parametrize("noise", [None, b"", b"{", b"[]", b"\xff"])
+def test_a_value_that_is_none_is_refused_and_passed(noise: bytes | None) -> None:
+    signal = signal_of(FollowedRecord(b"shop", noise, 7), "shop")
+    assert signal is not None
+    progress, answer = applied(CopyProgress(), signal, Namespaces())
+    assert not answer.is_accepted
+    assert progress == CopyProgress(kafka_offset=7)
+
+
+def test_settings_that_no_client_knows_are_said() -> None:
+    with pytest.raises(ConfigError):
+        SignalTopic({"bootstrap.server": "x"}, TOPIC, "shop", None, lambda _: Future())
+
+
+class Agent:
+    """Applies signals as the pipeline does."""
+
+    def __init__(self, progress: CopyProgress) -> None:
+        self.progress = progress
+        self.changed = threading.Condition()
+
+    def send(self, signal: Signal) -> Future[Answer]:
+        future: Future[Answer] = Future()
+        with self.changed:
+            self.progress, answer = applied(self.progress, signal, Namespaces())
+            self.changed.notify_all()
+        future.set_result(answer)
+        return future
+
+    def wait_for(self, *names: str) -> None:
+        def is_there() -> bool:
+            return tuple(each.signal for each in self.progress.requests) == names
+
+        with self.changed:
+            assert self.changed.wait_for(is_there, DEADLINE_S), self.progress
+
+
+@pytest.mark.servers
+def test_signals_are_taken_once_over_restarts(tmp_path: Path) -> None:
+    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
+        broker.create_topic(TOPIC, 1)
+        producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
+
+        def send(key: str, name: str) -> None:
+            producer.produce(TOPIC, value(name), key)
+            assert producer.flush(DEADLINE_S) == 0
+
+        settings = {"bootstrap.servers": broker.bootstrap}
+        send("shop", "a")
+        first = Agent(CopyProgress(kafka_offset=-1))
+        with SignalTopic(settings, TOPIC, "shop", -1, first.send):
+            first.wait_for("a")
+            send("other", "b")
+            send("shop", "c")
+            first.wait_for("a", "c")
+        send("shop", "d")
+        second = Agent(first.progress)
+        behind = first.progress.kafka_offset
+        assert behind == 2
+        with SignalTopic(settings, TOPIC, "shop", behind, second.send):
+            second.wait_for("a", "c", "d")

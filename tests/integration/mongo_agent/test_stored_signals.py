@@ -1,0 +1,96 @@
+"""A signal that was accepted is done, whatever happens to the agent behind the answer."""
+
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+from pymongo import MongoClient
+
+from mongo_agent.signals import Answer
+from mongo_agent.signals.client import SignalClient
+from sidecar.errors import SinkRestartError
+from sidecar.sinks.memory import MemorySink
+from tests.integration.mongo_agent.conftest import RunAgent
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+COPY_A = {"data-collections": ["shop.a"]}
+
+
+class Asking:
+    """Somebody who waits for the answer to a signal."""
+
+    def __init__(self, agent: RunningAgent) -> None:
+        self.answer: Answer | None = None
+        self._client = SignalClient(agent.url)
+        self._thread = threading.Thread(target=self._ask)
+        self._thread.start()
+
+    def _ask(self) -> None:
+        self.answer = self._client.send("execute-snapshot", COPY_A)
+
+    def wait(self) -> Answer:
+        self._thread.join(60)
+        assert self.answer is not None
+        return self.answer
+
+
+def has_taken(agent: RunningAgent) -> bool:
+    """While copies are paused, what is asked for stays a wish."""
+    return bool(SignalClient(agent.url).copies()[""]["requests"])
+
+
+def test_an_agent_that_is_killed_behind_its_answer_copies(
+    writer: Client, run_agent: RunAgent, three_members: MongoReplicaSet, tmp_path: Path
+) -> None:
+    """What is in the directory when the answer comes is all that a killed agent leaves."""
+    writer.shop.a.insert_one({"_id": 1})
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        client = SignalClient(agent.url)
+        client.send("pause-snapshot", {})
+        assert client.send("execute-snapshot", COPY_A).is_accepted
+        shutil.copytree(tmp_path / "offsets", tmp_path / "left", dirs_exist_ok=True)
+    assert agent.published == []
+    with RunningAgent(tmp_path / "left", three_members.connection_string) as another:
+        another.wait_until_streaming()
+        SignalClient(another.url).send("resume-snapshot", {})
+        assert [(each.kind, each.id) for each in another.wait_for(1)] == [("read", 1)]
+
+
+def test_the_answer_waits_for_what_is_not_acknowledged(writer: Client, run_agent: RunAgent) -> None:
+    """The position cannot pass an event that the sink does not have, so the signal is not safe."""
+    sink = MemorySink(automatic=False)
+    with run_agent(sink) as agent:
+        agent.wait_until_streaming()
+        SignalClient(agent.url).send("pause-snapshot", {})
+        writer.shop.b.insert_one({"_id": 1})
+        agent.wait_for(1)
+        asking = Asking(agent)
+        agent.wait_until(lambda: has_taken(agent), "the signal")
+        assert asking.answer is None
+        sink.acknowledge()
+        assert asking.wait().is_accepted
+        sink.acknowledge()
+
+
+def test_a_sink_that_starts_again_loses_no_signal(writer: Client, run_agent: RunAgent) -> None:
+    writer.shop.a.insert_one({"_id": 7})
+    sink = MemorySink(automatic=False)
+    with run_agent(sink) as agent:
+        agent.wait_until_streaming()
+        SignalClient(agent.url).send("pause-snapshot", {})
+        writer.shop.b.insert_one({"_id": 1})
+        agent.wait_for(1)
+        asking = Asking(agent)
+        agent.wait_until(lambda: has_taken(agent), "the signal")
+        sink.raise_next(SinkRestartError("the broker lost something"))
+        agent.wait_for(2)
+        sink.acknowledge()
+        assert asking.wait().is_accepted
+        SignalClient(agent.url).send("resume-snapshot", {})
+        agent.wait_until(lambda: any(each.kind == "read" for each in agent.published), "the copy")
+        sink.acknowledge()
+        assert [each.id for each in agent.published if each.kind == "read"] == [7]

@@ -1,0 +1,221 @@
+"""The agent beside a replica set, as an operator meets it: what is written arrives, in order, once
+while nothing goes wrong, and at least once whatever does."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.errors import DuplicateKeyError, PyMongoError
+
+from sidecar.errors import OffsetStoreError, SinkRestartError
+from sidecar.sinks.memory import MemorySink
+from tests.integration.mongo_agent.conftest import RunAgent
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import Published, RunningAgent
+from tests.support.servers.processes import free_port, wait_until
+
+Client = MongoClient[dict[str, Any]]
+
+
+def insert_in_the_end(writer: Client, number: int) -> None:
+    """Around an election a driver tries once more, and then leaves it to its user."""
+
+    def is_there() -> bool:
+        try:
+            writer.shop.a.insert_one({"_id": number})
+        except DuplicateKeyError:
+            return True
+        except PyMongoError:
+            return False
+        return True
+
+    wait_until(is_there, f"the insert of {number}")
+
+
+def kinds(published: list[Published]) -> list[str]:
+    return [each.kind for each in published]
+
+
+def ids(published: list[Published]) -> list[Any]:
+    return [each.id for each in published]
+
+
+def test_changes_arrive_in_order(writer: Client, run_agent: RunAgent) -> None:
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1, "n": 1})
+        writer.shop.a.update_one({"_id": 1}, {"$set": {"n": 2}})
+        # The server looks the document up when the event is read.
+        agent.wait_for(2)
+        writer.shop.b.insert_one({"_id": "x"})
+        writer.shop.a.delete_one({"_id": 1})
+        published = agent.wait_for(5)
+    assert kinds(published) == ["insert", "update", "insert", "delete", "tombstone"]
+    assert [each.topic for each in published] == ["p.shop.a"] * 2 + ["p.shop.b"] + ["p.shop.a"] * 2
+    assert published[1].after == {"_id": 1, "n": 2}
+
+
+def test_a_restart_goes_on_where_it_was(writer: Client, run_agent: RunAgent) -> None:
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_many([{"_id": number} for number in range(10)])
+        agent.wait_for(10)
+    writer.shop.a.insert_many([{"_id": number} for number in range(10, 20)])
+    with run_agent() as agent:
+        published = agent.wait_for(10)
+    assert ids(published) == list(range(10, 20))
+
+
+def test_what_was_not_acknowledged_comes_again(writer: Client, run_agent: RunAgent) -> None:
+    sink = MemorySink(automatic=False)
+    with run_agent(sink) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_many([{"_id": number} for number in range(10)])
+        agent.wait_for(10)
+        sink.acknowledge(range(4))
+        sink.raise_next(SinkRestartError("the broker lost something"))
+        agent.wait_until(lambda: len(agent.published) >= 16, "the rest again")
+        published = agent.published
+        sink.acknowledge()
+    assert ids(published) == [*range(10), *range(4, 10)]
+
+
+@pytest.mark.parametrize("fault", ["step_down", "drop_connections", "lose_and_elect", "stop"])
+def test_the_stream_goes_on_whatever_happens_to_the_servers(
+    fault: str, three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+        first = three_members.primary
+        assert first is not None
+        match fault:
+            case "step_down":
+                three_members.step_down()
+            case "drop_connections":
+                three_members.drop_connections()
+            case "lose_and_elect":
+                three_members.lose_primary()
+                three_members.elect(three_members.members[1])
+            case "stop":
+                three_members.stop_member(first)
+        insert_in_the_end(writer, 2)
+        published = agent.wait_for(2)
+    assert ids(published) == [1, 2]
+
+
+def test_a_quiet_stream_stays_resumable(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    """Nothing that is captured changes, and the oplog is rolled over again and again."""
+    with run_agent(database_include_list="shop") as agent:
+        agent.wait_until_streaming()
+        writer.other.noise.insert_many([{"_id": number} for number in range(50)])
+        last = three_members.write_noop()
+        three_members.write_noop()
+        agent.wait_until_stored(last)
+    three_members.truncate_oplog()
+    with run_agent(database_include_list="shop") as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        assert ids(agent.wait_for(1)) == [1]
+
+
+def test_other_filters_lose_nothing(writer: Client, run_agent: RunAgent) -> None:
+    """The event of the stored token does not pass the filters of the second start."""
+    with run_agent(collection_include_list="shop[.]a") as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_many([{"_id": number} for number in range(3)])
+        agent.wait_for(3)
+    writer.shop.b.insert_one({"_id": 10})
+    with run_agent(collection_include_list="shop[.]b") as agent:
+        assert ids(agent.wait_for(1)) == [10]
+
+
+def test_a_foreign_cluster_is_refused(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
+) -> None:
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+    with MongoReplicaSet(name="other") as other:
+        foreign = RunningAgent(tmp_path / "offsets", other.connection_string)
+        with foreign:
+            error = foreign.wait_until_ended()
+    assert isinstance(error, OffsetStoreError)
+    assert "of the cluster rs0" in str(error)
+    assert "offset.backing.store.dir" in str(error)
+
+
+def test_a_dropped_collection_under_a_narrow_scope(writer: Client, run_agent: RunAgent) -> None:
+    scope = {"capture_scope": "collection", "capture_target": "shop.a"}
+    with run_agent(**scope) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        writer.shop.a.drop()
+        writer.shop.a.insert_one({"_id": 2})
+        assert ids(agent.wait_for(2)) == [1, 2]
+
+
+def test_several_targets(writer: Client, run_agent: RunAgent) -> None:
+    scope = {"capture_scope": "database", "capture_target": "shop,stock"}
+    with run_agent(**scope) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        writer.stock.a.insert_one({"_id": 2})
+        writer.other.a.insert_one({"_id": 3})
+        agent.wait_for(2)
+    writer.stock.a.insert_one({"_id": 4})
+    with run_agent(**scope) as agent:
+        assert ids(agent.wait_for(1)) == [4]
+
+
+def test_an_agent_that_waits_for_its_server_can_be_stopped(tmp_path: Path) -> None:
+    nobody = f"mongodb://127.0.0.1:{free_port()}/?replicaSet=rs0"
+    with RunningAgent(tmp_path / "offsets", nobody) as agent:
+        agent.wait_until(
+            lambda: "does not answer" in agent.service.status.ready().sentence, "a sentence"
+        )
+        agent.stop_at_once()
+        assert agent.wait_until_ended() is None
+
+
+def test_heartbeats(writer: Client, run_agent: RunAgent) -> None:
+    with run_agent(heartbeat_interval_ms=20) as agent:
+        beat = agent.wait_for(2)[0]
+    assert (beat.topic, beat.kind) == ("__debezium-heartbeat.p", "heartbeat")
+    assert beat.key == {"serverName": "p"}
+    assert set(beat.value) == {"ts_ms"}
+
+
+def test_lost_history_ends_the_agent_with_what_to_do(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+    writer.shop.a.insert_one({"_id": 2})
+    three_members.truncate_oplog()
+    with run_agent() as agent:
+        error = agent.wait_until_ended()
+    assert "history.lost.policy=resnapshot" in str(error)
+
+
+def test_lost_history_can_be_skipped_and_is_on_record(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent, tmp_path: Path
+) -> None:
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+    writer.shop.a.insert_one({"_id": 2})
+    three_members.write_noop()
+    three_members.truncate_oplog()
+    with run_agent(history_lost_policy="skip") as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 3})
+        assert ids(agent.wait_for(1)) == [3]
+    gaps = (tmp_path / "offsets" / "quarantine" / "gaps.ndjson").read_text()
+    assert '"since"' in gaps

@@ -1,0 +1,240 @@
+"""TLS with MongoDB: who believes whom, and what is said where somebody does not."""
+
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.tls_failures import tls_sentence
+from sidecar.errors import ConfigError, RefusedError
+from tests.support.mongo_server import MongoReplicaSet, User
+from tests.support.running_mongo_agent import RunningAgent
+from tests.support.servers.certificates import Authority, Identity, server_context
+
+PASSWORD = "changeit"
+Settings = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Files:
+    """An authority and a client that it signed, in the forms that the agent takes."""
+
+    authority: Authority
+    client: Identity
+    directory: Path
+
+    @property
+    def ca(self) -> Path:
+        return self.directory / "ca.pem"
+
+    @property
+    def identity(self) -> Path:
+        return self.directory / "client.pem"
+
+    def stores(self) -> Settings:
+        return {
+            "mongodb.ssl.enabled": "true",
+            "mongodb.ssl.truststore": self.directory / "trust.p12",
+            "mongodb.ssl.truststore.password": PASSWORD,
+            "mongodb.ssl.keystore": self.directory / "key.p12",
+            "mongodb.ssl.keystore.password": PASSWORD,
+            "mongodb.ssl.keystore.type": "PKCS12",
+        }
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    authority, directory = Authority(), tmp_path_factory.mktemp("tls")
+    found = Files(authority, authority.signed("agent"), directory)
+    authority.pem(found.ca)
+    found.client.pem(found.identity)
+    authority.truststore(directory / "trust.p12", PASSWORD)
+    found.client.pkcs12(directory / "key.p12", PASSWORD)
+    return found
+
+
+@pytest.fixture(scope="module")
+def guarded(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MongoReplicaSet]:
+    """Three members that want a certificate of their clients."""
+    directory = tmp_path_factory.mktemp("guarded")
+    context = server_context(directory, files.authority.signed(), clients_of=files.authority)
+    with MongoReplicaSet(members=3, tls=context) as started:
+        yield started
+
+
+def hosts(replica_set: MongoReplicaSet) -> str:
+    return f"{replica_set.name}/{','.join(replica_set.members)}"
+
+
+def streams(directory: Path, replica_set: MongoReplicaSet, files: Files, tls: Settings) -> None:
+    """An event arrives, also behind an election."""
+    with (
+        MongoClient[dict[str, Any]](
+            replica_set.connection_string,
+            tls=True,
+            tlsCAFile=str(files.ca),
+            tlsCertificateKeyFile=str(files.identity),
+        ) as writer,
+        RunningAgent(directory, replica_set.connection_string, tls) as agent,
+    ):
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": directory.name})
+        agent.wait_for(1)
+        replica_set.step_down()
+        writer.shop.b.insert_one({"_id": directory.name})
+        agent.wait_for(2)
+
+
+def refusal(directory: Path, replica_set: MongoReplicaSet, tls: Settings, options: str = "") -> str:
+    """What the agent ends by."""
+    string = replica_set.connection_string + options
+    with RunningAgent(directory, string, tls) as agent:
+        error = agent.wait_until_ended()
+    assert isinstance(error, ConfigError)
+    assert "\n" not in str(error)
+    return str(error)
+
+
+def test_stores_of_java(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
+    streams(tmp_path, guarded, files, files.stores())
+
+
+def test_pem_files(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
+    tls = {
+        "mongodb.ssl.enabled": "true",
+        "mongodb.ssl.ca.path": files.ca,
+        "mongodb.ssl.certificate.path": files.identity,
+    }
+    streams(tmp_path, guarded, files, tls)
+
+
+def test_the_options_of_a_connection_string(
+    tmp_path: Path, files: Files, guarded: MongoReplicaSet
+) -> None:
+    options = f"&tls=true&tlsCAFile={files.ca}&tlsCertificateKeyFile={files.identity}"
+    with RunningAgent(tmp_path, guarded.connection_string + options) as agent:
+        agent.wait_until_streaming()
+
+
+def test_the_certificate_is_the_login(tmp_path: Path, files: Files) -> None:
+    """`MONGODB-X509`: the subject of the certificate is the user."""
+    context = server_context(tmp_path, files.authority.signed(), clients_of=files.authority)
+    string = "&authMechanism=MONGODB-X509&authSource=$external"
+    refused = MongoReplicaSet(tls=context, users=[User("CN=somebody", "")])
+    for replica_set in (MongoReplicaSet(tls=context, users=[User("CN=agent", "")]), refused):
+        with replica_set:
+            agent = RunningAgent(
+                tmp_path / "offsets",
+                replica_set.connection_string + string,
+                {**files.stores(), "refused.action": "exit"},
+            )
+            with agent:
+                if replica_set is refused:
+                    assert isinstance(agent.wait_until_ended(), RefusedError)
+                else:
+                    agent.wait_until_streaming()
+
+
+def test_no_certificate_of_our_own(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
+    tls = {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": files.ca}
+    sentence = refusal(tmp_path, guarded, tls)
+    assert "asks for a certificate of its clients" in sentence
+    assert "`mongodb.ssl.keystore`" in sentence
+
+
+def test_a_certificate_of_our_own_that_nobody_knows(
+    tmp_path: Path, files: Files, guarded: MongoReplicaSet
+) -> None:
+    stranger = Authority("somebody else").signed("agent").pem(tmp_path / "stranger.pem")
+    tls = {**files.stores(), "mongodb.ssl.certificate.path": stranger}
+    del tls["mongodb.ssl.keystore"]
+    sentence = refusal(tmp_path, guarded, tls)
+    assert "does not believe our certificate" in sentence
+
+
+def test_an_authority_that_is_not_trusted(tmp_path: Path, guarded: MongoReplicaSet) -> None:
+    another = Authority("somebody else")
+    tls: Settings = {
+        "mongodb.ssl.enabled": "true",
+        "mongodb.ssl.truststore": another.truststore(tmp_path / "trust.p12", PASSWORD),
+        "mongodb.ssl.truststore.password": PASSWORD,
+    }
+    sentence = refusal(tmp_path, guarded, tls)
+    assert "is by nobody that is trusted" in sentence
+    assert "`mongodb.ssl.truststore`" in sentence
+
+
+def test_a_server_of_tls_1_1_alone(tmp_path: Path, files: Files) -> None:
+    context = server_context(tmp_path, files.authority.signed())
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.warns(DeprecationWarning):
+        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    with MongoReplicaSet(tls=context) as old:
+        sentence = refusal(tmp_path, old, files.stores())
+    assert "speaks neither TLS 1.2 nor 1.3" in sentence
+
+
+def test_no_tls_where_the_server_wants_it(tmp_path: Path, guarded: MongoReplicaSet) -> None:
+    sentence = refusal(tmp_path, guarded, {})
+    assert "takes no connection without TLS: set `mongodb.ssl.enabled=true`" in sentence
+
+
+def test_tls_where_the_server_has_none(
+    tmp_path: Path, files: Files, three_members: MongoReplicaSet
+) -> None:
+    tls = {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": files.ca}
+    sentence = refusal(tmp_path, three_members, tls)
+    assert "does not speak TLS: set `mongodb.ssl.enabled=false`" in sentence
+
+
+@pytest.mark.parametrize(
+    ("host", "is_expired", "part"),
+    [
+        ("mongo.example", False, "`mongodb.ssl.invalid.hostname.allowed=true`"),
+        ("127.0.0.1", True, "has expired"),
+    ],
+    ids=["another host", "expired"],
+)
+def test_a_certificate_of_the_server_that_is_not_right(
+    tmp_path: Path, files: Files, host: str, is_expired: bool, part: str
+) -> None:
+    identity = files.authority.signed(host=host, is_expired=is_expired)
+    tls = {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": files.ca}
+    with MongoReplicaSet(tls=server_context(tmp_path, identity)) as replica_set:
+        assert part in refusal(tmp_path / "refused", replica_set, tls)
+        if not is_expired:
+            tls["mongodb.ssl.invalid.hostname.allowed"] = "true"
+            with RunningAgent(tmp_path / "allowed", replica_set.connection_string, tls) as agent:
+                agent.wait_until_streaming()
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"mongodb.ssl.keystore.password": "wrong"}, "`mongodb.ssl.keystore.password`"),
+        ({"mongodb.ssl.truststore": "/nowhere"}, "/nowhere cannot be read"),
+        ({"mongodb.ssl.ca.path": "ca"}, "exclude each other"),
+        ({"mongodb.ssl.keystore": "trust"}, "has no private key"),
+        ({"mongodb.ssl.keystore.type": "BKS"}, "`mongodb.ssl.keystore.type`"),
+    ],
+    ids=["password", "no file", "both", "no key", "type"],
+)
+def test_stores_that_cannot_be_used_are_named(
+    tmp_path: Path, files: Files, changes: Settings, part: str
+) -> None:
+    paths = {"ca": files.ca, "trust": files.directory / "trust.p12"}
+    named = {name: paths.get(str(value), value) for name, value in changes.items()}
+    with pytest.raises(ConfigError) as refused:
+        RunningAgent(tmp_path, "mongodb://127.0.0.1:1/", {**files.stores(), **named})
+    assert part in str(refused.value)
+    assert PASSWORD not in str(refused.value)
+
+
+def test_what_is_not_about_certificates_is_left_as_it_is() -> None:
+    assert tls_sentence("127.0.0.1:27017: connection closed") is None
+    assert "not valid yet" in (tls_sentence("certificate is not yet valid (_ssl.c:1006)") or "")

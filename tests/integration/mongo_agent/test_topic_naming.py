@@ -1,0 +1,225 @@
+"""Names of topics, compared with what the classes of Debezium 3.6.1 made of the same names."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pymongo import MongoClient
+
+from commitlog.mongo import MongoEncoder
+from mongo_agent.config import MongoConfig
+from mongo_agent.topic_naming.escaped import escaped_name
+from mongo_agent.topic_naming.plain import LONGEST, plain_name
+from mongo_agent.topic_naming.replaced import replacement
+from tests.integration.mongo_agent.conftest import RunAgent
+from tests.support.mongo_properties import Settings, load, problems
+
+STRATEGY = "topic.naming.strategy"
+UNICODE = "io.debezium.schema.DefaultUnicodeTopicNamingStrategy"
+REGEX = "io.debezium.schema.DefaultRegexTopicNamingStrategy"
+COLLECTIONS = ("orders", "orders.2024", "ab", "größe")
+
+
+@pytest.mark.parametrize(
+    ("database", "collection", "plain", "escaped"),
+    [
+        ("shop", "orders.2024", "p.shop.orders.2024", "p.shop.orders.2024"),
+        ("my_db", "a-b", "p.my_db.a-b", "p.my_u005fdb.a-b"),
+        ("shop", "größe", "p.shop.gr__e", "p.shop.gr_u00f6_u00dfe"),
+        ("shop", "ā中", "p.shop.__", "p.shop._u101_u4e2d"),
+        ("shop", "a b$c", "p.shop.a_b_c", "p.shop.a_u0020b_u0024c"),
+        ("shop", "\U0001f600", "p.shop.__", "p.shop._ud83d_ude00"),
+        ("shop", "x" * 300, f"p.shop.{'x' * 242}", f"p.shop.{'x' * 242}"),
+    ],
+)
+def test_names_with_letters_that_kafka_does_not_take(
+    database: str, collection: str, plain: str, escaped: str
+) -> None:
+    assert plain_name("p", database, collection) == plain
+    assert escaped_name("p", database, collection) == escaped
+
+
+def test_a_delimiter_is_part_of_the_name() -> None:
+    assert plain_name("p", "my_db", "a-b", "_") == "p_my_db_a-b"
+    assert escaped_name("p", "my_db", "a-b", "_") == "p_u005fmy_u005fdb_u005fa-b"
+
+
+@pytest.mark.parametrize(
+    ("regex", "text", "names"),
+    [
+        (
+            "p[.]shop[.](orders)(.*)",
+            "all.$1",
+            ("all.orders", "all.orders", "p.shop.ab", "p.shop.gr__e"),
+        ),
+        (
+            "(p)[.](?<db>[^.]+)[.](.*)",
+            "${db}-$3$1",
+            ("shop-ordersp", "shop-orders.2024p", "shop-abp", "shop-gr__ep"),
+        ),
+        (
+            "(.*)",
+            "$12",
+            ("p.shop.orders2", "p.shop.orders.20242", "p.shop.ab2", "p.shop.gr__e2"),
+        ),
+        (
+            "p.shop.a|p.shop.ab",
+            "x",
+            ("p.shop.orders", "p.shop.orders.2024", "xb", "p.shop.gr__e"),
+        ),
+        ("(p)(z)?.*", "$1$2q", ("pq",) * 4),
+        ("p.*", r"a\-b", ("a-b",) * 4),
+        ("(?i)P[.]SHOP[.](.+)", "s.$1", ("s.orders", "s.orders.2024", "s.ab", "s.gr__e")),
+        (
+            ".*[.]a(?=b).*",
+            "ahead",
+            ("p.shop.orders", "p.shop.orders.2024", "ahead", "p.shop.gr__e"),
+        ),
+    ],
+)
+def test_names_by_an_expression(regex: str, text: str, names: Sequence[str]) -> None:
+    rule = replacement(regex, text)
+    assert tuple(rule.name(plain_name("p", "shop", each)) for each in COLLECTIONS) == tuple(names)
+
+
+def test_an_empty_name_is_none() -> None:
+    assert replacement("p[.]shop(x)?.*", "$1").name("p.shop.a") == "p.shop.a"
+
+
+names = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=40)
+
+
+@given(names, names)
+def test_escaped_names_tell_collections_apart(one: str, other: str) -> None:
+    """Numbers of three digits are written with three, so those are left out here."""
+    if any(0x100 <= ord(each) <= 0xFFF for each in one + other):
+        return
+    first, second = escaped_name("p", "d", one), escaped_name("p", "d", other)
+    is_cut = max(len(first), len(second)) == LONGEST
+    assert is_cut or (first == second) == (one == other)
+
+
+def topic(config: MongoConfig, collection: str, **choices: object) -> str:
+    encoder = MongoEncoder(
+        topic_prefix="t",
+        replica_set="rs0",
+        node_id="n",
+        topic_delimiter=config.properties.topic_delimiter,
+        **choices,  # type: ignore[arg-type]  # `topics`, or nothing
+    )
+    batch = encoder.encode_copied(
+        [bson.encode({"_id": 1})],
+        database="shop",
+        collection=collection,
+        cluster_time=(1, 1),
+        read_at_ms=0,
+        snapshot="true",
+    )
+    ((name, *_),) = batch.messages(0, 1)
+    return name
+
+
+@pytest.mark.parametrize("name", ["orders", "a.b", "größe", "a b$c", "\U0001f600s", "x" * 300])
+@pytest.mark.parametrize("delimiter", [".", "-"])
+def test_the_encoder_names_them_so_by_itself(tmp_path: Path, name: str, delimiter: str) -> None:
+    config = load(tmp_path, {"topic.delimiter": delimiter})
+    assert topic(config, name) == config.topic_of("shop", name)
+
+
+@pytest.mark.parametrize(
+    ("settings", "wanted"),
+    [
+        ({STRATEGY: UNICODE}, "t.shop.my_u005forders"),
+        ({STRATEGY: "DefaultUnicodeTopicNamingStrategy"}, "t.shop.my_u005forders"),
+        (
+            {STRATEGY: REGEX, "topic.regex": r"t[.](.*)", "topic.replacement": "all.$1"},
+            "all.shop.my_orders",
+        ),
+    ],
+)
+def test_the_encoder_asks_for_others(tmp_path: Path, settings: Settings, wanted: str) -> None:
+    config = load(tmp_path, settings)
+    assert topic(config, "my_orders", topics=config.topic_of) == wanted
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({STRATEGY: "io.debezium.schema.SchemaTopicNamingStrategy"}, "into one topic"),
+        ({STRATEGY: "io.debezium.schema.SchemaUnicodeTopicNamingStrategy"}, "into one topic"),
+        ({STRATEGY: "com.shop.Topics"}, "loads a class; it must be one of"),
+        ({STRATEGY: REGEX, "topic.regex": "a"}, "`topic.replacement` must be set"),
+        ({STRATEGY: REGEX, "topic.replacement": "a"}, "`topic.regex` must be set"),
+        (
+            {STRATEGY: REGEX, "topic.regex": "(", "topic.replacement": "a"},
+            "'(' is no regular expression",
+        ),
+        (
+            {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "$1"},
+            "there is no group 1",
+        ),
+        (
+            {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "${x}"},
+            "names the group 'x', which is not there",
+        ),
+        (
+            {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "a$"},
+            "has a '$' without what belongs to it",
+        ),
+        (
+            {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "a/b"},
+            "has letters besides those of topics",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_said(tmp_path: Path, settings: Settings, part: str) -> None:
+    (problem,) = problems(tmp_path, settings)
+    assert part in problem
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        (
+            {"topic.regex": "a"},
+            "`topic.regex` (",
+        ),
+        (
+            {STRATEGY: REGEX, "topic.regex": "a", "topic.replacement": "b"},
+            "documents of the same `_id` have the same key there",
+        ),
+        ({"topic.key.enforce.uniqueness": "true"}, "are not extended in Debezium either"),
+    ],
+)
+def test_what_may_be_meant_otherwise_is_a_warning(
+    tmp_path: Path, settings: Settings, part: str
+) -> None:
+    (warning,) = load(tmp_path, settings).warnings
+    assert part in warning
+
+
+def test_copies_changes_and_what_happens_to_a_collection_go_to_one_topic(
+    writer: MongoClient[dict[str, Any]], run_agent: RunAgent
+) -> None:
+    writer.shop.orders_2024.insert_one({"_id": 1})
+    by_year = {
+        "topic_naming_strategy": REGEX,
+        "topic_regex": r"p[.]shop[.](\w+)_(\d+)",
+        "topic_replacement": "$1.of.$2",
+        "event_layout": "mongodb",
+        "snapshot_mode": "initial",
+    }
+    with run_agent(**by_year) as agent:
+        agent.wait_for(1)
+        writer.shop.orders_2024.insert_one({"_id": 2})
+        writer.shop.orders_2024.drop()
+        published = agent.wait_for(3)
+    assert [(each.topic, each.kind) for each in published] == [
+        ("orders.of.2024", "read"),
+        ("orders.of.2024", "insert"),
+        ("orders.of.2024", "schema"),
+    ]

@@ -1,0 +1,145 @@
+"""What an operator is shown while something goes wrong with the servers: health, metrics, log."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.recovery import HistoryLostError
+from sidecar.sinks.memory import MemorySink
+from sidecar.status import Component
+from tests.integration.mongo_agent.conftest import RunAgent
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+
+
+def part(agent: RunningAgent, name: str = "stream") -> Component:
+    return next(each for each in agent.service.status.components() if each.name == name)
+
+
+def metric(agent: RunningAgent, name: str) -> float:
+    found = re.search(rf"^{name}(?:{{.*?}})? (\S+)$", agent.service.status.metrics().decode(), re.M)
+    assert found is not None, name
+    return float(found[1])
+
+
+def fail_streams(servers: MongoReplicaSet, mode: str) -> None:
+    """On every member, so that no stream can be opened or read; `mode` is alwaysOn or off."""
+    data = {"failCommands": ["aggregate", "getMore"], "errorCode": 6}
+    for address in servers.members:
+        with MongoClient[dict[str, Any]](f"mongodb://{address}/?directConnection=true") as client:
+            client.admin.command("configureFailPoint", "failCommand", mode=mode, data=data)
+
+
+def test_an_election_is_counted_and_said(
+    three_members: MongoReplicaSet,
+    writer: Client,
+    run_agent: RunAgent,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    with run_agent() as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+        assert metric(agent, "cdc_elections") == 0
+        three_members.step_down()
+        agent.wait_until(lambda: metric(agent, "cdc_elections") == 1, "the election")
+        agent.wait_until_streaming()
+        agent.wait_until(lambda: part(agent).details.get("elections") == 1, "it in /health")
+        writer.shop.b.insert_one({"_id": 2})
+        assert [each.id for each in agent.wait_for(2)] == [1, 2]
+    said = [record.message for record in caplog.records]
+    assert said.count("another member is primary") == 1
+
+
+@pytest.fixture
+def lively() -> Iterator[MongoReplicaSet]:
+    """Its cluster time moves all the time, as it does every ten seconds on a real one."""
+    with MongoReplicaSet(members=3, noop_interval_s=0.05) as started:
+        yield started
+
+
+def test_a_majority_that_is_gone_is_seen_within_the_limit(
+    lively: MongoReplicaSet, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    limit = {"stream.stall.warning.ms": 1000}
+    with RunningAgent(tmp_path / "offsets", lively.connection_string, limit) as agent:
+        agent.wait_until_streaming()
+        with lively.stalled_majority():
+            agent.wait_until(lambda: "has not moved" in part(agent).sentence, "the stall")
+            assert "majority of the members. See `rs.status()`" in part(agent).sentence
+            assert not part(agent).ok
+            assert float(str(part(agent).details["stalled_s"])) > 1
+            # Streams are open, and deliver what comes: taking the agent away would help nobody.
+            assert agent.service.status.ready().ok
+        agent.wait_until(lambda: part(agent).ok, "the end of the stall")
+    said = [record.message for record in caplog.records]
+    assert any("has not moved" in each for each in said)
+
+
+def test_an_oplog_that_overtakes_the_position_is_told_before_a_restart(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    sink = MemorySink(automatic=False)
+    with run_agent(sink, stream_lag_warning_ms=400) as agent:
+        agent.wait_until_streaming()
+        writer.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+        three_members.pass_time(100)
+        three_members.write_noop()
+        three_members.truncate_oplog()
+        agent.wait_until(lambda: "The oplog begins" in part(agent).sentence, "the warning")
+        assert "a restart before events are delivered would lose changes" in part(agent).sentence
+        assert metric(agent, "cdc_oplog_headroom_seconds") <= -99
+        sink.acknowledge()
+        writer.shop.a.insert_one({"_id": 2})
+        agent.wait_for(2)
+        sink.acknowledge()
+        agent.wait_until(lambda: metric(agent, "cdc_oplog_headroom_seconds") >= 0, "the end of it")
+
+
+def lose_history(servers: MongoReplicaSet, writer: Client, agent: RunningAgent) -> None:
+    """While the agent runs and reaches no member."""
+    writer.shop.a.insert_one({"_id": 1})
+    agent.wait_for(1)
+    fail_streams(servers, "alwaysOn")
+    agent.wait_until(lambda: not agent.service.status.ready().ok, "a stream that is not read")
+    writer.shop.a.insert_one({"_id": 2})
+    servers.write_noop()
+    servers.truncate_oplog()
+    fail_streams(servers, "off")
+
+
+def test_history_that_is_lost_while_the_agent_runs_ends_it(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    with run_agent(connect_max_attempts=100_000) as agent:
+        agent.wait_until_streaming()
+        lose_history(three_members, writer, agent)
+        error = agent.wait_until_ended()
+    assert isinstance(error, HistoryLostError)
+    assert error.exit_code == 1
+    assert "cannot be read on from" in str(error)
+    assert "`history.lost.policy=resnapshot`" in str(error)
+
+
+def test_history_that_is_lost_while_the_agent_runs_is_copied_again_where_that_is_wanted(
+    three_members: MongoReplicaSet, writer: Client, run_agent: RunAgent
+) -> None:
+    with run_agent(connect_max_attempts=100_000, history_lost_policy="resnapshot") as agent:
+        agent.wait_until_streaming()
+        lose_history(three_members, writer, agent)
+        published = agent.wait_for(3)
+        gaps = 'cdc_quarantined_total{reason="gap"} 1.0'
+        assert gaps in agent.service.status.metrics().decode()
+    assert [(each.kind, each.id) for each in published] == [
+        ("insert", 1),
+        ("read", 1),
+        ("read", 2),
+    ]

@@ -1,0 +1,98 @@
+"""`make test-cluster`: the golden test in its large form.
+
+Prints each step, a table at the end and what differs; exit code 1 and everything kept when
+something does. `--seed N` writes the same again.
+"""
+
+import secrets
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from tests.integration.spark.golden.proof import Report, prove
+from tests.integration.spark.golden.stage import Stage
+from tests.integration.spark.golden.workload import LARGE, SMALL
+from tests.support.servers.errors import HarnessError
+from tests.support.spark.session import fetched_jars, local_session, quiet_java_options
+
+_MAX_SHOWN = 20
+
+
+@click.command()
+@click.option("--seed", type=int, help="Of everything that is written.")
+@click.option("--statements", type=int, help="Random ones; the recorded workloads come besides.")
+@click.option("--small", is_flag=True, help="The form that is part of `make test`.")
+@click.option("--layout", type=click.Choice(["append", "merge"]), default="append")
+@click.option("--directory", type=Path, help="Where to work; a temporary folder otherwise.")
+def main(
+    seed: int | None, statements: int | None, small: bool, layout: str, directory: Path | None
+) -> None:
+    """Three replicas, three agents, a broker and Spark: each event once, and tables equal to
+    SELECT."""
+    seed = secrets.randbits(32) if seed is None else seed
+    form = SMALL if small else LARGE
+    form = replace(form, statements=statements or form.statements)
+    folder = Path(tempfile.mkdtemp(prefix="golden-", dir=directory))
+    console = Console(highlight=False)
+    console.print(
+        f"Seed {seed}, {form.statements} statements, layout {layout}; everything lies in {folder}.",
+        soft_wrap=True,
+    )
+    options = quiet_java_options(folder)
+    spark = local_session(fetched_jars(), options, folder / "warehouse", memory="2g")
+    try:
+        with Stage(folder, Random(seed), segment_mib=form.segment_mib) as stage:
+            report = prove(stage, spark, seed, form, console.print, layout)
+    except HarnessError as error:
+        console.print(f"Failed: {error}\nEverything is kept in {folder}.", markup=False)
+        raise SystemExit(1) from error
+    finally:
+        spark.stop()
+    console.print(summary(report))
+    for line in report.problems[:_MAX_SHOWN]:
+        console.print(line, markup=False, soft_wrap=True)
+    if report.problems:
+        console.print(f"{len(report.problems)} problems; everything is kept in {folder}.")
+        raise SystemExit(1)
+    shutil.rmtree(folder)
+
+
+def summary(report: Report) -> Table:
+    """The figures of a run."""
+    table = Table(title=f"golden test, seed {report.seed}", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    in_logs = ", ".join(f"{count:,} in {logs}" for logs, count in sorted(report.in_logs.items()))
+    for name, figure in (
+        ("statements written", report.written),
+        ("refused, for want of a place in a list", report.refused),
+        ("not answered in time", sum(report.unanswered.values())),
+        ("events in the logs of all nodes", report.logged),
+        ("records in the topics", report.records),
+        ("distinct events, as dedupe gives them", report.events),
+        ("of these while a node and an agent were away", report.early_events),
+        ("distinct cells and deletions in all events", report.cells_written),
+        ("events that dedupe by cells gives", report.events_by_cell),
+        ("tables", report.tables),
+        ("rows", report.rows),
+        ("cells and elements", report.cells),
+        ("problems", len(report.problems)),
+    ):
+        table.add_row(name, f"{figure:,}")
+    for error, count in report.unanswered.items():
+        table.add_row(error, f"{count:,}")
+    table.add_row("events by the number of logs that have them", in_logs)
+    table.add_section()
+    for step, seconds in report.seconds.items():
+        table.add_row(step, f"{seconds:,.0f} s")
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""What Cassandra's own reader says of segments, as events in a form that compares.
+
+A place is where an event stands: node, segment, end of the mutation, number in the mutation. Two
+places have one *canonical event* if their content is equal but for local deletion times, which are
+set anew by each attempt of a statement (docs/event-format.md, section 6).
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tests.unit.commitlog.events.expected import Json, expected_events
+from tests.unit.commitlog.events.test_cells import sorted_cells
+
+_CLOSED_BY = {
+    "EXCL_END_INCL_START_BOUNDARY": ("EXCL_END_BOUND", "INCL_START_BOUND"),
+    "INCL_END_EXCL_START_BOUNDARY": ("INCL_END_BOUND", "EXCL_START_BOUND"),
+}
+
+
+class Place(NamedTuple):
+    """Of one event, in the order of a node's log."""
+
+    node: str
+    segment_id: int
+    position: int
+    number: int
+    """Among the events of the mutation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One event of a log. `cells` are those of the event without what only an implementation can
+    give; `canonical` is its content."""
+
+    kind: str
+    op: str
+    ts_us: int
+    cells: Json
+    canonical: Hashable
+
+
+def told(node: str, lines: Iterable[Json]) -> dict[Place, Told]:
+    """The events of a node's dump lines, which stand in the order of the log."""
+    found: dict[Place, Told] = {}
+    index: dict[tuple[int, int], int] = {}
+    for line in lines:
+        segment_id = int(line["segment"].removesuffix(".log").rpartition("-")[2])
+        ranges = _ranges(line["items"])
+        for event in expected_events(line):
+            mutation = segment_id, line["pos"]
+            number = index.get(mutation, 0)
+            index[mutation] = number + 1
+            cells = sorted_cells(event.cells)
+            bounds = next(ranges) if event.kind == "range" else None
+            canonical = _frozen((_without_local_times(cells), bounds))
+            found[Place(node, *mutation, number)] = Told(
+                event.kind, event.op, event.timestamp_us, cells, canonical
+            )
+        assert next(ranges, None) is None
+    return found
+
+
+def cells_of_event(value: Mapping[str, Any]) -> Json:
+    """Of the value of a record, in the form of `Told.cells`."""
+    own = ("token", "ck", "lo", "hi")
+    return sorted_cells({k: v for k, v in value["cells"].items() if k not in own})
+
+
+def _ranges(items: Iterable[Json]) -> Iterator[tuple[str, Any, str, Any]]:
+    """Both bounds of each range, with their kinds."""
+    opened: tuple[str, Any] | None = None
+    for item in items:
+        if item["t"] == "row":
+            continue
+        if item["t"] == "boundary":
+            closing, opening = _CLOSED_BY[item["kind"]]
+            assert opened is not None
+            yield (*opened, closing, item["ck"])
+            opened = opening, item["ck"]
+        elif "START" in item["kind"]:
+            opened = item["kind"], item["ck"]
+        else:
+            assert opened is not None
+            yield (*opened, item["kind"], item["ck"])
+            opened = None
+    assert opened is None
+
+
+def _without_local_times(value: Any) -> Any:
+    """A tombstone is known by its lack of a value, so nothing else goes with them."""
+    if isinstance(value, dict):
+        return {k: _without_local_times(v) for k, v in value.items() if k != "ldt"}
+    if isinstance(value, list):
+        return [_without_local_times(entry) for entry in value]
+    return value
+
+
+def _frozen(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return frozenset((k, _frozen(v)) for k, v in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(_frozen, value))
+    assert isinstance(value, Hashable)
+    return value

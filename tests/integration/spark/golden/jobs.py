@@ -1,0 +1,118 @@
+"""Both Spark jobs over the topics of a stage, and what they made of them."""
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.dedupe.figures import Figures
+from spark_jobs.dedupe.job import run as run_dedupe
+from spark_jobs.dedupe.job_options import DedupeJobOptions
+from spark_jobs.dedupe.options import IdentityName
+from spark_jobs.reconcile.job import open_layout
+from spark_jobs.reconcile.job import run as run_reconcile
+from spark_jobs.reconcile.options import ReconcileOptions
+from spark_jobs.reconcile.source_table import read_schema
+from spark_jobs.reconcile.typed import table_at, typed
+from spark_jobs.reconcile.visible import visible
+from tests.integration.spark.golden.events import Kept
+from tests.integration.spark.golden.selected import Selected
+from tests.integration.spark.golden.stage import PREFIX
+from tests.integration.spark.golden.tables import wrong_cells, wrong_values
+from tests.support.spark.options import options_of
+
+
+class Jobs:
+    """Both jobs over the topics of a stage, with what they keep in a folder."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        folder: Path,
+        bootstrap: str,
+        *,
+        layout: str = "append",
+        micro_batch: int = 1000,
+        counter_tables: str = "",
+    ) -> None:
+        """`micro_batch` is in records; `schema` in the folder has to be there before a run."""
+        self._spark = spark
+        self._folder = folder
+        self.schema = folder / "schema.cql"
+        self._common = {
+            "kafka.bootstrap.servers": bootstrap,
+            "topics.pattern": f"{PREFIX}\\..*",
+            "max.offsets.per.trigger": str(micro_batch),
+        }
+        self._layout = layout
+        self._counter_tables = counter_tables
+
+    def dedupe(self, identity: IdentityName = "event") -> Figures:
+        """Works off what is in the topics."""
+        options = {
+            **self._common,
+            "identity": identity,
+            "checkpoint": str(self._folder / f"dedupe-{identity}-checkpoint"),
+            "sink.delta.path": str(self._kept(identity)),
+        }
+        return run_dedupe(self._spark, options_of(DedupeJobOptions, options))
+
+    def reconcile(self) -> None:
+        """Works off what is in the topics."""
+        run_reconcile(self._spark, self._reconcile_options())
+
+    def events(self, identity: IdentityName = "event") -> list[Kept]:
+        """The rows of dedupe's table."""
+        rows = self._spark.read.format("delta").load(str(self._kept(identity)))
+        found = rows.select("topic", "partition", "offset", "id", "key", "value").collect()
+        return [Kept((r[0], r[1], r[2]), bytes(r[3]), _bytes(r[4]), _bytes(r[5])) for r in found]
+
+    def view(self, table: str, now_s: int) -> DataFrame:
+        """A table, `keyspace.table`, as `SELECT *` shows it at a second."""
+        source = read_schema(self.schema)
+        layout = open_layout(self._spark, self._reconcile_options())
+        return table_at(layout, source, source.table(table), now_s)
+
+    def wrong_tables(self, selected: list[Selected], now_s: int) -> list[str]:
+        """What of the tables is not as it was selected. Those that have lost no column are shown
+        by one query, for the time that it takes to plan."""
+        source = read_schema(self.schema)
+        layout = open_layout(self._spark, self._reconcile_options())
+        tables = {each.name: source.table(each.name) for each in selected}
+        plain = [table.id for table in tables.values() if not table.dropped]
+        shown = visible(layout.held(plain), now_s).cache()
+        rows_of: dict[str, list[Row]] = {}
+        for row in shown.collect():
+            rows_of.setdefault(row["table"], []).append(row)
+        problems: list[str] = []
+        for each in selected:
+            table = tables[each.name]
+            if table.dropped:
+                versions = layout.held([table.id])
+                rows = visible(versions, now_s, table.dropped, table.columns)
+                rows_of[table.id] = rows.collect()
+            else:
+                rows = shown.where(F.col("table") == table.id)
+            problems += wrong_cells(each, rows_of.get(table.id, []))
+            problems += wrong_values(each, typed(rows, source, table))
+        shown.unpersist()
+        return problems
+
+    def _kept(self, identity: IdentityName) -> Path:
+        return self._folder / f"events-by-{identity}"
+
+    def _reconcile_options(self) -> ReconcileOptions:
+        options = {
+            **self._common,
+            "checkpoint": str(self._folder / "reconcile-checkpoint"),
+            "output": str(self._folder / "versions"),
+            "buckets": "2",
+            "layout": self._layout,
+            "schema.file": str(self.schema),
+            "counter.tables": self._counter_tables,
+        }
+        return options_of(ReconcileOptions, options)
+
+
+def _bytes(value: bytearray | None) -> bytes | None:
+    return None if value is None else bytes(value)

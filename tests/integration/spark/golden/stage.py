@@ -1,0 +1,253 @@
+"""A cluster of three replicas, a broker, and an agent beside each node."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+from random import Random
+from types import TracebackType
+from typing import Any, Self
+
+from cassandra import (
+    ConsistencyLevel,
+    InvalidRequest,
+    OperationTimedOut,
+    ReadFailure,
+    ReadTimeout,
+    Unavailable,
+    WriteFailure,
+    WriteTimeout,
+)
+from cassandra.cluster import NoHostAvailable
+from cassandra.query import SimpleStatement
+
+from tests.acceptance.kill.agent import Agent
+from tests.oracle.merge.writes import SHORT_TTL_S, Write
+from tests.support.servers.cassandra import FILLER_KEYSPACE, CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.cluster import CassandraCluster
+from tests.support.servers.kafka import KafkaBroker, KafkaRecord
+from tests.support.servers.processes import wait_until
+from tests.support.workloads.scenario import create_keyspace
+
+PREFIX = "golden"
+NODES = ("node1", "node2", "node3")
+HINTED = "stage.hinted"
+"""Written last while a node is down, once through each of the others."""
+_DEADLINE_S = 600.0
+_IN_FLIGHT = 16
+_TOPIC_PARTITIONS = 2
+_SAVE_INTERVAL_MS = 600_000
+_UNANSWERED = (
+    *(OperationTimedOut, ReadTimeout, WriteTimeout, ReadFailure, WriteFailure),
+    *(Unavailable, NoHostAvailable),
+)
+_PATIENT = {
+    "write_request_timeout": "20s",
+    "read_request_timeout": "60s",
+    "range_request_timeout": "60s",
+    "counter_write_request_timeout": "20s",
+    "cas_contention_timeout": "20s",
+    "request_timeout": "60s",
+    "hints_flush_period": "1000ms",
+    "paxos_variant": "v2",
+}
+"""The machine may be busy: what times out is written all the same, but by another way."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of the statements."""
+
+    written: int = 0
+    refused: int = 0
+    """Statements that name a place which a list does not have."""
+    unanswered: Counter[str] = field(default_factory=Counter)
+    """Statements that the cluster did not answer in time, or with a failure; they may be written
+    or not. By the error."""
+
+
+class Stage:
+    """`with Stage(directory, …) as stage:` starts the broker and the first node, and ends all there
+    is; `make` starts the rest."""
+
+    def __init__(self, directory: Path, random: Random, *, segment_mib: int = 1) -> None:
+        self.directory = directory
+        self.counts = Counts()
+        self.topics: list[str] = []
+        self._random = random
+        settings = NodeSettings(
+            commitlog_sync_period_ms=200,
+            commitlog_segment_mib=segment_mib,
+            heap_mib=512,
+            yaml=_PATIENT,
+            jvm_options=("-Dcassandra.test.flush_local_schema_changes=false",),
+        )
+        self.cluster = CassandraCluster(directory / "cluster", settings=settings)
+        self.broker = KafkaBroker(directory / "kafka", heap_mib=384)
+        self.agents = [
+            Agent(
+                directory / f"agent-{name}",
+                node_yaml=node.yaml,
+                bootstrap=self.broker.bootstrap,
+                settings={
+                    "topic.prefix": PREFIX,
+                    "node.id": name,
+                    "counter.events": "shards",
+                    "cdc.dir.poll.interval.ms": 1000,
+                },
+            )
+            for name, node in zip(NODES, self.nodes, strict=True)
+        ]
+
+    @property
+    def nodes(self) -> list[CassandraNode]:
+        return self.cluster.nodes
+
+    def __enter__(self) -> Self:
+        try:
+            self.broker.start()
+            self.nodes[0].start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        for agent in self.agents:
+            agent.end()
+        self.cluster.kill()
+        if self.broker.is_running:
+            self.broker.kill()
+
+    def make(self, schema: Iterable[str]) -> None:
+        """Makes the tables and their topics, and starts the other nodes and the agents.
+
+        The other nodes find the tables when they come, which takes them less than to be told of
+        each.
+        """
+        own = (
+            create_keyspace(FILLER_KEYSPACE, len(NODES)),
+            create_keyspace(HINTED.split(".")[0], len(NODES)),
+            f"CREATE TABLE {HINTED} (coordinator int PRIMARY KEY) WITH cdc = true",
+        )
+        self.execute((*own, *schema))
+        first, *others = self.nodes
+        first.create_filler()
+        found = first.execute("SELECT keyspace_name, table_name, cdc FROM system_schema.tables")
+        self.topics = [f"{PREFIX}.{row.keyspace_name}.{row.table_name}" for row in found if row.cdc]
+        for topic in self.topics:
+            self.broker.create_topic(topic, _TOPIC_PARTITIONS)
+        for node in others:
+            node.start()
+        self._wait_for_agreement()
+        for agent in self.agents:
+            # A killed one begins again where it was long ago.
+            agent.start(flush_interval_ms=_SAVE_INTERVAL_MS)
+
+    def execute(self, statements: Iterable[str]) -> None:
+        """One after the other, through the first node; the others know of it on return."""
+        for statement in statements:
+            self.nodes[0].execute(statement)
+        self._wait_for_agreement()
+
+    def _wait_for_agreement(self) -> None:
+        running = [node for node in self.nodes if node.is_running]
+
+        def agrees() -> bool:
+            query = "SELECT schema_version FROM system.local"
+            return len({node.execute(query)[0].schema_version for node in running}) == 1
+
+        wait_until(agrees, "the nodes to know the tables", deadline_s=_DEADLINE_S)
+
+    def write(self, writes: Iterable[Write]) -> None:
+        """Each through another of the nodes that are there, several at a time; all are answered on
+        return."""
+        sessions = cycle([node.session() for node in self.nodes if node.is_running])
+        levels = [ConsistencyLevel.ONE, ConsistencyLevel.QUORUM]
+        if all(node.is_running for node in self.nodes):
+            levels.append(ConsistencyLevel.ALL)
+        under_way: deque[tuple[Write, Any]] = deque()
+        for write in writes:
+            # Conditions meet in the order of the workload.
+            while under_way and (len(under_way) == _IN_FLIGHT or " IF " in write.text):
+                self._take_answer(*under_way.popleft())
+            level = self._random.choice(levels)
+            statement = SimpleStatement(write.text, consistency_level=level)
+            under_way.append((write, next(sessions).execute_async(statement)))
+        while under_way:
+            self._take_answer(*under_way.popleft())
+
+    def _take_answer(self, write: Write, future: Any) -> None:
+        try:
+            future.result()
+            self.counts.written += 1
+        except InvalidRequest:
+            if not write.may_be_refused:
+                raise
+            self.counts.refused += 1
+        except _UNANSWERED as error:
+            self.counts.unanswered[f"{type(error).__name__}: {error}"[:200]] += 1
+
+    def write_last_hints(self) -> None:
+        """A row through each node that is there; it is the last that they keep for one that is
+        not."""
+        for number, node in enumerate(self.nodes):
+            if node.is_running:
+                node.execute(f"INSERT INTO {HINTED} (coordinator) VALUES ({number})")
+
+    def kill_agent(self, number: int, writes: Iterable[Write]) -> None:
+        """SIGKILL, once it has sent some of these: it has not saved that it did, so its successor
+        sends them again."""
+        agent = self.agents[number]
+        self._wait_for_more(agent, 0)
+        sent = agent.acknowledged_events()
+        self.write(writes)
+        self._wait_for_more(agent, sent)
+        agent.kill()
+
+    @staticmethod
+    def _wait_for_more(agent: Agent, sent: int) -> None:
+        wait_until(
+            lambda: agent.acknowledged_events() > sent,
+            f"events\n{agent.log_tail()}",
+            deadline_s=_DEADLINE_S,
+        )
+
+    def records(self) -> list[KafkaRecord]:
+        """All that the topics hold."""
+        return self.broker.consume_all(*self.topics)
+
+    def settle(self) -> None:
+        """All hints have gone where they belong, nothing is about to expire, every segment with
+        data is finished, and every agent has sent all of it; then the agents are stopped."""
+        written_s = time.time()
+        wait_until(self._has_no_hints, "hints to be handed over", deadline_s=_DEADLINE_S)
+        wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
+        for node in self.nodes:
+            node.close_segment()
+        for agent in self.agents:
+            agent.wait_until_drained(_DEADLINE_S)
+        for agent in self.agents:
+            agent.stop()
+
+    def _has_no_hints(self) -> bool:
+        if any(list((node.directory / "hints").glob("*.hints")) for node in self.nodes):
+            return False
+        records = self.broker.consume_all(f"{PREFIX}.{HINTED}")
+        places = {(_node_of(record), record.key) for record in records}
+        return len(places) == len(NODES) * len({key for _, key in places})
+
+
+def _node_of(record: KafkaRecord) -> bytes:
+    return dict(record.headers)["cdc.source"].split(b"/")[0]

@@ -1,0 +1,216 @@
+"""A table that is not the selected one is found: values, times, rows."""
+
+import datetime
+import struct
+from dataclasses import replace
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from cassandra import cqltypes
+from pyspark.sql import Row as SparkRow
+
+from tests.integration.spark.golden.selected import Row, Selected, Times, elements
+from tests.integration.spark.golden.tables import cell_count, cql_type_of, wrong_cells, wrong_values
+from tests.oracle.merge.typed import Column, Columns
+from tests.support.workloads.cql_types import CqlType
+
+INT, TEXT, DATE = cqltypes.Int32Type, cqltypes.UTF8Type, cqltypes.SimpleDateType
+SET = cqltypes.SetType.apply_parameters([INT])
+LIST = cqltypes.ListType.apply_parameters([INT])
+USER = cqltypes.UserType.make_udt_class("ks", "point", ("x", "y"), (INT, TEXT))
+NOW_S = 1000
+
+
+def word(number: int) -> bytes:
+    return struct.pack(">i", number)
+
+
+def sized(*parts: bytes | None) -> bytes:
+    return b"".join(word(-1) if part is None else word(len(part)) + part for part in parts)
+
+
+COLUMNS = Columns(
+    (Column("p", INT),),
+    (Column("c", INT),),
+    (Column("d", DATE), Column("l", LIST), Column("s", SET), Column("u", USER), Column("v", TEXT)),
+)
+VALUES = {
+    "p": word(1),
+    "c": word(2),
+    "d": bytes(4),
+    "l": word(2) + sized(word(8), word(7)),
+    "s": word(1) + sized(word(5)),
+    "u": sized(None, b"y"),
+    "v": b"text",
+}
+TIMES: dict[str, Times] = {"d": 5, "l": [3, 4], "s": [6], "u": [None, 7], "v": 9}
+LEFT: dict[str, Times] = {"d": None, "l": [None, None], "s": [60], "u": [None, None], "v": 40}
+SELECTED = Selected(
+    "ks.t",
+    COLUMNS,
+    frozenset({"l", "s", "u"}),
+    False,
+    (Row(VALUES, TIMES, LEFT),),
+    range(NOW_S - 1, NOW_S + 2),
+)
+# The later element of a list has the smaller bytes.
+EARLIER = bytes.fromhex("ffffffff000011e1808080808080808a")
+LATER = bytes.fromhex("00000000000111e1808080808080808a")
+
+
+def cell(column: str, ts: int, value: bytes, path: bytes | None = None, **members: Any) -> SparkRow:
+    expiry = {"ttl": None, "ldt": None} | members
+    return SparkRow(column=column, path=path, ts=ts, value=value, **expiry)
+
+
+CELLS = (
+    cell("d", 5, bytes(4)),
+    cell("l", 4, word(7), LATER),
+    cell("l", 3, word(8), EARLIER),
+    cell("s", 6, b"", word(5), ttl=99, ldt=NOW_S + 60),
+    cell("u", 7, b"y", b"\0\1"),
+    cell("v", 9, b"text", ttl=50, ldt=NOW_S + 40),
+)
+
+
+def shown(*cells: SparkRow, c: int = 2) -> SparkRow:
+    return SparkRow(pk=word(1), ck=b"c", ckv=[word(c)], cells=[*cells], statics=[])
+
+
+def test_equal_cells() -> None:
+    assert wrong_cells(SELECTED, [shown(*CELLS)]) == []
+    assert cell_count(SELECTED) == 7
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        cell("d", 6, bytes(4)),
+        cell("d", 5, word(1)),
+        cell("l", 3, word(7), LATER),
+        cell("l", 4, word(7), EARLIER),
+        cell("s", 6, b"", word(4), ttl=99, ldt=NOW_S + 60),
+        cell("s", 6, b"", word(5), ttl=99, ldt=NOW_S + 61),
+        cell("s", 6, b"", word(5)),
+        cell("u", 7, b"y", b"\0\0"),
+        cell("v", 9, b"text", ttl=50, ldt=NOW_S + 41),
+        cell("v", 9, b"texts", ttl=50, ldt=NOW_S + 40),
+    ],
+)
+def test_another_cell(other: SparkRow) -> None:
+    """All TTLs of a table have to be explained by one second."""
+    rest = [each for each in CELLS if (each.column, each.path) != (other.column, other.path)]
+    if len(rest) == len(CELLS):
+        rest = [each for each in CELLS if each.column != other.column]
+    assert wrong_cells(SELECTED, [shown(*rest, other)])
+
+
+def test_other_rows() -> None:
+    assert any("not shown" in line for line in wrong_cells(SELECTED, []))
+    strange = [shown(*CELLS), shown(*CELLS, c=3)]
+    assert any("not selected" in line for line in wrong_cells(SELECTED, strange))
+    assert any("twice" in line for line in wrong_cells(SELECTED, [shown(*CELLS)] * 2))
+    assert wrong_cells(SELECTED, [shown(*CELLS[1:])])
+
+
+def view(rows: list[dict[str, Any]], names: tuple[str, ...] | None = None) -> Any:
+    """A DataFrame as far as it is asked."""
+    types = {
+        **{"p": pa.int32(), "c": pa.int32(), "d": pa.date32(), "l": pa.list_(pa.int32())},
+        **{"s": pa.list_(pa.int32()), "v": pa.string()},
+        "u": pa.struct([("x", pa.int32()), ("y", pa.string())]),
+    }
+    whole = pa.Table.from_pylist(rows, pa.schema(types.items()))
+    return SimpleNamespace(toArrow=lambda: whole.select(names or tuple(types)))
+
+
+# The first day of CQL is beyond the calendar of Python.
+FIRST_DAY = -(1 << 31)
+TYPED = {
+    **{"p": 1, "c": 2, "d": FIRST_DAY, "l": [8, 7], "s": [5]},
+    **{"u": {"x": None, "y": "y"}, "v": "text"},
+}
+
+
+def wrong(*rows: dict[str, Any], names: tuple[str, ...] | None = None) -> list[str]:
+    return list(wrong_values(SELECTED, view([*rows], names)))
+
+
+def test_values() -> None:
+    assert wrong(TYPED) == []
+    next_day = Row({**VALUES, "d": struct.pack(">I", (1 << 31) + 1)}, {}, {})
+    later = view([{**TYPED, "d": datetime.date(1970, 1, 2)}])
+    assert list(wrong_values(replace(SELECTED, rows=(next_day,)), later)) == []
+    assert len(wrong({**TYPED, "v": "other"})) == 2
+    assert len(wrong({**TYPED, "l": [7, 8]})) == 2
+    assert len(wrong()) == 1
+    assert len(wrong(TYPED, TYPED)) == 1
+    assert wrong(TYPED, names=("p", "c"))
+
+
+def test_types_of_the_driver() -> None:
+    assert cql_type_of(SET) == CqlType("set", (CqlType("int"),))
+    assert cql_type_of(USER).fields == ("x", "y")
+    vector = cqltypes.VectorType.apply_parameters([cqltypes.FloatType, 3], None)
+    assert cql_type_of(vector) == CqlType("vector", (CqlType("float"),), dimension=3)
+
+
+def test_elements() -> None:
+    assert list(elements(USER, VALUES["u"])) == [(b"\0\0", None), (b"\0\1", b"y")]
+    assert list(elements(LIST, VALUES["l"])) == [(None, word(8)), (None, word(7))]
+
+
+DECIMAL = cqltypes.DecimalType
+
+
+@pytest.mark.parametrize(
+    ("cql_type", "ours", "theirs", "is_same"),
+    [
+        (DECIMAL, "1.0", "1.00", True),
+        (DECIMAL, "1.0", "1.01", False),
+        (cqltypes.ListType.apply_parameters([DECIMAL]), ["0", "2"], ["0.0", "2.00"], True),
+        (cqltypes.MapType.apply_parameters([DECIMAL, INT]), {"0": 1}, {"0.0": 1}, True),
+        (cqltypes.MapType.apply_parameters([DECIMAL, INT]), {"0": 1}, {"0.0": 2}, False),
+        (cqltypes.TupleType.apply_parameters([INT, DECIMAL]), (1, "2"), (1, "2.0"), True),
+    ],
+)
+def test_a_row_goes_by_any_name_that_compares_equal(
+    cql_type: Any, ours: Any, theirs: Any, is_same: bool
+) -> None:
+    """Which of them Cassandra gives depends on flushes."""
+    columns = Columns((Column("p", INT),), (Column("c", cql_type),), ())
+    raw = cql_type.to_binary(_decimals(theirs), 5)
+    row = Row({"p": word(1), "c": raw}, {}, {})
+    selected = Selected("ks.t", columns, frozenset(), False, (row,), range(NOW_S, NOW_S + 1))
+    clustering = cql_type.to_binary(_decimals(ours), 5)
+    shown_row = SparkRow(pk=word(1), ck=b"c", ckv=[clustering], cells=[], statics=[])
+    assert (wrong_cells(selected, [shown_row]) == []) is is_same
+    arrow = pa.table({"p": pa.array([1], pa.int32()), "c": _arrow(ours)})
+    view_rows: Any = SimpleNamespace(toArrow=lambda: arrow)
+    assert (list(wrong_values(selected, view_rows)) == []) is is_same
+
+
+def _decimals(value: Any) -> Any:
+    match value:
+        case str():
+            return Decimal(value)
+        case list():
+            return list(map(_decimals, value))
+        case dict():
+            return {_decimals(key): each for key, each in value.items()}
+        case tuple():
+            return tuple(map(_decimals, value))
+    return value
+
+
+def _arrow(value: Any) -> pa.Array:
+    """One value as the view has its type."""
+    match value:
+        case dict():
+            return pa.array([list(value.items())], pa.map_(pa.string(), pa.int32()))
+        case tuple():
+            return pa.array([{f"field{at}": each for at, each in enumerate(value, 1)}])
+    return pa.array([value])

@@ -1,0 +1,190 @@
+"""Everything that is written: a pure function of a seed and a size."""
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tests.oracle.merge.writes import Write, random_writes
+from tests.support.workloads import Scenario, random_tables, scenario, schema_statements
+from tests.support.workloads.scenario import Release, batch, create_keyspace
+
+KEYSPACE = "golden"
+COUNTERS = "golden_counters.hits"
+CHANGING = "golden.changing"
+EQUAL = "golden.equal"
+RELEASE: Release = (5, 0)
+_REPLICAS = 3
+_EQUAL_ELEMENTS = ("1", "1.0", "1.00", "10E-1", "0", "0.0", "-7.50", "-7.5")
+_SET_WRITE = "comes_back = comes_back + {3}"
+_EVERY_TYPE = ("types.every", "types.empties")
+_WHOLE = (
+    *("types", "collections", "deletions", "ttl", "timestamps", "wide", "batches"),
+    *("transactions", "large"),
+)
+_NAMED = re.compile(r"(?:TABLE|INTO|UPDATE|FROM)\s+(\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How much is written, and how it is read. `whole`: all recorded workloads besides the random
+    one."""
+
+    statements: int
+    whole: bool
+    segment_mib: int
+    micro_batch: int
+    """Records that a job reads at a time."""
+
+
+SMALL = Form(statements=360, whole=False, segment_mib=1, micro_batch=1000)
+LARGE = Form(statements=5_000, whole=True, segment_mib=4, micro_batch=5000)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Statements that make the tables, writes in their order, changes of tables, and what is
+    written after them."""
+
+    schema: tuple[str, ...]
+    writes: tuple[Write, ...]
+    changes: tuple[str, ...]
+    writes_after: tuple[Write, ...]
+
+    def parts(self, count: int) -> list[Sequence[Write]]:
+        """The first writes in so many parts of about one size."""
+        ends = [len(self.writes) * number // count for number in range(count + 1)]
+        return [self.writes[start:end] for start, end in pairwise(ends)]
+
+
+def workload(seed: int, form: Form) -> Workload:
+    """Random tables of every shape with deletions of every kind, TTLs, ties and batches; every
+    type; conditions; counters; a table that changes."""
+    rng = random.Random(f"golden {seed}")
+    found = [_only(scenario("types", RELEASE, seed), _EVERY_TYPE)]
+    found.append(scenario("transactions", RELEASE, seed))
+    if form.whole:
+        found = [scenario(name, RELEASE, seed) for name in _WHOLE]
+    schema = [
+        *schema_statements(random_tables(seed, keyspace=KEYSPACE), _REPLICAS),
+        f"CREATE TABLE {CHANGING} (p int, c int, kept text, goes int, comes_back set<int>, "
+        "PRIMARY KEY (p, c)) WITH cdc = true",
+        f"CREATE TABLE {EQUAL} (p int, c int, s set<decimal>, m map<decimal, int>, "
+        "t set<decimal> STATIC, PRIMARY KEY (p, c)) WITH cdc = true",
+        create_keyspace("golden_counters", _REPLICAS),
+        f"CREATE TABLE {COUNTERS} (page text, day int, seen counter, kept counter, "
+        "visits counter STATIC, PRIMARY KEY (page, day)) WITH cdc = true",
+        *(statement for each in found for statement in each.schema),
+    ]
+    few = max(20, form.statements // 20)
+    random_ones = list(random_writes(seed, form.statements, keyspace=KEYSPACE))
+    before, after = random_ones[: form.statements * 3 // 4], random_ones[form.statements * 3 // 4 :]
+    streams = [
+        before,
+        [Write(text) for text in _counts(rng, few)],
+        [Write(text) for text in _rows(rng, few, ("kept = 'a'", "goes = 1", _SET_WRITE))],
+        [Write(text) for text in _equal_elements(rng, few)],
+        *([Write(_lasting(text)) for text in each.statements] for each in found),
+    ]
+    changed = _rows(rng, few, ("kept = 'b'", "fresh = fresh + [2]", _SET_WRITE))
+    return Workload(
+        schema=tuple(map(replicated, schema)),
+        writes=tuple(_interleaved(rng, streams)),
+        changes=(
+            f"ALTER TABLE {CHANGING} ADD fresh list<int>",
+            f"ALTER TABLE {CHANGING} DROP goes",
+            f"ALTER TABLE {CHANGING} DROP comes_back",
+            f"ALTER TABLE {CHANGING} ADD comes_back set<int>",
+        ),
+        writes_after=tuple(_interleaved(rng, [after, [Write(text) for text in changed]])),
+    )
+
+
+def replicated(statement: str) -> str:
+    """For three replicas, which a read does not repair: it would write to the log."""
+    text = statement.replace("'replication_factor': 1}", f"'replication_factor': {_REPLICAS}}}")
+    if text.startswith("CREATE TABLE") and "read_repair" not in text:
+        text = text.replace("cdc = true", "read_repair = 'NONE' AND cdc = true")
+    return text
+
+
+def _only(whole: Scenario, tables: Sequence[str]) -> Scenario:
+    """The scenario without its other tables."""
+
+    def is_kept(statement: str) -> bool:
+        named = set(_NAMED.findall(statement))
+        return not named or named <= set(tables)
+
+    return Scenario(
+        whole.name,
+        tuple(text for text in whole.schema if is_kept(text) and '"' not in text),
+        tuple(filter(is_kept, whole.statements)),
+    )
+
+
+def _lasting(statement: str) -> str:
+    """Nothing expires while tables are compared: in a second or much later."""
+    return re.sub(r"\bTTL 60\b", "TTL 6000", statement)
+
+
+def _counts(rng: random.Random, count: int) -> Iterable[str]:
+    """What a counter is worth that is used again after its deletion, Cassandra does not promise, so
+    what is deleted here is not counted before or after by others."""
+    for _ in range(count):
+        page = f"page = '{rng.choice('abcde')}'"
+        row = f"{page} AND day = {rng.randrange(3)}"
+        step = rng.choice((1, 2, -3, 1 << 40, -(1 << 41)))
+        yield rng.choice(
+            (
+                f"UPDATE {COUNTERS} SET seen = seen + {step} WHERE {row}",
+                f"UPDATE {COUNTERS} SET kept = kept + 1, seen = seen - 1 WHERE {row}",
+                f"UPDATE {COUNTERS} SET visits = visits + {step} WHERE {page}",
+                batch(
+                    f"UPDATE {COUNTERS} SET seen = seen + 5 WHERE page = 'a' AND day = 0",
+                    f"UPDATE {COUNTERS} SET visits = visits + 1 WHERE page = 'b'",
+                    kind="COUNTER",
+                ),
+            )
+        )
+    for page in ("gone", "row gone", "cell gone"):
+        row = f"page = '{page}' AND day = 1"
+        yield f"UPDATE {COUNTERS} SET seen = seen + 1, kept = kept + 2 WHERE {row}"
+    yield f"DELETE FROM {COUNTERS} WHERE page = 'gone'"
+    yield f"DELETE FROM {COUNTERS} WHERE page = 'row gone' AND day = 1"
+    yield f"DELETE seen FROM {COUNTERS} WHERE page = 'cell gone' AND day = 1"
+
+
+def _rows(rng: random.Random, count: int, changes: Sequence[str]) -> Iterable[str]:
+    """Updates of single columns."""
+    for _ in range(count):
+        row = f"p = {rng.randrange(3)} AND c = {rng.randrange(4)}"
+        yield f"UPDATE {CHANGING} SET {rng.choice(changes)} WHERE {row}"
+
+
+def _equal_elements(rng: random.Random, count: int) -> Iterable[str]:
+    """Elements and keys that Cassandra takes for one though their bytes differ. No two have one
+    write time: between equal ones of one time the order of arrival decides."""
+    for number in rng.sample(range(1, 10 * count), count):
+        row = f"p = {rng.randrange(2)} AND c = {rng.randrange(2)}"
+        element = rng.choice(_EQUAL_ELEMENTS)
+        time = f"USING TIMESTAMP {number}"
+        yield rng.choice(
+            (
+                f"UPDATE {EQUAL} {time} SET s = s + {{{element}}} WHERE {row}",
+                f"UPDATE {EQUAL} {time} SET s = s - {{{element}}} WHERE {row}",
+                f"UPDATE {EQUAL} {time} SET m[{element}] = {number} WHERE {row}",
+                f"UPDATE {EQUAL} {time} SET m[{element}] = {number} WHERE {row}",
+                f"DELETE m[{element}] FROM {EQUAL} {time} WHERE {row}",
+                f"UPDATE {EQUAL} {time} SET t = t + {{{element}}} WHERE p = {rng.randrange(2)}",
+            )
+        )
+
+
+def _interleaved(rng: random.Random, streams: Sequence[Sequence[Write]]) -> list[Write]:
+    """All of them, each stream in its order. TRUNCATE is not in the commit log."""
+    turns = [number for number, stream in enumerate(streams) for _ in stream]
+    rng.shuffle(turns)
+    rest = [iter(stream) for stream in streams]
+    writes = [next(rest[number]) for number in turns]
+    return [write for write in writes if not write.text.startswith("TRUNCATE")]

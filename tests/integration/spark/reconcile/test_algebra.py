@@ -1,0 +1,146 @@
+"""Spark's expressions say what `spark_jobs.win` says, on many random tables in one run."""
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.events import NO_CELLS, NO_EVENT, read_cells
+from spark_jobs.expressions import NO_TOTALS
+from spark_jobs.reconcile.versions import standing, versions_of
+from spark_jobs.reconcile.visible import visible
+from spark_jobs.win import Tables
+from tests.integration.spark.reconcile.forms import EventValue, expected, frame, named, shown
+from tests.oracle.merge.event_strategies import event_values, one_cell_events
+from tests.oracle.merge.test_counters import counter_events
+
+NOWS_S = range(9, 15)
+TABLES = 400
+BUCKETS = 3
+
+
+def examples(events: st.SearchStrategy[list[EventValue]], count: int) -> list[EventValue]:
+    """Events of so many random tables, the number of the table being its id."""
+    drawn: list[list[EventValue]] = []
+
+    @settings(
+        max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(events)
+    def gather(found: list[EventValue]) -> None:
+        drawn.append(found)
+
+    gather()
+    return [named(str(number), each) for number, found in enumerate(drawn) for each in found]
+
+
+def merged(values: Iterable[EventValue], counters: Iterable[str] = ()) -> Tables:
+    tables = Tables(counter_ids=frozenset(counters))
+    for value in values:
+        tables.apply(value)
+    return tables
+
+
+def standing_of(frame: DataFrame, counters: Iterable[str] = ()) -> DataFrame:
+    return standing(versions_of(read_cells(frame), BUCKETS, list(counters))).cache()
+
+
+def test_spark_shows_what_the_algebra_shows(spark: SparkSession, tmp_path: Path) -> None:
+    """Each table at each second, in one run."""
+    values = examples(st.lists(event_values(), max_size=14) | one_cell_events(), TABLES)
+    tables = merged(values)
+    at_seconds = [
+        named(f"{value['cells']['id']}@{now_s}", value) for value in values for now_s in NOWS_S
+    ]
+    versions = standing_of(frame(spark, tmp_path, at_seconds))
+    now_s = F.substring_index("table", "@", -1).cast("bigint")
+    assert shown(visible(versions, now_s)) == {
+        f"{table_id}@{second}": rows
+        for second in NOWS_S
+        for table_id, rows in expected(tables, second).items()
+    }
+
+
+def test_order_and_copies_do_not_matter(spark: SparkSession, tmp_path: Path) -> None:
+    """The same rows, cell by cell, of tripled and shuffled events."""
+    values = examples(st.lists(event_values(), max_size=14), 100)
+    thrice = values * 3
+    random.Random(10).shuffle(thrice)
+    once = standing_of(frame(spark, tmp_path / "once", values))
+    again = standing_of(frame(spark, tmp_path / "again", thrice))
+    assert sorted(map(repr, once.collect())) == sorted(map(repr, again.collect()))
+
+
+def test_a_schema_in_front_of_events_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """What Connect's `JsonConverter` sends; every other event is without."""
+    values = examples(st.lists(event_values(), max_size=14), 100)
+    schema = {"type": "struct", "fields": [], "optional": False, "cells": "no member of this"}
+    mixed = [
+        {"schema": schema, "payload": value} if at % 2 else value for at, value in enumerate(values)
+    ]
+    plain = standing_of(frame(spark, tmp_path / "plain", values))
+    wrapped = standing_of(frame(spark, tmp_path / "wrapped", mixed))
+    assert sorted(map(repr, plain.collect())) == sorted(map(repr, wrapped.collect()))
+
+
+def test_drops_agree(spark: SparkSession, tmp_path: Path) -> None:
+    dropped = {"a": 1, "m": 0, "s": 2}
+    values = examples(st.lists(event_values(), max_size=14), 100)
+    tables = merged(values)
+    for table in tables.by_id.values():
+        for column, ts_us in dropped.items():
+            table.drop(column, ts_us)
+    found = visible(standing_of(frame(spark, tmp_path, values)), 11, dropped)
+    assert shown(found) == expected(tables, 11)
+
+
+def test_counters_agree(spark: SparkSession, tmp_path: Path) -> None:
+    values = examples(st.lists(counter_events(), max_size=8), 200)
+    counters = {value["cells"]["id"] for value in values}
+    versions = standing_of(frame(spark, tmp_path, values * 2), counters)
+    assert shown(visible(versions, 0)) == expected(merged(values, counters), 0)
+
+
+def _counter(context: str) -> EventValue:
+    cell = {"col": "n", "ts": 1, "val": context}
+    place = {"kind": "row", "id": "c", "pk": "aw==", "token": 1, "ck": "", "ckv": []}
+    return {"cells": place | {"cell": [cell]}}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"op": "i", "after": {}}, NO_CELLS),
+        (_counter(""), NO_TOTALS),
+        (_counter("AAEAAA=="), NO_TOTALS),
+        (_counter("AAAA"), NO_TOTALS),
+    ],
+    ids=["no cells", "empty context", "cut context", "odd context"],
+)
+def test_what_cannot_be_read_is_refused(
+    spark: SparkSession, tmp_path: Path, value: dict[str, Any], message: str
+) -> None:
+    versions = versions_of(read_cells(frame(spark, tmp_path, [value])), BUCKETS, ["c"])
+    with pytest.raises(PySparkException, match=message):
+        versions.collect()
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "no JSON", '{"cells": {"token": "x"}}', "Struct{ts_ms=1,op=i}"]
+)
+def test_what_is_no_event_is_refused(spark: SparkSession, tmp_path: Path, text: str) -> None:
+    (tmp_path / "value").write_text(text)
+    with pytest.raises(PySparkException, match=NO_EVENT):
+        versions_of(read_cells(spark.read.text(str(tmp_path))), BUCKETS).collect()
+
+
+def test_tombstones_of_kafka_are_passed_over(spark: SparkSession) -> None:
+    nothing = spark.createDataFrame([(None,)], "value BINARY")
+    assert versions_of(read_cells(nothing), BUCKETS).isEmpty()

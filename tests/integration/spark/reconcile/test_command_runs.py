@@ -1,0 +1,100 @@
+"""The commands over a table of versions, as they are run: view, truncate, purge."""
+
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.reconcile.job import reconcile
+from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.tables import kept_tables
+from tests.integration.spark.reconcile.forms import frame
+from tests.integration.spark.reconcile.test_view import ANEW, EVENTS, NOW_S, schema
+
+pytestmark = pytest.mark.usefixtures("root_logger")
+BUCKETS = 2
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """Runs a command over the table; its exit code and what it said."""
+
+    def run_command(name: str, **settings: Any) -> tuple[int, str, str]:
+        given = {
+            "output": tmp_path / "versions",
+            "buckets": BUCKETS,
+            "schema.file": tmp_path / "schema.cql",
+            "table": "shop.carts",
+            "spark.sql.shuffle.partitions": spark.conf.get("spark.sql.shuffle.partitions"),
+            **{option.replace("_", "."): value for option, value in settings.items()},
+        }
+        arguments = [part for each in given.items() for part in ("--set", "{}={}".format(*each))]
+        module = f"spark_jobs.reconcile.{name}"
+        monkeypatch.setattr(sys, "argv", [module, *arguments])
+        # Python warns of running what another test has imported.
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module(module, run_name="__main__")
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, *capsys.readouterr()
+
+    return run_command
+
+
+def test_the_view_is_written_and_follows_what_is_told(
+    spark: SparkSession, tmp_path: Path, run: Run
+) -> None:
+    source = schema(tmp_path, ANEW)
+    layout = AppendLayout(spark, str(tmp_path / "versions"), buckets=BUCKETS)
+    reconcile(frame(spark, tmp_path / "events", EVENTS), layout, kept_tables(source), BUCKETS)
+    place = tmp_path / "view"
+
+    def written() -> dict[int, tuple[Any, ...]]:
+        code, said, _ = run("view", view_output=place, at_s=NOW_S)
+        rows = spark.read.format("delta").load(str(place)).collect()
+        assert (code, said) == (0, f"shop.carts at {NOW_S}: {len(rows)} rows in {place}\n")
+        return {row["item"]: (row["owner"], row["s"], row["old"]) for row in rows}
+
+    assert written() == {7: ("x", [-1, 2], None), 9: ("x", None, "after")}
+    assert run("truncate", at_us=5)[:2] == (0, "shop.carts is empty up to the write time 5\n")
+    assert written() == {9: (None, None, "after")}
+    before = layout.held().count()
+    code, said, _ = run("purge", gc_grace_seconds=0, lag_seconds=0)
+    assert (code, said.startswith("shop.carts holds nothing more of what was deleted")) == (0, True)
+    assert layout.held().count() < before
+    assert written() == {9: (None, None, "after")}
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"table": "shop.nothing"}, "shop.nothing"),
+        ({"buckets": "4"}, "was made with `buckets` 2, not 4"),
+        ({"layout": "merge"}, "was made with `layout` append, not merge"),
+    ],
+)
+def test_what_does_not_fit_is_a_sentence(
+    spark: SparkSession, tmp_path: Path, run: Run, settings: dict[str, str], sentence: str
+) -> None:
+    schema(tmp_path, ANEW)
+    AppendLayout(spark, str(tmp_path / "versions"), buckets=BUCKETS)
+    for name, own in (
+        ("view", {"view_output": tmp_path / "view"}),
+        ("truncate", {}),
+        ("purge", {}),
+    ):
+        code, said, told = run(name, **own, **settings)
+        assert code in (1, 2)
+        assert said == ""
+        assert told.startswith(f"spark_jobs.reconcile.{name}: ")
+        assert sentence in told

@@ -1,0 +1,247 @@
+"""The job over streams: micro-batches, crashes, what it refuses."""
+
+import json
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from sidecar.errors import ConfigError
+from spark_jobs.errors import InputError
+from spark_jobs.expressions import NO_TOTALS
+from spark_jobs.faults import known_fault
+from spark_jobs.options import StreamOptions
+from spark_jobs.reconcile.job import Following, reconcile
+from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
+from spark_jobs.reconcile.source_table import SourceSchema, read_schema
+from spark_jobs.reconcile.tables import kept_tables
+from spark_jobs.reconcile.truncation import truncate
+from spark_jobs.reconcile.versions import COLUMNS
+from spark_jobs.reconcile.visible import visible
+from spark_jobs.source import events
+from spark_jobs.win import Tables
+from tests.integration.spark.reconcile.forms import Shown, expected, shown
+from tests.oracle.reference.recordings import OWN
+from tests.support.spark.recorded import three_copies
+from tests.support.spark.records import Record, RecordStream, frame
+
+RECORDING = "5.0/three-nodes"
+SCHEMA = OWN / RECORDING / "node1" / "schema.cql"
+BUCKETS = 1
+TABLES = 3
+BATCHES = 3
+LATER_S = 4_000_000_000
+
+
+class CrashError(Exception):
+    """The process ends here."""
+
+
+@dataclass
+class CrashingLayout:
+    """Crashes once, behind the append of a micro-batch."""
+
+    layout: Layout
+    crashes_in: int
+
+    def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
+        self.layout.append(versions, batch)
+
+    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
+        self.layout.take(events, batch)
+        if batch is not None and batch.number == self.crashes_in:
+            self.crashes_in = -1
+            raise CrashError(f"in micro-batch {batch.number}")
+
+    def held(self, tables: Collection[str] | None = None) -> DataFrame:
+        return self.layout.held(tables)
+
+    def versions(self, tables: Collection[str] | None = None) -> DataFrame:
+        return self.layout.versions(tables)
+
+    def compact(self) -> int:
+        return self.layout.compact()
+
+    def purge(self, table: str, before_s: int) -> None:
+        self.layout.purge(table, before_s)
+
+
+@pytest.fixture(scope="module")
+def schema() -> SourceSchema:
+    return read_schema(SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def records() -> list[Record]:
+    """What the agents of three nodes tell of three tables, in one random order."""
+    found = three_copies([RECORDING])
+    most = {table for table, _ in Counter(map(table_of, found)).most_common(TABLES)}
+    return [record for record in found if table_of(record) in most]
+
+
+def table_of(record: Record) -> str:
+    """The id of its table."""
+    return str(orjson.loads(record.value or b"")["cells"]["id"])
+
+
+def merged(records: list[Record]) -> Tables:
+    tables = Tables()
+    for record in records:
+        assert record.value is not None
+        tables.apply(orjson.loads(record.value))
+    return tables
+
+
+def selected(layout: Layout) -> Shown:
+    return shown(visible(layout.held(), LATER_S))
+
+
+def make_layout(spark: SparkSession, folder: Path) -> AppendLayout:
+    return AppendLayout(spark, str(folder / "table"), buckets=BUCKETS)
+
+
+@pytest.mark.parametrize("layout_class", [AppendLayout, MergeLayout])
+def test_a_crash_in_the_middle_changes_nothing(
+    spark: SparkSession,
+    tmp_path: Path,
+    schema: SourceSchema,
+    records: list[Record],
+    layout_class: type[AppendLayout] | type[MergeLayout],
+) -> None:
+    """Spark gives the micro-batch again, whose versions are in already."""
+    stream = RecordStream(spark, tmp_path / "topic")
+    for number in range(BATCHES):
+        stream.add(records[number::BATCHES])
+    layout = layout_class(spark, str(tmp_path / "table"), buckets=BUCKETS, max_loose_files=1)
+    crashing = CrashingLayout(layout, crashes_in=1)
+    options = StreamOptions(
+        checkpoint=str(tmp_path / "checkpoint"),
+        metrics_json_file=tmp_path / "figures.json",
+        metrics_prometheus_file=tmp_path / "figures.prom",
+    )
+    following = Following(crashing, kept_tables(schema), BUCKETS, "job")
+    with pytest.raises(Exception, match="in micro-batch 1"):
+        following.run(events(stream.read()), options)
+    again = Following(crashing, kept_tables(schema), BUCKETS, "job")
+    figures = again.run(events(stream.read()), options)
+    # What is in already is not even read again.
+    assert figures.micro_batches == 1
+    assert figures.records == len(records[2::BATCHES])
+    assert figures.compacted_buckets > 0
+    assert json.loads((tmp_path / "figures.json").read_text())["records"] == figures.records
+    lines = (tmp_path / "figures.prom").read_text().splitlines()
+    assert "cdc_reconcile_micro_batches_total 1.0" in lines
+    assert selected(layout) == expected(merged(records), LATER_S)
+
+
+def test_a_truncation_takes_what_was_written_up_to_it(
+    spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
+) -> None:
+    """Told before the events or after them, of one table of all."""
+    times_us = sorted(
+        cell["ts"]
+        for record in records
+        for cell in orjson.loads(record.value or b"").get("cells", {}).get("cell", ())
+    )
+    ts_us = times_us[len(times_us) // 2]
+    tables = merged(records)
+    table_id = max(tables.by_id, key=lambda each: len(tables.by_id[each].rows(LATER_S)))
+    tables.by_id[table_id].truncate(ts_us)
+    layout = make_layout(spark, tmp_path)
+    truncate(spark, layout, table_id, ts_us)
+    reconcile(frame(spark, records), layout, kept_tables(schema), BUCKETS)
+    truncate(spark, layout, table_id, ts_us - 1)
+    assert selected(layout) == expected(tables, LATER_S)
+
+
+def refusal(frame: DataFrame, layout: Layout, **choices: Any) -> str:
+    """The sentence that a person gets."""
+    tables = kept_tables(choices.pop("schema"), **choices)
+    with pytest.raises(Exception) as raised:
+        reconcile(events(frame), layout, tables, BUCKETS)
+    fault = known_fault(raised.value)
+    assert isinstance(fault, InputError), raised.value
+    return str(fault)
+
+
+def changed(record: Record, **members: Any) -> Record:
+    value = orjson.loads(record.value or b"")
+    value["cells"] |= members
+    return Record(record.headers, orjson.dumps(value), record.key, "shop.a", 3, 17)
+
+
+def test_what_it_cannot_take_it_refuses_by_its_place(
+    spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
+) -> None:
+    layout = make_layout(spark, tmp_path)
+    bare = Record(records[0].headers, b'{"op": "i"}', b"{}", "shop.a", 3, 17)
+    sentence = refusal(frame(spark, [records[1], bare]), layout, schema=schema)
+    assert sentence.startswith("The record shop.a/3/17 has no `cells`: ")
+    stranger = changed(records[0], id="00000000-0000-0000-0000-000000000000")
+    sentence = refusal(frame(spark, [stranger]), layout, schema=schema)
+    assert sentence == (
+        f"The record shop.a/3/17 is of a table that {SCHEMA} does not describe: describe the "
+        "schema anew, or, if the table was dropped, name those to keep in `tables`."
+    )
+    unheaded = Record(None, records[0].value, b"{}", "shop.a", 3, 17)
+    sentence = refusal(frame(spark, [unheaded]), layout, schema=schema)
+    assert sentence.startswith("The record shop.a/3/17 has no header `cdc.id`: ")
+    assert layout.versions().isEmpty()
+
+
+COUNTERS = """
+CREATE TABLE shop.hits (p int PRIMARY KEY, n counter)
+    WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18 AND cdc = true;
+CREATE TABLE shop.orders (p int PRIMARY KEY, n text)
+    WITH ID = 6a1c395e-b41f-11e5-9f22-ba0be0483c18 AND cdc = true;
+"""
+
+
+def test_counters_are_refused_unless_they_are_whole(
+    spark: SparkSession, tmp_path: Path, records: list[Record]
+) -> None:
+    path = tmp_path / "schema.cql"
+    path.write_text(COUNTERS)
+    schema = read_schema(path)
+    hits = schema.table("shop.hits")
+    # One shard of 60 of one leader, as docs/event-format.md shows it.
+    context = "AAGAABneb9fYo0kkgAfuPhYuFscABmDL6xJh8AAAAAAAAAA8"
+    cell = [{"col": "n", "ts": 5, "val": context}]
+    counted = changed(records[0], kind="row", id=hits.id, ck="", ckv=[], cell=cell, cdel=[])
+    layout = make_layout(spark, tmp_path)
+    sentence = refusal(frame(spark, [counted]), layout, schema=schema)
+    assert sentence.startswith(
+        "The record shop.a/3/17 is of shop.hits, whose counters cannot be summed up: "
+    )
+    whole = kept_tables(schema, whole_counters=["shop.hits"])
+    cut_off = changed(counted, cell=[{"col": "n", "ts": 5, "val": "AAGA"}])
+    sentence = refusal(frame(spark, [cut_off]), layout, schema=schema, whole_counters=["shop.hits"])
+    assert sentence == f"The value 000180 {NO_TOTALS}."
+    assert layout.versions().isEmpty()
+    reconcile(frame(spark, [counted, counted]), layout, whole, BUCKETS)
+    ((row,),) = [list(rows.values()) for rows in selected(layout).values()]
+    assert row == {"n": (60).to_bytes(8, "big")}
+
+
+def test_events_of_tables_that_are_not_named_are_passed_over(
+    spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
+) -> None:
+    (named,) = (table for table in schema.tables if table.id == table_of(records[0]))
+    layout = make_layout(spark, tmp_path)
+    stranger = changed(records[0], id="00000000-0000-0000-0000-000000000000")
+    tables = kept_tables(schema, [named.full_name])
+    reconcile(frame(spark, [*records, stranger]), layout, tables, BUCKETS)
+    held = layout.versions().select("table").distinct().collect()
+    assert [row["table"] for row in held] == [named.id]
+    assert len(set(map(table_of, records))) == TABLES
+    assert set(layout.versions().columns) == set(COLUMNS)
+
+
+def test_a_table_that_is_not_described_is_named(schema: SourceSchema) -> None:
+    with pytest.raises(ConfigError, match=r"describes no table shop\.orders; it has "):
+        kept_tables(schema, ["shop.orders"])

@@ -1,0 +1,143 @@
+"""Whatever way versions lie in storage, the same ones come out."""
+
+import random
+import shutil
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.errors import JobError
+from spark_jobs.events import read_cells
+from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
+from spark_jobs.reconcile.versions import PLACE, events_of, standing, versions_of
+from spark_jobs.reconcile.visible import visible
+from tests.integration.spark.reconcile.forms import EventValue, expected, frame, named, shown
+from tests.integration.spark.reconcile.test_algebra import examples, merged
+from tests.oracle.merge.event_strategies import event_values
+
+BUCKETS = 2
+BATCHES = 3
+MakeLayout = Callable[[SparkSession, Path], Layout]
+
+
+def append_layout(session: SparkSession, path: Path) -> Layout:
+    return AppendLayout(session, str(path), buckets=BUCKETS, max_loose_files=1)
+
+
+def merge_layout(session: SparkSession, path: Path) -> Layout:
+    return MergeLayout(session, str(path), buckets=BUCKETS, max_loose_files=1)
+
+
+@pytest.fixture(scope="module")
+def values() -> list[EventValue]:
+    """Random events of two tables, whose partitions are those of many random ones."""
+    return [_moved(value) for value in examples(st.lists(event_values(), max_size=14), 60)]
+
+
+def _moved(value: EventValue) -> EventValue:
+    """The event in the table `t` or `u`, its partition named after the table that it was in."""
+    cells = value["cells"]
+    number = int(cells["id"])
+    key = number.to_bytes(4, "big") + b64decode(cells["pk"])
+    moved = {"id": "tu"[number % 2], "pk": b64encode(key).decode(), "token": number}
+    return {"cells": cells | moved}
+
+
+def versions(spark: SparkSession, folder: Path, values: list[EventValue]) -> DataFrame:
+    return versions_of(read_cells(frame(spark, folder, values)), BUCKETS)
+
+
+def held(versions: DataFrame) -> list[str]:
+    """In an order of their own. But for the raw clusterings, of which any one that compares equal
+    may stand."""
+    return sorted(map(repr, versions.select(*PLACE, "win").collect()))
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A table that has all versions, from shuffled copies in several batches."""
+
+    make: MakeLayout
+    folder: Path
+    layout: Layout
+    compacted: int
+
+    def copy(self, spark: SparkSession, folder: Path) -> Layout:
+        """The same table, to be changed."""
+        shutil.copytree(self.folder, folder)
+        return self.make(spark, folder)
+
+
+@pytest.fixture(scope="module", params=[append_layout, merge_layout])
+def filled(
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    values: list[EventValue],
+    request: pytest.FixtureRequest,
+) -> Filled:
+    folder = tmp_path_factory.mktemp("layout")
+    make: MakeLayout = request.param
+    thrice = values * 3
+    random.Random(4).shuffle(thrice)
+    layout = make(spark, folder / "table")
+    compacted = 0
+    for number in range(BATCHES):
+        cells = read_cells(frame(spark, folder / str(number), thrice[number::BATCHES]))
+        layout.take(events_of(cells, BUCKETS), Batch("a", number))
+        compacted += layout.compact()
+    return Filled(make, folder / "table", layout, compacted)
+
+
+def test_order_batches_copies_and_compaction_do_not_matter(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
+) -> None:
+    once = held(standing(versions(spark, tmp_path / "once", values)))
+    assert filled.compacted
+    assert held(filled.layout.versions()) == once
+    assert held(standing(filled.layout.held(["t"]))) == [
+        each for each in once if "table='t'" in each
+    ]
+
+
+def test_a_batch_that_is_in_is_passed_over(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
+) -> None:
+    layout = filled.copy(spark, tmp_path / "table")
+    # Other versions under a known number show that nothing is written, not that it is the same.
+    others = [named("w", value) for value in values[:20]]
+    other = versions(spark, tmp_path / "others", others).cache()
+    layout.append(other, Batch("a", BATCHES - 1))
+    assert layout.held(["w"]).isEmpty()
+    layout.append(other, Batch("b", 0))
+    assert held(layout.versions(["w"])) == held(standing(other))
+
+
+def test_purging_changes_nothing_that_is_seen(
+    spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
+) -> None:
+    before_s, now_s = 12, 13
+    layout = filled.copy(spark, tmp_path / "table")
+    layout.purge("t", before_s)
+    kept = layout.versions().cache()
+    assert shown(visible(kept, now_s)) == expected(merged(values), now_s)
+    is_past = (F.col("win.rank") > 0) & (F.col("win.ldt") < before_s)
+    assert kept.where(is_past).select("table").distinct().collect() == [("u",)]
+    of_table = kept.where(F.col("table") == "t")
+    assert not of_table.where(F.col("win.rank") == 2).isEmpty()
+    # Once again: what is covered has gone with what covered it.
+    layout.purge("t", before_s)
+    assert held(layout.versions()) == held(kept)
+
+
+def test_the_count_of_buckets_stays(spark: SparkSession, tmp_path: Path) -> None:
+    append_layout(spark, tmp_path)
+    with pytest.raises(JobError, match="was made with `buckets` 2, not 4"):
+        AppendLayout(spark, str(tmp_path), buckets=4)
+    with pytest.raises(JobError, match="was made with `layout` append, not merge"):
+        MergeLayout(spark, str(tmp_path), buckets=2)

@@ -1,0 +1,40 @@
+"""Recordings of real nodes: Spark shows what the algebra shows, of every table."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.events import read_cells
+from spark_jobs.reconcile.versions import standing, versions_of
+from spark_jobs.reconcile.visible import visible
+from spark_jobs.win import Tables
+from tests.integration.spark.reconcile.forms import by_table, expected, frame, named, shown
+from tests.oracle.merge.test_recordings import read, seconds
+from tests.oracle.reference.recordings import OWN, scenarios
+
+
+@pytest.mark.slow
+def test_every_recorded_table_is_shown_as_the_algebra_shows_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Nodes of one cluster, and stages of one node, are one table."""
+    values = []
+    tables = Tables()
+    now_s: dict[str, list[int]] = {}
+    for scenario in (each for each in scenarios() if each.root == OWN):
+        cluster = scenario.folder.parent if "node" in scenario.folder.name else scenario.folder
+        found = read(scenario, tmp_path)
+        for event in found:
+            table_id = f"{cluster.relative_to(scenario.root)}/{event.value['cells']['id']}"
+            value = named(table_id, event.value)
+            values.append(value)
+            tables.apply(value)
+            now_s[table_id] = []
+        for table_id in now_s:
+            now_s[table_id] = now_s[table_id] or seconds(found)
+    events = frame(spark, tmp_path / "values", values)
+    versions = standing(versions_of(read_cells(events), 4)).cache()
+    for choice in (0, -1):
+        chosen = {table_id: found[choice] for table_id, found in now_s.items()}
+        assert shown(visible(versions, by_table(chosen))) == expected(tables, chosen)

@@ -1,0 +1,65 @@
+"""A job that goes on until it is asked to end."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.visible import visible
+from spark_jobs.win import Tables
+from tests.integration.spark.reconcile.forms import expected, shown
+from tests.oracle.reference.recordings import OWN
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.job_process import JobProcess
+from tests.support.spark.recorded import three_copies
+from tests.support.spark.records import send
+
+RECORDING = "5.0/three-nodes"
+TOPIC = "continuous"
+BUCKETS = 2
+LATER_S = 4_000_000_000
+
+pytestmark = pytest.mark.servers
+
+
+def test_a_continuous_reconcile_takes_what_comes_and_ends_with_sigterm(
+    broker: KafkaBroker,
+    spark: SparkSession,
+    jars_directory: Path,
+    java_options: str,
+    tmp_path: Path,
+) -> None:
+    records = [replace(each, topic=TOPIC) for each in three_copies([RECORDING])]
+    early, late = records[: len(records) // 2], records[len(records) // 2 :]
+    table, figures = tmp_path / "versions", tmp_path / "figures.json"
+    settings = [
+        f"kafka.bootstrap.servers={broker.bootstrap}",
+        f"topics={TOPIC}",
+        "trigger=processing-time",
+        "trigger.interval.ms=0",
+        f"output={table}",
+        f"buckets={BUCKETS}",
+        f"schema.file={OWN / RECORDING / 'node1' / 'schema.cql'}",
+        f"metrics.json.file={figures}",
+    ]
+
+    def has_read(count: int) -> bool:
+        return figures.exists() and json.loads(figures.read_text())["records"] == count
+
+    send(broker, early)
+    job = JobProcess("spark_jobs.reconcile", tmp_path, jars_directory, java_options, settings)
+    job.start()
+    job.wait_until(lambda: has_read(len(early)), "what is there")
+    send(broker, late)
+    job.wait_until(lambda: has_read(len(records)), "what comes")
+    job.stop()
+    assert f"{len(records)} records in " in job.log.read_text()
+    tables = Tables()
+    for record in records:
+        tables.apply(orjson.loads(record.value or b""))
+    layout = AppendLayout(spark, str(table), buckets=BUCKETS)
+    assert shown(visible(layout.held(), LATER_S)) == expected(tables, LATER_S)

@@ -1,0 +1,26 @@
+"""All cases, in the order in which they are run."""
+
+from tests.oracle.debezium.case import KEYSPACE, POISON_KEYSPACE, Case, Chapter
+from tests.oracle.debezium.poison import DEADLY, POISON, VECTORS
+from tests.oracle.debezium.ranges import RANGES
+from tests.oracle.debezium.rows import ROWS
+from tests.oracle.debezium.values import VALUES
+from tests.support.workloads.scenario import create_keyspace
+
+MARKS = "peer_marks.marks"
+"""A row of this table stands before the first mutation of each case, and one after the last."""
+
+FIRST_SCHEMA = (
+    *(create_keyspace(name) for name in (KEYSPACE, POISON_KEYSPACE, "peer_marks")),
+    f"CREATE TABLE {MARKS} (n int PRIMARY KEY) WITH cdc = true",
+)
+
+RUNS: tuple[tuple[Chapter, ...], ...] = (
+    (ROWS, VALUES, RANGES, POISON),
+    *((chapter,) for chapter in DEADLY),
+    (VECTORS,),
+)
+"""The connector is started anew for each; the schema of a run is made before that."""
+
+CHAPTERS = tuple(chapter for run in RUNS for chapter in run)
+CASES: tuple[Case, ...] = tuple(case for chapter in CHAPTERS for case in chapter.cases)

@@ -1,0 +1,166 @@
+"""The cases in which the peer is wrong, each with the reason."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from tests.oracle.debezium.comparison import Mend
+
+
+def _sorted_bounds(value: Any) -> Any:
+    """The columns of a bound in one order."""
+    after = dict(value["after"])
+    for side in ("_range_start", "_range_end"):
+        if after[side]:
+            values = sorted(after[side]["values"], key=lambda column: str(column["name"]))
+            after[side] = {**after[side], "values": values}
+    return {**value, "after": after}
+
+
+def _sorted_arrays(value: Any) -> Any:
+    """The elements of arrays in one order."""
+    if isinstance(value, dict):
+        return {name: _sorted_arrays(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return sorted((_sorted_arrays(member) for member in value), key=json.dumps)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Something that the peer does wrong, and the cases that show it (names, `*` for any text).
+
+    `mend`: what makes both sides equal again, where the flaw leaves enough to do so.
+    """
+
+    title: str
+    reason: str
+    cases: Sequence[str]
+    mend: Mend | None = None
+
+
+FLAWS = (
+    Flaw(
+        "A row deleted and written in one mutation",
+        "The row deletion is sent, and what the same mutation writes to the row is lost, although "
+        "it is newer and stays in the table.",
+        (
+            "row delete and reinsert in one batch, two timestamps",
+            "row delete and update in one batch",
+        ),
+    ),
+    Flaw(
+        "A range and a row inside it",
+        "The range deletion is sent after the row that it does not delete, so that a consumer "
+        "which applies events in order deletes the row.",
+        ("range delete and insert inside the range in one batch",),
+    ),
+    Flaw(
+        "Static columns",
+        "Writes to static columns are never read: nothing is sent for them, and a row that is "
+        "written with them shows them as untouched.",
+        (
+            "static column update",
+            "static column and row in one insert",
+            "static column delete",
+            "static list",
+        ),
+    ),
+    Flaw(
+        "Row deletions beside static columns",
+        "The deletion of one row is said to delete the static columns, which belong to the whole "
+        "partition and stay.",
+        ("row delete beside a static column", "static column with a row delete in one batch"),
+    ),
+    Flaw(
+        "Elements taken out of lists and sets",
+        "A removed element of a set looks like an added one, and a removed element of a list like "
+        "an added empty one.",
+        ("list element delete", "list element removed by value", "set remove"),
+    ),
+    Flaw(
+        "Keys taken out of maps of texts",
+        "The removed key is sent with an empty text, as if it had been put.",
+        ("map of int keys, key delete",),
+    ),
+    Flaw(
+        "The order of a bound's columns",
+        "With several clustering columns the values of a bound come in the order of a hash table, "
+        "and what a bound means depends on their order.",
+        (
+            "many clusterings*, prefix of [3-7]",
+            "many clusterings*range of c_timestamp",
+            "many clusterings*range of c_uuid",
+            "many clusterings*range of c_decimal",
+            "many clusterings*range of c_date",
+            "many clusterings*range of c_boolean",
+            "many clusterings*range of c_blob",
+            "mixed-case names in ranges",
+        ),
+        _sorted_bounds,
+    ),
+    Flaw(
+        "The order of a set",
+        "Elements of some sets come in the order of a hash table, which is not that of the set.",
+        ("set of tuple", "set of varint"),
+        _sorted_arrays,
+    ),
+    Flaw(
+        "Ranges that meet",
+        "The marker that ends one range and begins the next is not known: reading the segment ends "
+        "with an error, and the rest of the segment is lost.",
+        (
+            "adjoining ranges with two timestamps in one batch",
+            "adjoining ranges, the first one inclusive",
+            "adjoining ranges, DESC",
+            "a range inside another",
+        ),
+    ),
+    Flaw(
+        "User types that are not frozen",
+        "Any write to such a column ends the reading of the segment with an error, and the rest of "
+        "the segment is lost.",
+        (
+            "user type that is not frozen, insert",
+            "user type that is not frozen, one field",
+            "user type that is not frozen, deleted",
+        ),
+    ),
+    Flaw(
+        "Empty values",
+        "A value without bytes, which CQL allows for most types, ends the reading of the segment "
+        "with an error for these types, and the rest of the segment is lost.",
+        (
+            "decimal empty",
+            "inet empty",
+            "timestamp empty",
+            "timeuuid empty",
+            "uuid empty",
+            "varint empty",
+            "uuid clustering, empty",
+        ),
+    ),
+    Flaw(
+        "Sets inside a frozen collection",
+        "The value cannot be turned into a message, and the process ends; it does so again when it "
+        "is started anew.",
+        ("frozen list of sets", "frozen set of sets", "frozen map of sets"),
+    ),
+    Flaw(
+        "Vectors",
+        "The connector's driver cannot parse the type. Once any table has a vector column, a "
+        "connector that starts publishes nothing of any table, removes the segments all the same, "
+        "and says that it is healthy.",
+        ("vector", "any table once a table with a vector exists"),
+    ),
+)
+
+
+def flaw_of(case: str) -> Flaw | None:
+    """What is wrong with the peer's events of a case; None where they are right."""
+    for flaw in FLAWS:
+        if any(fnmatchcase(case, pattern) for pattern in flaw.cases):
+            return flaw
+    return None

@@ -1,0 +1,119 @@
+"""docs/debezium-differences.md, written from the recording."""
+
+import json
+from collections.abc import Sequence
+from textwrap import fill
+from typing import Any
+
+from tests.oracle.debezium.case import Chapter
+from tests.oracle.debezium.cases import CHAPTERS
+from tests.oracle.debezium.differences import FLAWS, Flaw, flaw_of
+from tests.oracle.debezium.recording import CaseRecord, Sent
+from tests.support.servers.cache import REPOSITORY
+from tests.support.servers.cassandra_settings import VERSIONS
+from tests.support.servers.debezium import VERSION
+
+PATH = REPOSITORY / "docs" / "debezium-differences.md"
+
+Pairs = Sequence[tuple[CaseRecord, Sequence[Sent]]]
+"""Each case with our events."""
+
+_HEAD = f"""# Differences from Debezium's events
+
+Written by `python -m tests.oracle.debezium --document` from a recording:
+Apache Cassandra {VERSIONS[0]},
+Debezium's connector for Cassandra 5 {VERSION} with its defaults (JSON without schemas), and
+`cdc-sidecar` with `event.cells=false`, all on the same segments. `make fixtures` records anew,
+`make peer` compares live.
+
+An event is shown as `op`, key and the members of `after` that are not `null`; a column with
+`"deletion_ts": null` as its value alone. Two members always differ: `ts_ms` is the sender's clock,
+`source.version` the sender's version. Where one mutation gives several events, `source.ts_ms`,
+`ts_us` and `ts_ns` are the largest write time of the whole partition update with Debezium, and that
+of the event here.
+
+## 1. Where Debezium is wrong
+"""
+
+_SAME = """## 2. What is the same
+
+In all other cases, {cases} of them with {events} events, keys and values are equal as JSON, in the
+same order within each topic, times included where a mutation gives one event. Neither sends
+anything for: {silent}.
+"""
+
+
+def document(pairs: Pairs) -> str:
+    """The whole text."""
+    parts = [_HEAD]
+    parts += [_flaw(flaw, pairs) for flaw in FLAWS]
+    right = [(case, found) for case, found in pairs if flaw_of(case.name) is None]
+    events = sum(len(found) for _, found in right)
+    silent = "; ".join(case.name for case, found in right if not found)
+    parts.append(_SAME.format(cases=len(right), events=events, silent=silent))
+    parts += [_chapter(chapter) for chapter in CHAPTERS]
+    return "\n".join(part for part in parts if part)
+
+
+def _flaw(flaw: Flaw, pairs: Pairs) -> str:
+    """Every case; of those that differ in nothing but order the first, and the others' names."""
+    shown = [(case, found) for case, found in pairs if flaw_of(case.name) is flaw]
+    others = []
+    if flaw.mend is not None:
+        shown, others = shown[:1], [case.name for case, _ in shown[1:]]
+    lines = [f"### {flaw.title}", "", fill(flaw.reason, 100), ""]
+    for case, found in shown:
+        lines += [*_case(case, found), ""]
+    if others:
+        lines += ["The same, all else being equal, in:", ""]
+        lines += [f"* {_escaped(name)}" for name in others]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _case(case: CaseRecord, ours: Sequence[Sent]) -> list[str]:
+    return [
+        *(f"**{_escaped(case.name)}**", "", "```sql"),
+        *(f"{text};" for text in case.statements),
+        *("```", "", "```text", "Debezium:"),
+        *([f"  {_shown(event)}" for event in case.sent] or ["  (nothing)"]),
+        *(f"  {line}" for line in case.log[-1:]),
+        "cdc-sidecar:",
+        *(f"  {_shown(event)}" for event in ours),
+        "```",
+    ]
+
+
+def _shown(event: Sent) -> str:
+    after = {
+        name: _column(member) for name, member in event.value["after"].items() if member is not None
+    }
+    key = json.dumps(event.key, ensure_ascii=False)
+    return f"{event.value['op']} {key} {json.dumps(after, ensure_ascii=False)}"
+
+
+def _column(member: Any) -> Any:
+    if set(member) == {"value", "deletion_ts", "set"} and member["deletion_ts"] is None:
+        return member["value"]
+    if set(member) == {"method", "values"}:
+        return [member["method"], *({v["name"]: v["value"]} for v in member["values"])]
+    return {name: each for name, each in member.items() if name != "set"}
+
+
+def _chapter(chapter: Chapter) -> str:
+    groups: dict[str, list[str]] = {}
+    for case in chapter.cases:
+        if flaw_of(case.name) is None:
+            short = case.name.removeprefix(case.group).lstrip(", ") or "insert"
+            groups.setdefault(case.group, []).append(short)
+    if not groups:
+        return ""
+    lines = [f"**{chapter.title}**", ""]
+    for group, names in groups.items():
+        listed = "; ".join(_escaped(name) for name in names)
+        lines.append(f"* {_escaped(group)}: {listed}" if group else f"* {listed}")
+    return "\n".join([*lines, ""])
+
+
+def _escaped(text: str) -> str:
+    return " ".join(text.split()).replace("*", r"\*").replace("<", "&lt;").replace("_", r"\_")

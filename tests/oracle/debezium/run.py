@@ -1,0 +1,189 @@
+"""One run of all cases on a real node, with the peer reading the segments."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.request import urlopen
+
+from tests.oracle.debezium.case import Chapter
+from tests.oracle.debezium.cases import CASES, FIRST_SCHEMA, MARKS, RUNS
+from tests.oracle.debezium.failures import failures
+from tests.oracle.debezium.recording import (
+    CLUSTER,
+    TOPIC_PREFIX,
+    CaseRecord,
+    Recording,
+    Sent,
+    by_case,
+    case_starts,
+)
+from tests.support.record.folder import new_folder, user_schema, write_dump, write_segments
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings
+from tests.support.servers.debezium import DebeziumPeer
+from tests.support.servers.errors import ServerFailedError
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
+
+Progress = Callable[[str], None]
+"""Is told what is being done."""
+_READ_DEADLINE_S = 900
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    node: CassandraNode
+    broker: KafkaBroker
+    peer: DebeziumPeer
+    kept: Path
+    is_live: bool
+    progress: Progress
+    health: list[str]
+    """What the peer said of its health at the end of each run that it lived through."""
+
+
+def run(folder: Path, scratch: Path, *, live: bool, progress: Progress) -> Recording:
+    """Write all cases, let the peer read them, keep everything in `folder`.
+
+    `live`: the peer reads while the node writes. Otherwise it is started when the segments are
+    complete, and then sends no event twice.
+    """
+    settings = NodeSettings(cluster_name=CLUSTER, commitlog_sync_period_ms=500)
+    kept = new_folder(scratch / "kept")
+    with (
+        CassandraNode(scratch / "node", settings=settings) as node,
+        KafkaBroker(scratch / "kafka") as broker,
+    ):
+        node.create_filler()
+        for statement in FIRST_SCHEMA:
+            node.execute(statement)
+        peer = DebeziumPeer(node, broker, scratch / "debezium", topic_prefix=TOPIC_PREFIX)
+        site = _Site(node, broker, peer, kept, live, progress, [])
+        number = 0
+        for chapters in RUNS:
+            number = _run_chapters(site, chapters, number)
+        _mark(node, number)
+        _close(site)
+        new_folder(folder)
+        (folder / "schema.cql").write_text(user_schema(node), encoding="utf-8")
+        sent = [
+            Sent(record.topic, json.loads(record.key or b"null"), json.loads(record.value or b""))
+            for record in broker.consume_all()
+        ]
+    progress("Cassandra's own reader")
+    write_segments(folder, _written(kept, live))
+    write_dump(folder, may_be_cut=live)
+    starts = case_starts(folder)
+    logs = failures(peer.log_file, node.directory, starts)
+    logs[len(CASES) - 1] = [f"GET /health: {site.health[-1]}"]
+    found = by_case(sorted(sent, key=lambda event: event.position), starts)
+    recording = Recording(
+        folder,
+        tuple(
+            CaseRecord(case.name, case.statements, found[at], tuple(logs.get(at, ())))
+            for at, case in enumerate(CASES)
+        ),
+    )
+    recording.save()
+    return recording
+
+
+def _run_chapters(site: _Site, chapters: Sequence[Chapter], first: int) -> int:
+    """Gives the number of the next case."""
+    site.progress("making tables and topics")
+    for chapter in chapters:
+        for statement in chapter.schema:
+            site.node.execute(statement)
+    _create_topics(site)
+    if site.is_live:
+        site.peer.start()
+    number = first
+    for chapter in chapters:
+        for case in chapter.cases:
+            site.progress(case.name)
+            if case.loses != "nothing":
+                _close(site)
+            _mark(site.node, number)
+            for statement in case.statements:
+                site.node.execute(statement)
+            _keep(site)
+            number += 1
+    _close(site)
+    if not site.is_live:
+        site.peer.start()
+    site.progress("Debezium reads")
+    if any(case.loses == "process" for chapter in chapters for case in chapter.cases):
+        _wait(lambda: not site.peer.is_running, "the peer to end")
+        site.peer.start()
+        _wait(lambda: not site.peer.is_running, "the peer to end again")
+        _clear(site.node)
+    else:
+        _wait(lambda: _is_read(site), "the peer to read all segments")
+        site.health.append(_health(site.peer))
+        site.peer.kill()
+    return number
+
+
+def _wait(condition: Callable[[], bool], what: str) -> None:
+    wait_until(condition, what, deadline_s=_READ_DEADLINE_S)
+
+
+def _is_read(site: _Site) -> bool:
+    """The peer moves a segment away when its events are flushed to the broker."""
+    if not site.peer.is_running:
+        complaints = "\n".join(site.peer.complaints()[-5:])
+        raise ServerFailedError(
+            f"The peer ended in a case that is not known to do so.\n{complaints}"
+        )
+    return not any(segment.is_completed for segment in site.node.cdc_segments())
+
+
+def _health(peer: DebeziumPeer) -> str:
+    with urlopen(f"http://127.0.0.1:{peer.http_port}/health", timeout=60) as answer:
+        return " ".join(answer.read().decode().split())
+
+
+def _clear(node: CassandraNode) -> None:
+    """What a peer that has ended leaves."""
+    for path in node.cdc_raw.glob("*_cdc.idx"):
+        path.with_name(path.name.replace("_cdc.idx", ".log")).unlink(missing_ok=True)
+        path.unlink()
+
+
+def _create_topics(site: _Site) -> None:
+    there = site.broker.topics()
+    rows = site.node.execute("SELECT keyspace_name, table_name FROM system_schema.tables")
+    for row in rows:
+        topic = f"{TOPIC_PREFIX}.{row.keyspace_name}.{row.table_name}"
+        if row.keyspace_name.startswith("peer") and topic not in there:
+            site.broker.create_topic(topic)
+
+
+def _mark(node: CassandraNode, number: int) -> None:
+    node.execute(f"INSERT INTO {MARKS} (n) VALUES ({number})")
+
+
+def _close(site: _Site) -> None:
+    _keep(site)
+    site.node.close_segment()
+    _keep(site)
+
+
+def _keep(site: _Site) -> None:
+    """Another link to each segment and its index: the peer deletes those in `cdc_raw`."""
+    for path in sorted(site.node.cdc_raw.iterdir()):
+        target = site.kept / path.name
+        if not target.exists():
+            try:
+                target.hardlink_to(path)
+            except FileNotFoundError:
+                continue
+
+
+def _written(kept: Path, is_live: bool) -> list[Path]:
+    """The segments with CDC data: those with an index. A peer that reads live may have taken that
+    away before it was kept, so then all that there are."""
+    if is_live:
+        return sorted(kept.glob("CommitLog-*.log"))
+    return [path.with_name(f"{path.stem[:-4]}.log") for path in sorted(kept.glob("*_cdc.idx"))]

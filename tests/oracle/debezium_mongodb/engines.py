@@ -1,0 +1,169 @@
+"""Engines of Debezium's MongoDB connector in one Java process, and the records that they give."""
+
+import subprocess
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.support.servers.errors import ServerFailedError
+from tests.support.servers.java import java
+from tests.support.servers.java_sources import compiled
+from tests.support.servers.maven import Dependency, class_path
+
+# The newest release that Maven Central has.
+VERSION = "3.6.1.Final"
+# Which characters are escaped depends on the release of Unicode, and so on that of Java.
+_JAVA = 21
+_SOURCE = Path(__file__).parent / "java" / "EmbeddedEngines.java"
+# For short runs; a long one is faster with what Java chooses by itself.
+QUICK_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_DEADLINE_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRecord:
+    """One record as a Kafka Connect worker with `JsonConverter` would produce it."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+
+
+def jars(version: str = VERSION) -> Path:
+    """The connector, the engine and all that they need."""
+    return class_path(
+        f"debezium-mongodb-{version}",
+        [
+            Dependency("io.debezium", "debezium-embedded", version),
+            Dependency("io.debezium", "debezium-connector-mongodb", version),
+            Dependency("org.slf4j", "slf4j-simple", "1.7.36"),
+        ],
+    )
+
+
+class EmbeddedEngines:
+    """`with EmbeddedEngines(tmp_path) as peer: peer.start("a", {…})`.
+
+    Every engine has its name as topic prefix. Leaving the block kills the process.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        version: str = VERSION,
+        heap_mib: int = 512,
+        java_options: Sequence[str] = QUICK_START,
+    ) -> None:
+        self._version = version
+        self._directory = directory
+        self._java_options = (f"-Xmx{heap_mib}m", *java_options)
+        self._records: dict[str, list[PeerRecord]] = defaultdict(list)
+        self._stopped: dict[str, str] = {}
+        self._has_ended = False
+        self._changed = threading.Condition()
+        self._process: subprocess.Popen[str] | None = None
+        self._reader = threading.Thread(target=self._read, name="records of Debezium")
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log_file(self) -> Path:
+        return self._directory / "debezium.log"
+
+    def __enter__(self) -> Self:
+        folder = jars(self._version)
+        classes = compiled([_SOURCE], folder, release=17)
+        self._directory.mkdir(parents=True, exist_ok=True)
+        command = [
+            str(java(_JAVA)),
+            *self._java_options,
+            *("-cp", f"{classes}:{folder}/*", "EmbeddedEngines"),
+        ]
+        with self.log_file.open("w") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+            )
+        self._reader.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._process is None:
+            return
+        with self._process as process:
+            process.kill()
+            self._reader.join()
+
+    def start(self, name: str, connection_string: str, properties: Mapping[str, str]) -> None:
+        """Start an engine with the settings of a test: it polls often and does not retry.
+
+        Values are as in a properties file: a backslash stands for the character behind it. An
+        empty one takes a property away.
+        """
+        values = {
+            "name": name,
+            "topic.prefix": name,
+            "connector.class": "io.debezium.connector.mongodb.MongoDbConnector",
+            "mongodb.connection.string": connection_string,
+            "offset.storage": "org.apache.kafka.connect.storage.MemoryOffsetBackingStore",
+            "converter.schemas.enable": "false",
+            "poll.interval.ms": "10",
+            "errors.max.retries": "0",
+            **properties,
+        }
+        file = self._directory / f"{name}.properties"
+        file.write_text("".join(f"{key}={value}\n" for key, value in values.items() if value))
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{file}\n")
+        self._process.stdin.flush()
+
+    def records(self, name: str, is_all: Callable[[list[PeerRecord]], bool]) -> list[PeerRecord]:
+        """The records of an engine so far, once `is_all` of them is true.
+
+        Raises `ServerFailedError` with the end of the log when that never becomes so.
+        """
+
+        def is_over() -> bool:
+            return self._has_ended or name in self._stopped or is_all(self._records[name])
+
+        with self._changed:
+            in_time = self._changed.wait_for(is_over, _DEADLINE_S)
+            found = list(self._records[name])
+            if in_time and is_all(found):
+                return found
+        cause = self._stopped.get(name, "it gave no more records")
+        log = self.log_file.read_text(errors="replace")[-6000:]
+        raise ServerFailedError(f"Debezium {self._version}, {name}: {cause}\n{log}")
+
+    def _read(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            kind, name, *parts = line.rstrip("\n").split("\t")
+            with self._changed:
+                if kind == "stopped":
+                    self._stopped[name] = parts[0]
+                else:
+                    topic, key, value = parts
+                    self._records[name].append(PeerRecord(topic, _bytes(key), _bytes(value)))
+                self._changed.notify_all()
+        with self._changed:
+            self._has_ended = True
+            self._changed.notify_all()
+
+
+def _bytes(text: str) -> bytes | None:
+    return None if text == "-" else bytes.fromhex(text)

@@ -1,0 +1,293 @@
+"""Debezium's MongoDB connector reads the tests' replica set, and gives the records that we do."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.cursor import StreamFailedError, StreamOptions
+from mongo_agent.change_stream.tokens import ClusterTime
+from tests.oracle.debezium_mongodb import ours
+from tests.oracle.debezium_mongodb.comparison import compared, meanings, without_removal
+from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
+from tests.oracle.debezium_mongodb.workload import END, END_KEY, NAMESPACES, Workload
+from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
+from tests.support.mongo_server.given import drop_databases, given_server
+
+pytestmark = pytest.mark.servers
+
+DOCUMENTS_BEFORE, STEPS = 12, 150
+# What Debezium asks for, and what the server is asked for by it.
+CAPTURE_MODES: Mapping[str, tuple[Mapping[str, str], StreamOptions]] = {
+    "plain": ({"capture.mode": "change_streams"}, StreamOptions("default")),
+    "lookup": ({"capture.mode": "change_streams_update_full"}, StreamOptions("updateLookup")),
+    "post_image": (
+        {
+            "capture.mode": "change_streams_update_full",
+            "capture.mode.full.update.type": "post_image",
+        },
+        StreamOptions("whenAvailable"),
+    ),
+    "both_images": (
+        {
+            "capture.mode": "change_streams_update_full_with_pre_image",
+            "capture.mode.full.update.type": "post_image",
+        },
+        StreamOptions("whenAvailable", "whenAvailable"),
+    ),
+    "pre_image": (
+        {"capture.mode": "change_streams_with_pre_image"},
+        StreamOptions("default", "whenAvailable"),
+    ),
+}
+
+
+TRANSACTIONS = {"capture.mode": "change_streams", "provide.transaction.metadata": "true"}, None
+# No path lies inside of another one, where Debezium stops at the first.
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "field.exclude.list": ("*.*.sub.a", "*.*.n", "shop.orders.copied.b", "shop.*.pushed"),
+    "field.renames": (
+        "*.*.sub.b:c",
+        "*.*.umbenannt:renamed",
+        "shop.orders.list:liste",
+        "*.*.copied.a:z",
+    ),
+}
+FIELD_RULES = (
+    {
+        **CAPTURE_MODES["both_images"][0],
+        **{name: ",".join(fields) for name, fields in FIELDS.items()},
+    },
+    None,
+)
+# Each leads to another form of pipeline, or another scope; with what it lets through.
+FILTERS: Mapping[str, tuple[Mapping[str, str], tuple[tuple[str, str], ...]]] = {
+    "regex": ({"collection.include.list": "shop[.](orders|plain)"}, NAMESPACES[:2]),
+    "literal": (
+        {"collection.include.list": "shop.orders,shop.plain", "filters.match.mode": "literal"},
+        NAMESPACES[:2],
+    ),
+    "database": ({"capture.scope": "database", "capture.target": "größe"}, NAMESPACES[4:]),
+    "collection": (
+        {"capture.scope": "collection", "capture.target": "shop.plain"},
+        NAMESPACES[1:2],
+    ),
+    "skip": (
+        {"cursor.oversize.handling.mode": "skip", "cursor.oversize.skip.threshold": "1000000"},
+        NAMESPACES,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A workload that has run, and the engines that read it."""
+
+    client: MongoClient[Any]
+    engines: EmbeddedEngines
+    copied: list[PeerRecord]
+    """What was there before the workload, as we copy it."""
+    started_at: ClusterTime
+
+
+def is_done(records: list[PeerRecord]) -> bool:
+    return bool(records) and records[-1].topic.endswith(".peer.end")
+
+
+def last_records(records: list[PeerRecord]) -> set[str]:
+    """The topics that have come to their end."""
+    key = json.dumps({"id": json.dumps(END_KEY)}, separators=(",", ":")).encode()
+    return {record.topic for record in records if record.key == key}
+
+
+@contextmanager
+def replica_set(directory: Path) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Where it is, and how to have another primary: a real one that is given keeps its own."""
+    with given_server(directory) as target:
+        if target is not None:
+            drop_databases(target)
+            yield target, lambda: None
+            return
+        with MongoReplicaSet(members=3) as started:
+            yield started.connection_string, started.step_down
+
+
+@pytest.fixture(scope="module", params=["fixed", "fresh"])
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    seed = 20260822 if request.param == "fixed" else int.from_bytes(os.urandom(4))
+    print(f"seed {seed}")
+    with (
+        replica_set(tmp_path_factory.mktemp("mongod")) as (target, elect),
+        MongoClient[Any](target) as client,
+        EmbeddedEngines(tmp_path_factory.mktemp("debezium")) as engines,
+    ):
+        workload = Workload(client, Random(seed))
+        workload.prepare(DOCUMENTS_BEFORE)
+        copied = ours.copied(target, "live", NAMESPACES)
+        engines.start("live", target, {**CAPTURE_MODES["plain"][0], "snapshot.mode": "initial"})
+        engines.records("live", lambda records: len(records) >= len(copied))
+        started_at = workload.write_until_heard()
+        # The connector, which is in the middle of its stream, has to find the new primary twice.
+        for _ in range(2):
+            workload.run(STEPS)
+            elect()
+            workload.write_until_heard()
+        workload.run(STEPS)
+        workload.end()
+        time = {"capture.start.op.time": str(started_at.time << 32 | started_at.inc)}
+        read = {**CAPTURE_MODES, **FILTERS, "transactions": TRANSACTIONS, "fields": FIELD_RULES}
+        for name, (properties, _) in read.items():
+            engines.start(name, target, {**properties, **time, "snapshot.mode": "no_data"})
+        at = ClusterTime(started_at.time, started_at.inc)
+        yield Site(client, engines, copied, at)
+
+
+def assert_equal(theirs: list[PeerRecord], found: list[PeerRecord]) -> None:
+    for index, (their, our) in enumerate(zip(theirs, found, strict=False)):
+        assert compared(our) == compared(their), f"record {index}"
+    assert len(found) == len(theirs)
+
+
+def test_a_snapshot_has_the_documents_that_a_copy_has(site: Site) -> None:
+    theirs = site.engines.records("live", is_done)[: len(site.copied)]
+    in_order = sorted(site.copied, key=lambda record: (record.topic, record.key))
+    assert_equal(sorted(theirs, key=lambda record: (record.topic, record.key or b"")), in_order)
+
+
+@pytest.mark.parametrize("mode", CAPTURE_MODES)
+def test_a_stream_gives_the_same_records_in_the_same_order(site: Site, mode: str) -> None:
+    theirs = site.engines.records(mode, is_done)
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES[mode][1])
+    assert_equal(theirs, ours.streamed(events, mode))
+
+
+def test_a_stream_behind_a_snapshot_goes_on_without_a_gap(site: Site) -> None:
+    theirs = site.engines.records("live", is_done)[len(site.copied) :]
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["plain"][1])
+    assert_equal(theirs, ours.streamed(events, "live"))
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters_and_scopes_give_the_same_records(site: Site, name: str) -> None:
+    options = CAPTURE_MODES["lookup"][1]
+    events = ours.events_since(site.started_at, site.client, options)
+    expected = ours.streamed(events, name, of=FILTERS[name][1])
+    topics = {record.topic for record in expected}
+    theirs = site.engines.records(name, lambda records: last_records(records) >= topics)
+    assert_equal([record for record in theirs if record.topic in topics], expected)
+
+
+def test_transactions_begin_and_end_in_the_same_places(site: Site) -> None:
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["plain"][1])
+    theirs = site.engines.records("transactions", is_done)
+    assert_equal(theirs, ours.with_transactions(events, "transactions"))
+
+
+@pytest.mark.parametrize("document_json", ["strict", "extended", "relaxed"])
+def test_documents_mean_the_same_in_every_form_of_json(
+    site: Site, document_json: ours.DocumentJson
+) -> None:
+    """The releases of the connector that there are write one form, `legacy`."""
+    theirs = site.engines.records("both_images", is_done)
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["both_images"][1])
+    found = ours.streamed(events, "both_images", document_json)
+    for their, our in zip(theirs, found, strict=True):
+        assert (our.topic, our.key) == (their.topic, their.key)
+        assert meanings(our, document_json) == meanings(their, document_json)
+
+
+def test_the_same_fields_are_left_out_and_renamed(site: Site) -> None:
+    events = ours.events_since(site.started_at, site.client, CAPTURE_MODES["both_images"][1])
+    theirs = site.engines.records("fields", is_done)
+    rules = FIELDS["field.exclude.list"], FIELDS["field.renames"]
+    found = ours.with_field_rules(events, "fields", *rules)
+    # Debezium does not tell that a document went of which a field is left out.
+    assert_equal(theirs, [without_removal(record, "sub") for record in found])
+
+
+def test_a_router_gives_the_same_records(tmp_path: Path) -> None:
+    seed = int.from_bytes(os.urandom(4))
+    print(f"seed {seed}")
+    with (
+        MongoShardedCluster() as cluster,
+        MongoClient[Any](cluster.connection_string) as client,
+        EmbeddedEngines(tmp_path) as engines,
+    ):
+        for database, collection in NAMESPACES[::2]:
+            name = f"{database}.{collection}"
+            client.admin.command("shardCollection", name, key={"_id": 1})
+        workload = Workload(client, Random(seed))
+        workload.prepare(DOCUMENTS_BEFORE)
+        properties, options = CAPTURE_MODES["plain"]
+        target = cluster.connection_string
+        copied = ours.copied(target, "router", NAMESPACES)
+        engines.start("router", target, {**properties, "snapshot.mode": "initial"})
+        engines.records("router", lambda records: len(records) >= len(copied))
+        started_at = workload.write_until_heard()
+        workload.run(STEPS)
+        workload.end()
+        theirs = engines.records("router", is_done)
+        assert {record.key for record in theirs[: len(copied)]} == {each.key for each in copied}
+        at = ClusterTime(started_at.time, started_at.inc)
+        events = ours.events_since(at, client, options)
+        assert_equal(theirs[len(copied) :], ours.streamed(events, "router"))
+
+
+def test_events_that_come_in_parts_are_joined_to_the_same_records(tmp_path: Path) -> None:
+    images = {"enabled": True}
+    with (
+        MongoReplicaSet(max_event_bytes=20_000) as small,
+        MongoClient[Any](small.connection_string) as client,
+        EmbeddedEngines(tmp_path) as engines,
+    ):
+        orders = client.shop.create_collection("orders", changeStreamPreAndPostImages=images)
+        started_at = small.write_noop()
+        for number, size in enumerate((10, 9_000, 15_000, 200)):
+            orders.insert_one({"_id": number, "text": "ä" * (size // 2)})
+            orders.update_one({"_id": number}, {"$set": {"n": number, "more": "x" * size}})
+            orders.replace_one({"_id": number}, {"text": "y" * size})
+        client[END[0]][END[1]].insert_one({"_id": END_KEY})
+        properties, options = CAPTURE_MODES["both_images"]
+        time = {"capture.start.op.time": str(started_at.time << 32 | started_at.inc)}
+        split = {"cursor.oversize.handling.mode": "split", "snapshot.mode": "no_data"}
+        engines.start("split", small.connection_string, {**properties, **time, **split})
+        theirs = engines.records("split", is_done)
+        at = ClusterTime(started_at.time, started_at.inc)
+        with pytest.raises(StreamFailedError, match="is invalid"):
+            ours.events_since(at, client, options)
+        events = ours.events_since(at, client, options, is_split=True)
+        assert_equal(theirs, ours.streamed(events, "split"))
+
+
+@pytest.mark.parametrize("version", ["4.4.29", "5.0.31", "8.0.4"])
+def test_other_releases_of_the_server_lead_to_the_same_records(
+    version: str, tmp_path: Path
+) -> None:
+    seed = int.from_bytes(os.urandom(4))
+    print(f"seed {seed}")
+    with (
+        MongoReplicaSet(version=version) as server,
+        MongoClient[Any](server.connection_string) as client,
+        EmbeddedEngines(tmp_path) as engines,
+    ):
+        workload = Workload(client, Random(seed), has_images=version > "6")
+        workload.prepare(DOCUMENTS_BEFORE)
+        started_at = workload.write_until_heard()
+        workload.run(STEPS)
+        workload.end()
+        properties, options = CAPTURE_MODES["lookup"]
+        time = {"capture.start.op.time": str(started_at.time << 32 | started_at.inc)}
+        settings = {**properties, **time, "snapshot.mode": "no_data"}
+        engines.start("release", server.connection_string, settings)
+        theirs = engines.records("release", is_done)
+        at = ClusterTime(started_at.time, started_at.inc)
+        assert_equal(theirs, ours.streamed(ours.events_since(at, client, options), "release"))

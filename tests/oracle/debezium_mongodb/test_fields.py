@@ -1,0 +1,135 @@
+"""Fields that are left out or renamed, beside Debezium's own selector of fields.
+
+Left to each side: that Debezium goes into the first of several updated fields that lie around a
+field of a rule and not into the others, so each name comes once in `updatedFields`; and rules of
+equal paths, which it refuses.
+"""
+
+import json
+import random
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from commitlog.mongo import MongoEncoder
+from tests.oracle.debezium_mongodb.engines import jars
+from tests.support.servers.java import java
+from tests.support.servers.java_sources import compiled
+from tests.unit.commitlog.mongo.documents import Json, encoded, event
+
+_SOURCE = Path(__file__).parent / "java" / "RuledFields.java"
+_JAVA = 21
+_CASES = 5000
+_NAMES = "abcd"
+_PATTERNS = ("shop.cust", "*.cust", "s*p.*", "*.*", "SHOP.Cust", "shop.other", "*.customers")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rules, a document, and fields of an update."""
+
+    excluded: tuple[str, ...]
+    renamed: tuple[str, ...]
+    document: Json
+    updated: Json
+
+
+def random_case(rng: random.Random) -> Case:
+    paths = {".".join(rng.choices(_NAMES, k=rng.randrange(1, 4))) for _ in range(rng.randrange(4))}
+    excluded, renamed = [], []
+    for path in sorted(paths):
+        rule = f"{rng.choice(_PATTERNS)}.{path}"
+        # An outermost field does not get the name of another one, which would then come twice.
+        new_name = rng.choice("abcdefgh" if "." in path else "efgh")
+        if rng.random() < 0.5 or new_name == path[-1]:
+            excluded.append(rule)
+        else:
+            renamed.append(f"{rule}:{new_name}")
+    updated = {}
+    for name in rng.sample(_NAMES, rng.randrange(4)):
+        deeper = rng.choices((*_NAMES, "0", "1"), k=rng.randrange(4))
+        updated[".".join([name, *deeper])] = random_value(rng, 3)
+    return Case(tuple(excluded), tuple(renamed), random_document(rng, 4), updated)
+
+
+def random_document(rng: random.Random, depth: int) -> Json:
+    names = rng.sample(_NAMES, rng.randrange(len(_NAMES) + 1))
+    return {name: random_value(rng, depth - 1) for name in names}
+
+
+def random_value(rng: random.Random, depth: int) -> object:
+    if depth <= 0 or rng.random() < 0.3:
+        return rng.choice((None, 1, "x", True, 2.5))
+    if rng.random() < 0.6:
+        return random_document(rng, depth)
+    return [random_value(rng, depth - 1) for _ in range(rng.randrange(3))]
+
+
+def ours(case: Case) -> tuple[str | None, str | None]:
+    """Document and updated fields as JSON; None for what is refused."""
+    encoder = MongoEncoder(
+        topic_prefix="L",
+        replica_set="rs0",
+        node_id="a",
+        document_json="relaxed",
+        excluded_fields=case.excluded,
+        renamed_fields=case.renamed,
+    )
+    batch = encoder.encode(
+        [
+            event("insert", fullDocument=case.document),
+            event("update", updateDescription={"updatedFields": case.updated}),
+        ]
+    )
+    refused = {each.event for each in batch.refused}
+    values = [json.loads(value or b"") for _, _, value, _, _ in batch.messages(0, len(batch))]
+    after = None if 0 in refused else values.pop(0)["after"]
+    updated = None if 1 in refused else values.pop(0)["updateDescription"]["updatedFields"]
+    return after, updated
+
+
+def debeziums(cases: Sequence[Case]) -> list[tuple[str | None, str | None]]:
+    folder = jars()
+    classes = compiled([_SOURCE], folder, release=17)
+    lines = (
+        "\t".join(
+            (
+                ",".join(case.excluded),
+                ",".join(case.renamed),
+                encoded(case.document).hex(),
+                encoded(case.updated).hex(),
+            )
+        )
+        for case in cases
+    )
+    done = subprocess.run(
+        [str(java(_JAVA)), "-cp", f"{classes}:{folder}/*", "RuledFields"],
+        input="".join(f"{line}\n" for line in lines),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found = []
+    for line in done.stdout.splitlines():
+        after, updated = (None if text == "!" else text for text in line.split("\t"))
+        found.append((after, updated))
+    return found
+
+
+def meaning(texts: tuple[str | None, str | None]) -> list[str | None]:
+    """With the order of members, which renaming changes."""
+    return [None if text is None else json.dumps(json.loads(text)) for text in texts]
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("which", ["fixed", "fresh"])
+def test_fields_are_those_of_debezium(which: str) -> None:
+    seed = 7 if which == "fixed" else random.SystemRandom().getrandbits(32)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    cases = [random_case(rng) for _ in range(_CASES)]
+    for case, theirs in zip(cases, debeziums(cases), strict=True):
+        assert meaning(ours(case)) == meaning(theirs), case

@@ -1,0 +1,150 @@
+"""The agent goes on where Debezium's connector ended, by the offsets that this one stored."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from confluent_kafka import Producer
+from pymongo import MongoClient
+
+from mongo_agent.cli import main
+from mongo_agent.position.connect_offsets import connect_offsets, read_file
+from sidecar.errors import ConfigError
+from sidecar.sinks.kafka.topic_records import records_of
+from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
+from tests.support.mongo_server import MongoReplicaSet
+from tests.support.running_mongo_agent import RunningAgent
+from tests.support.servers.kafka import KafkaBroker
+from tests.support.servers.processes import wait_until
+
+pytestmark = pytest.mark.servers
+
+PREFIX = "p"
+"""Of both; that of `RunningAgent`."""
+END = {"_id": "end"}
+
+
+@pytest.fixture
+def replica_set() -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet(members=1) as started:
+        yield started
+
+
+def is_end(record: PeerRecord) -> bool:
+    return record.key is not None and json.loads(json.loads(record.key)["id"]) == END["_id"]
+
+
+def stored_by_debezium(directory: Path, replica_set: MongoReplicaSet, **settings: str) -> bytes:
+    """The file of offsets behind an insert of `END`, to which it reads."""
+    file = directory / "offsets.dat"
+    with EmbeddedEngines(directory) as peer, MongoClient[Any](replica_set.connection_string) as c:
+        c.shop.a.insert_one({"_id": "copied"})
+        properties = {
+            "offset.storage": "org.apache.kafka.connect.storage.FileOffsetBackingStore",
+            "offset.storage.file.filename": str(file),
+            "offset.flush.interval.ms": "10",
+            **{name.replace("_", "."): value for name, value in settings.items()},
+        }
+        peer.start(PREFIX, replica_set.connection_string, properties)
+        peer.records(PREFIX, lambda records: len(records) > 0)
+        c.shop.a.insert_one({"_id": "before"})
+        with c.start_session() as session, session.start_transaction():
+            c.shop.a.insert_one({"_id": "together"}, session=session)
+            c.shop.a.insert_one(END, session=session)
+        # Both events of the transaction have one time, so only its token tells the last one.
+        with c.watch(start_at_operation_time=replica_set.cluster_time) as stream:
+            tokens = [stream.next()["_id"] for _ in range(2)]
+        end = base64.b64encode(bson.encode(tokens[-1])).decode()
+        peer.records(PREFIX, lambda records: any(map(is_end, records)))
+
+        stored: list[bytes] = []
+
+        def is_stored() -> bool:
+            content = file.read_bytes() if file.exists() else b""
+            try:
+                offsets = [each.offset for each in connect_offsets(read_file(content))]
+            except ConfigError:
+                # It is about to be written.
+                return False
+            stored.append(content)
+            return any(each["resume_token"] == end for each in offsets)
+
+        wait_until(is_stored, "Debezium's last offset")
+        return stored[-1]
+
+
+def run_command(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["--config", *arguments])
+    return int(ended.value.code or 0)
+
+
+def configured(directory: Path, replica_set: MongoReplicaSet, **properties: str) -> RunningAgent:
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    return RunningAgent(
+        directory, replica_set.connection_string, {"snapshot.mode": "initial", **named}
+    )
+
+
+def test_the_agent_goes_on_behind_debezium(
+    tmp_path: Path, replica_set: MongoReplicaSet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "offsets.dat").write_bytes(stored_by_debezium(tmp_path / "peer", replica_set))
+    directory = tmp_path / "agent"
+    agent = configured(directory, replica_set)
+    import_ = [
+        str(directory / "mongo.properties"),
+        "offsets",
+        "import",
+        "--from-file",
+        str(tmp_path / "offsets.dat"),
+    ]
+    with MongoClient[Any](replica_set.connection_string) as client:
+        client.shop.a.insert_one({"_id": "after"})
+        assert run_command(*import_) == 0
+        out = capsys.readouterr().out
+        assert "Taken is the position of p: cluster time" in out
+        assert f"It is stored in {directory}" in out
+        with agent:
+            client.shop.a.insert_one({"_id": "later"})
+            published = agent.wait_for(2)
+    assert [each.id for each in published] == ["after", "later"]
+    assert run_command(*import_) == 2
+    assert "--replace puts this one in its place" in capsys.readouterr().err
+    assert run_command(*import_, "--replace") == 0
+
+
+def test_offsets_of_a_topic_become_a_position_in_a_topic(
+    tmp_path: Path, replica_set: MongoReplicaSet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = stored_by_debezium(tmp_path / "peer", replica_set)
+    directory = tmp_path / "agent"
+    with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:
+        settings = {"bootstrap.servers": broker.bootstrap}
+        broker.create_topic("connect-offsets", 3, {"cleanup.policy": "compact"})
+        producer = Producer({**settings, "log_level": 0})
+        for key, value in read_file(file):
+            producer.produce("connect-offsets", value, key, 1)
+        producer.flush(60)
+        configured(
+            directory,
+            replica_set,
+            sink="kafka",
+            position_store="kafka",
+            topic_creation_enable="true",
+            kafka_producer_bootstrap_servers=broker.bootstrap,
+        )
+        import_ = (str(directory / "mongo.properties"), "offsets", "import", "--from-topic")
+        assert run_command(*import_, "connect-offsets") == 0
+        assert "It is stored in the topic p.position." in capsys.readouterr().out
+        ((key, value),) = records_of(settings, "p.position", 60)
+        assert key == b"p"
+        (offset,) = connect_offsets(read_file(file))
+        time = json.loads(value or b"")[""]["cluster.time"]
+        assert time == f"{offset.offset['sec']}:{offset.offset['ord']}"
+        assert run_command(*import_, "nowhere") == 2
+        assert "There is no topic nowhere." in capsys.readouterr().err

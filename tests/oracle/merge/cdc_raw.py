@@ -1,0 +1,60 @@
+"""The events of a node's `cdc_raw`, read with the parser alone, up to the last durable offset."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+import commitlog
+from tests.support.servers.cassandra import CassandraNode
+
+FORMAT = commitlog.EventFormat(topic_prefix="merge", cluster="lab", node_id="node")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEvent:
+    """One event as JSON values."""
+
+    topic: str
+    value: dict[str, Any]
+    headers: dict[str, str]
+
+
+@dataclass(slots=True)
+class CdcRawReader:
+    """Reads on wherever the node's index files have moved."""
+
+    node: CassandraNode
+    schema: commitlog.Schema
+    gaps: list[commitlog.Gap] = field(default_factory=list)
+    _readers: dict[str, commitlog.SegmentReader] = field(default_factory=dict)
+
+    def read(self) -> list[ReadEvent]:
+        """What came since the last call."""
+        return [
+            event
+            for segment in self.node.cdc_segments()
+            if segment.index_offset is not None
+            for event in self._read_segment(
+                str(segment.path), None if segment.is_completed else segment.index_offset
+            )
+        ]
+
+    def _read_segment(self, path: str, limit: int | None) -> list[ReadEvent]:
+        reader = self._readers.get(path)
+        if reader is None:
+            reader = self._readers[path] = commitlog.SegmentReader(path)
+        events: list[ReadEvent] = []
+        while True:
+            # The schema has the user's tables; those of the system are passed over.
+            batch = reader.read(
+                self.schema, FORMAT, limit=limit, complete=limit is None, unknown_tables="skip"
+            )
+            for line in batch.ndjson(0, len(batch)).splitlines():
+                event = orjson.loads(line)
+                events.append(ReadEvent(event["topic"], event["value"], event["headers"]))
+            self.gaps += batch.gaps
+            if batch.blocked is not None:
+                raise AssertionError(batch.blocked.reason)
+            if batch.stop == "end":
+                return events

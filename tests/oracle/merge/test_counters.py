@@ -1,0 +1,160 @@
+"""Counters merge by the clocks of their leaders; recorded nodes say what the sums are."""
+
+import json
+import struct
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cassandra.cqltypes import UTF8Type
+from hypothesis import given
+from hypothesis import strategies as st
+
+import commitlog
+from spark_jobs.win import Shard, Table, Value, read_shards
+from spark_jobs.win.counter import CounterContextError
+from tests.oracle.reference.recordings import Scenario
+from tests.support.record.plan import FIXTURES
+from tests.unit.commitlog.core.reading import Event, events, schema_of, unpacked
+from tests.unit.commitlog.events.following import Table as Following
+
+RECORDING = FIXTURES / "5.0" / "counter-shards"
+NODES = [Scenario(FIXTURES, RECORDING / f"node{number}") for number in (1, 2, 3)]
+ANSWERS = json.loads((RECORDING / "answers.json").read_text())
+SHARDS = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n", counter_events="shards")
+COLUMNS = ("seen", "kept", "visits")
+LEADERS = (b"a" * 16, b"b" * 16)
+
+
+def text(raw: bytes) -> str:
+    return b64encode(raw).decode()
+
+
+def context(*shards: tuple[bytes, int, int]) -> bytes:
+    header = struct.pack(f">h{len(shards)}h", len(shards), *(i - 32768 for i in range(len(shards))))
+    return header + b"".join(struct.pack(">16sqq", *shard) for shard in shards)
+
+
+@st.composite
+def counter_events(draw: st.DrawFn) -> dict[str, Any]:
+    """Counts, a deletion of the cell, or one of the row; a leader's count follows its clock."""
+    clustering = draw(st.sampled_from((b"\x40\x01", b"\x40\x02")))
+    place = {"kind": "row", "pk": text(b"k"), "token": 1, "ck": text(clustering), "ckv": []}
+    ts_us = draw(st.integers(0, 4))
+    match draw(st.sampled_from(["count", "count", "count", "cell", "row"])):
+        case "count":
+            leaders = draw(st.lists(st.sampled_from(LEADERS), min_size=1, unique=True))
+            clocks = [(each, draw(st.integers(1, 4))) for each in leaders]
+            shards = context(*((each, clock, clock * clock - 9) for each, clock in clocks))
+            return {"cells": place | {"cell": [{"col": "n", "ts": ts_us, "val": text(shards)}]}}
+        case "cell":
+            cell = {"col": "n", "ts": ts_us, "ldt": 10, "val": None}
+            return {"cells": place | {"cell": [cell]}}
+        case _:
+            return {"cells": place | {"del": {"ts": ts_us, "ldt": 10}}}
+
+
+def rows(found: Iterable[dict[str, Any]]) -> dict[Any, Any]:
+    table = Table(has_counters=True)
+    for event in found:
+        table.apply(event)
+    return table.rows(0)
+
+
+@given(st.data(), st.lists(counter_events(), max_size=8))
+def test_order_and_repeats_do_not_matter(data: st.DataObject, found: list[dict[str, Any]]) -> None:
+    again = data.draw(st.permutations([*found, *found[::2]]))
+    assert rows(again) == rows(found)
+
+
+@given(st.lists(counter_events(), max_size=8))
+def test_the_newest_shard_of_each_leader_counts(found: list[dict[str, Any]]) -> None:
+    shown = rows(found)
+    for ck in (b"\x40\x01", b"\x40\x02"):
+        cells = [e["cells"] for e in found if e["cells"]["ck"] == text(ck)]
+        deleted_to_us = max((c["del"]["ts"] for c in cells if "del" in c), default=-1)
+        counted = [cell for c in cells for cell in c.get("cell", ())]
+        said: list[tuple[bytes, Shard]] = []
+        for cell in counted:
+            if cell["val"] is not None:
+                said += read_shards(b64decode(cell["val"]), cell["ts"]).items()
+        newest = {leader: max(s for other, s in said if other == leader) for leader, _ in said}
+        live = [shard.count for shard in newest.values() if shard.ts_us > deleted_to_us]
+        is_gone = not live or any(cell["val"] is None for cell in counted)
+        expected = None if is_gone else {"n": sum(live).to_bytes(8, "big", signed=True)}
+        assert shown.get((b"k", ck)) == expected
+
+
+def test_a_context_is_read() -> None:
+    raw = context((LEADERS[0], 7, -5), (LEADERS[1], 8, 1 << 40))
+    assert read_shards(raw, 3) == {
+        LEADERS[0]: Shard(7, -5, 3),
+        LEADERS[1]: Shard(8, 1 << 40, 3),
+    }
+    assert read_shards(b"\x00\x00", 3) == {}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\x00",
+        b"\x00\x01\x80",
+        b"\x00\x00" + bytes(31),
+        b"\x00\x00" + bytes(32),
+        b"\x00\x01\x00\x00" + bytes(32),
+    ],
+    ids=["empty", "short", "cut header", "cut shard", "remote", "local"],
+)
+def test_what_has_no_totals_is_refused(raw: bytes) -> None:
+    with pytest.raises(CounterContextError, match=f": {raw.hex()}$"):
+        read_shards(raw, 0)
+
+
+def recorded(node: Scenario, folder: Path, keyspace: str) -> list[Event]:
+    ((path, name),) = node.segments()
+    found = events(unpacked(path, name, folder), schema_of(node), SHARDS)
+    return [event for event in found if event.value["source"]["keyspace"] == keyspace]
+
+
+def selected(found: list[Event]) -> dict[tuple[str, int | None], tuple[int | None, ...]]:
+    """Page and day to the counters `seen`, `kept` and `visits`."""
+    table = Table(has_counters=True)
+    for event in found:
+        table.apply(event.value)
+    days = {
+        (event.value["cells"]["pk"], event.value["cells"].get("ck")): event.key["day"]
+        for event in found
+    }
+    answers = {}
+    for (pk, ck), row in table.rows(0).items():
+        day = days[text(pk), None if ck is None else text(ck)]
+        answers[UTF8Type.from_binary(pk, 5), day] = tuple(map(counted, map(row.get, COLUMNS)))
+    return answers
+
+
+def counted(value: Value | None) -> int | None:
+    """The number in a counter's eight bytes."""
+    assert value is None or isinstance(value, bytes)
+    return None if value is None else int.from_bytes(value, "big", signed=True)
+
+
+@pytest.mark.parametrize("keyspace", ["single", "triple"])
+def test_recorded_counters_are_what_select_says(keyspace: str, tmp_path: Path) -> None:
+    """But where Cassandra itself may say two things: counted on behind a deletion."""
+    found = [event for node in NODES for event in recorded(node, tmp_path, keyspace)]
+    following = Following()
+    following.apply(found)
+    answers = {(page, day): tuple(values) for page, day, *values in ANSWERS[keyspace]}
+    merged = selected(found)
+    assert merged.keys() == answers.keys()
+    differing = 0
+    for row, values in merged.items():
+        for column, ours, theirs in zip(COLUMNS, values, answers[row], strict=True):
+            place = (row[0], None) if column == "visits" else row
+            allowed = following.values(place, column)
+            assert {ours, theirs} <= allowed, (row, column)
+            differing += ours != theirs
+    assert differing < len(merged)

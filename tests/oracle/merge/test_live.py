@@ -1,0 +1,175 @@
+"""Merging the events of a real node gives what the node itself selects."""
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import commitlog
+from spark_jobs.win.tables import Tables
+from tests.oracle.merge.cdc_raw import CdcRawReader
+from tests.oracle.merge.comparison import Comparison, compare, summary
+from tests.oracle.merge.copies import copied_values
+from tests.oracle.merge.writes import SHORT_TTL_S, random_writes, run
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.cassandra_settings import NodeSettings, release
+from tests.support.servers.processes import wait_until
+from tests.support.workloads import SCENARIOS, random_tables, scenario, schema_statements
+
+STATEMENTS = 3000
+EQUAL = "merge_equal.elements"
+EQUAL_ELEMENTS = {
+    1: ("1 SET s = s + {1.0}", "2 SET s = s + {1.00}"),
+    2: ("2 SET s = s + {1.00}", "1 SET s = s + {1.0}"),
+    3: ("1 SET s = s + {1.00}", "2 SET s = s + {1.0}"),
+    4: ("1 SET s = s + {1.0, 2}", "2 SET s = s - {1.00}"),
+    5: ("5 SET m[1.0] = 'a'", "5 SET m[1.00] = 'b'"),
+    6: ("5 SET m[1.00] = 'b'", "5 SET m[1.0] = 'a'"),
+    7: ("5 SET f[(-0.10, 1)] = 'a'", "6 SET f[(-0.1, 1)] = 'b'"),
+}
+"""By key, two writes, each behind its write time, of elements that are one to Cassandra."""
+SENTINEL = "merge_test.last_write"
+# Counters do not merge by cell, and the longest TTL is for one version in one mode.
+MERGEABLE = sorted(SCENARIOS.keys() - {"counters", "mixed", "random", "ttl_longest"})
+
+
+def read_to_the_end(node: CassandraNode) -> tuple[Tables, Counter[str]]:
+    """All events up to a last write, merged, and how many of each kind."""
+    node.execute(
+        "CREATE KEYSPACE merge_test WITH replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    node.execute(f"CREATE TABLE {SENTINEL} (id int PRIMARY KEY) WITH cdc = true")
+    node.execute(f"INSERT INTO {SENTINEL} (id) VALUES (1)")
+    reader = CdcRawReader(node, commitlog.Schema.from_cql(node.describe_schema()))
+    tables = Tables()
+    kinds: Counter[str] = Counter()
+    topics: set[str] = set()
+
+    def has_ended() -> bool:
+        for event in reader.read():
+            tables.apply(event.value)
+            kinds[event.headers["cdc.kind"]] += 1
+            topics.add(event.topic)
+        return f"merge.{SENTINEL}" in topics
+
+    wait_until(has_ended, "the last write in cdc_raw")
+    assert reader.gaps == []
+    return tables, kinds
+
+
+def write_equal_elements(node: CassandraNode) -> None:
+    """Each pair within a memtable, and once more with an SSTable in between."""
+    keyspace, pairs = EQUAL.split(".")[0], EQUAL_ELEMENTS.items()
+    node.execute(
+        f"CREATE KEYSPACE {keyspace} WITH replication = "
+        "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+    )
+    node.execute(
+        f"CREATE TABLE {EQUAL} (k int PRIMARY KEY, s set<decimal>, m map<decimal, text>, "
+        "f map<frozen<tuple<decimal, int>>, text>) WITH cdc = true"
+    )
+
+    def write(number: int, text: str) -> None:
+        node.execute(f"UPDATE {EQUAL} USING TIMESTAMP {text} WHERE k = {number}")
+
+    for key, (first, _) in pairs:
+        write(-key, first)
+    node.flush(keyspace)
+    for key, (first, second) in pairs:
+        write(-key, second)
+        write(key, first)
+        write(key, second)
+
+
+def equal_elements_are_one(node: CassandraNode, tables: Tables) -> bool:
+    keyspace, name = EQUAL.split(".")
+    (found,) = node.execute(
+        "SELECT id FROM system_schema.tables WHERE keyspace_name = %s AND table_name = %s",
+        (keyspace, name),
+    )
+    rows = tables.of(found.id).rows(int(time.time()))
+    counts = [len(value) for row in rows.values() for value in row.values()]
+    return counts == [1] * (2 * len(EQUAL_ELEMENTS))
+
+
+def compare_all(node: CassandraNode, tables: Tables) -> Comparison:
+    keyspaces = node.execute("SELECT keyspace_name FROM system_schema.keyspaces")
+    return compare(
+        node.session(),
+        tables,
+        [row.keyspace_name for row in keyspaces if not row.keyspace_name.startswith("system")],
+    )
+
+
+def execute_all(node: CassandraNode, statements: Iterable[str]) -> None:
+    for statement in statements:
+        # What TRUNCATE takes away is not in the commit log.
+        if not statement.startswith("TRUNCATE"):
+            node.execute(statement)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(
+    ("version", "compression", "mode"),
+    [("5.0.9", None, "NONE"), ("4.1.10", "LZ4Compressor", "CASSANDRA_4")],
+)
+def test_merged_events_equal_select(
+    version: str, compression: str | None, mode: str, tmp_path: Path
+) -> None:
+    """Every recorded workload, then random writes with ties over ten tables; then the same with
+    the rows of a snapshot merged in, of which the log has everything; and the snapshot by
+    itself."""
+    seed = secrets.randbits(32)
+    print(f"seed {seed}")
+    settings = NodeSettings(
+        commitlog_sync_period_ms=200,
+        commitlog_segment_mib=4,
+        commitlog_compression=compression,
+        storage_compatibility_mode=mode,
+    )
+    with CassandraNode(tmp_path / "node", version=version, settings=settings) as node:
+        for name in MERGEABLE:
+            workload = scenario(name, release(version), seed)
+            execute_all(node, (*workload.schema, *workload.statements))
+        execute_all(node, schema_statements(random_tables(seed, release=release(version))))
+        writes = random_writes(seed, STATEMENTS, keyspace="random", release=release(version))
+        refused = 0
+        for number, write in enumerate(writes):
+            refused += not run(node.session(), write)
+            if number % 1000 == 500:
+                node.flush("random")
+        write_equal_elements(node)
+        written_s = time.time()
+        tables, kinds = read_to_the_end(node)
+        assert kinds.keys() == {"row", "static", "range", "partition"}
+        wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")
+        assert equal_elements_are_one(node, tables)
+        compared = compare_all(node, tables)
+        print(compared.tables, "tables,", compared.rows, "rows,", refused, "writes refused")
+        assert compared.tables > 20
+        assert compared.rows > 500
+        assert not compared.differences, (
+            f"seed {seed}, {len(compared.differences)} differences\n"
+            + summary(compared.differences)
+        )
+        copied, alone = 0, Tables()
+        for value in copied_values(node, commitlog.Schema.from_cql(node.describe_schema())):
+            tables.apply(value)
+            alone.apply(value)
+            copied += 1
+        again = compare_all(node, tables)
+        print(copied, "events of a snapshot")
+        assert copied >= compared.rows
+        assert not again.differences, (
+            f"seed {seed}, with a snapshot {len(again.differences)} differences\n"
+            + summary(again.differences)
+        )
+        by_itself = compare_all(node, alone)
+        assert not by_itself.differences, (
+            f"seed {seed}, the snapshot by itself {len(by_itself.differences)} differences\n"
+            + summary(by_itself.differences)
+        )

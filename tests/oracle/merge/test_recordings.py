@@ -1,0 +1,105 @@
+"""The laws of merging, on events of recorded segments of real nodes."""
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.win.tables import Tables
+from tests.oracle.reference.recordings import SHARED, Scenario, scenarios
+from tests.unit.commitlog.core.reading import Event, events, schema_of, unpacked
+
+SCENARIOS = scenarios()
+SEED = 20
+STAGED = sorted(
+    {each.folder.parent for each in SCENARIOS if each.folder.parent.name.startswith("f17-kill9")}
+)
+THREE_NODES = sorted((SHARED / "fixtures").rglob("three-nodes"))
+
+
+def read(scenario: Scenario, folder: Path) -> list[Event]:
+    """All events of a scenario."""
+    schema = schema_of(scenario)
+    return [
+        event
+        for path, name in scenario.segments()
+        for event in events(unpacked(path, name, folder), schema)
+    ]
+
+
+def merged(found: Iterable[Event]) -> Tables:
+    tables = Tables()
+    for event in found:
+        tables.apply(event.value)
+    return tables
+
+
+def seconds(found: Iterable[Event]) -> list[int]:
+    """Around the moments at which something expires: the first, a middle one and the last."""
+    ends = sorted(
+        {
+            member["ldt"]
+            for event in found
+            for member in (
+                *event.value["cells"].get("cell", ()),
+                event.value["cells"].get("live", {}),
+            )
+            if "ttl" in member
+        }
+    )
+    chosen = {*ends[:1], *ends[len(ends) // 2 :][:1], *ends[-1:]} or {0}
+    return sorted(chosen | {end - 1 for end in chosen})
+
+
+def shown(tables: Tables, at_s: Iterable[int]) -> dict[tuple[str, int], list[Any]]:
+    """Everything that can be read, order included."""
+    return {
+        (table_id, now_s): [
+            (key, table.clustering(key), row) for key, row in table.rows(now_s).items()
+        ]
+        for table_id, table in tables.by_id.items()
+        for now_s in at_s
+    }
+
+
+def sources(found: Iterable[Event]) -> dict[str, str]:
+    """Event id by who said it."""
+    return {event.headers["cdc.source"]: event.headers["cdc.id"] for event in found}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_order_batches_and_repeats_do_not_matter(scenario: Scenario, tmp_path: Path) -> None:
+    found = read(scenario, tmp_path)
+    at_s = seconds(found)
+    expected = shown(merged(found), at_s)
+    generator = random.Random(SEED)
+    twice = found + found[len(found) // 2 :]
+    generator.shuffle(twice)
+    assert shown(merged(twice), at_s) == expected
+    assert shown(merged([*found, *found]), at_s) == expected
+    assert shown(merged(reversed(found)), at_s) == expected
+
+
+@pytest.mark.parametrize("folder", STAGED, ids=lambda folder: folder.name)
+def test_a_killed_node_says_the_same_again(folder: Path, tmp_path: Path) -> None:
+    """What was read before the restart stays, with its ids; reading it twice changes nothing."""
+    stages = [
+        read(scenario, tmp_path) for scenario in SCENARIOS if scenario.folder.parent == folder
+    ]
+    assert len(stages) == 3
+    assert sources(stages[0]).items() <= sources(stages[1]).items() <= sources(stages[2]).items()
+    at_s = seconds(stages[2])
+    together = [event for stage in stages for event in stage]
+    assert shown(merged(together), at_s) == shown(merged(stages[2]), at_s)
+
+
+@pytest.mark.parametrize("folder", THREE_NODES, ids=lambda folder: folder.name)
+def test_every_replica_tells_the_same_table(folder: Path, tmp_path: Path) -> None:
+    logs = [read(scenario, tmp_path) for scenario in SCENARIOS if scenario.folder.parent == folder]
+    assert len(logs) == 3
+    at_s = seconds(logs[0])
+    together = shown(merged(event for log in logs for event in log), at_s)
+    for log in logs:
+        assert shown(merged(log), at_s) == together

@@ -1,0 +1,40 @@
+"""The random writes repeat themselves for a seed and have what they are for."""
+
+import re
+
+import pytest
+from cassandra import InvalidRequest
+
+from tests.oracle.merge.writes import SHORT_TTL_S, Write, random_writes, run
+
+
+def writes(seed: int) -> list[Write]:
+    return list(random_writes(seed, 4000, keyspace="random"))
+
+
+def test_a_seed_gives_the_same_again() -> None:
+    assert writes(7) == writes(7) != writes(8)
+
+
+def test_places_in_lists_and_short_ttls_are_among_them() -> None:
+    found = [write for seed in range(3) for write in writes(seed)]
+    refusable = [write for write in found if write.may_be_refused]
+    assert {write.text.split()[0] for write in refusable} == {"UPDATE", "DELETE"}
+    short_ttl = re.compile(rf" USING TTL {SHORT_TTL_S}(?!\d)")
+    short = [write.text for write in found if short_ttl.search(write.text)]
+    assert short
+    # Ties between cells of which some have expired are not decided by the events alone.
+    assert not [text for text in short if "TIMESTAMP" in text]
+
+
+class Refusing:
+    """A session of a node that takes nothing."""
+
+    def execute(self, text: str) -> None:
+        raise InvalidRequest(text)
+
+
+def test_only_what_may_be_refused_is_let_pass() -> None:
+    assert run(Refusing(), Write("DELETE l[0] …", may_be_refused=True)) is False
+    with pytest.raises(InvalidRequest):
+        run(Refusing(), Write("DELETE l …"))

@@ -1,0 +1,87 @@
+"""Where recorded segments lie, and which of them belong together.
+
+A scenario is a folder with segments, their schema and what Cassandra's own reader says of them.
+The project's own recordings are under `tests/fixtures`; a further collection is used as well where
+it exists, beside the repository or where the environment variable CDC_SHARED points.
+"""
+
+import gzip
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from agent.keystore import KeystoreSettings
+from agent.keystore.jceks import read_jceks
+
+from .dump import in_order
+from .line import to_line
+from .schema_text import parse_schema
+from .segment import read_segment
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+OWN = REPOSITORY / "tests" / "fixtures"
+SHARED = Path(os.environ.get("CDC_SHARED") or REPOSITORY.parent / "shared")
+KEYSTORE = "cassandra.keystore"
+PASSWORD = "cassandra"
+"""Of the keystores of recordings, and of the keys in them."""
+GOLDEN = SHARED / "golden" / "apache-legacy-commitlog"
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A folder of recorded segments with their schema and dump."""
+
+    root: Path
+    folder: Path
+
+    def __str__(self) -> str:
+        return f"{self.root.parent.name}/{self.folder.relative_to(self.root)}"
+
+    def segments(self) -> list[tuple[Path, str]]:
+        """Files and names, by segment id."""
+        return in_order([*self.folder.glob("CommitLog-*.log.gz"), *self.folder.glob("*.log")])
+
+    def keystore(self) -> KeystoreSettings | None:
+        """What opens encrypted segments, where there are any."""
+        path = self.folder / KEYSTORE
+        return KeystoreSettings(path, PASSWORD, None, None, KEYSTORE) if path.exists() else None
+
+    def keys(self) -> dict[str, bytes]:
+        """The keys of encrypted segments, by alias."""
+        return recorded_keys(self.folder / KEYSTORE)
+
+    def expected(self) -> list[dict[str, Any]]:
+        """What Cassandra's own reader says."""
+        with gzip.open(self.folder / "dump.ndjson.gz", "rt", encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+    def read(self, skipped: Counter[str] | None = None) -> Iterator[dict[str, Any]]:
+        """What this package says, in the same form."""
+        schema = parse_schema((self.folder / "schema.cql").read_text(encoding="utf-8"))
+        for path, name in self.segments():
+            for update in read_segment(path, name, schema, skipped, self.keys()):
+                yield to_line(update)
+
+
+def recorded_keys(keystore: Path) -> dict[str, bytes]:
+    """The keys in the keystore of a recording; none where there is no such file."""
+    return _keys_of(keystore.read_bytes()) if keystore.exists() else {}
+
+
+@cache
+def _keys_of(keystore: bytes) -> dict[str, bytes]:
+    return read_jceks(keystore, PASSWORD, PASSWORD)
+
+
+def scenarios() -> list[Scenario]:
+    """All scenarios that are there, own ones first."""
+    found = []
+    for root in (OWN, SHARED / "fixtures"):
+        for dump in sorted(root.rglob("dump.ndjson.gz")):
+            found.append(Scenario(root, dump.parent))
+    return found

@@ -1,0 +1,168 @@
+"""Four readings of the same segments: Cassandra's own, the parser's, the plain reader's, events."""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import commitlog
+from tests.oracle.reference import Schema, parse_schema, read_segment, to_line
+from tests.oracle.reference.recordings import KEYSTORE, recorded_keys
+from tests.oracle.soak_parser.content import content_of
+from tests.oracle.soak_parser.recording import Recorded
+from tests.support.servers.java_reader import dump_segments
+from tests.unit.commitlog.core.reading import Event, dump, events
+from tests.unit.commitlog.events.expected import Json
+from tests.unit.commitlog.events.test_after import check_after, static_columns
+from tests.unit.commitlog.events.test_cells import EVERYTHING, check_clustering_order, check_events
+
+
+@dataclass(slots=True)
+class Readings:
+    """What each reader says of one workload, in the order of the log."""
+
+    cassandra: list[Json] = field(default_factory=list)
+    parser: list[Json] = field(default_factory=list)
+    plain: list[Json] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """`problems` by keyspace; under "" what concerns no keyspace. `content` counts what was in
+    the log and thus compared."""
+
+    problems: dict[str, list[str]]
+    readings: dict[str, Readings]
+    content: Counter[str]
+
+
+def compare(recorded: Sequence[Recorded], segments: Sequence[Path], folder: Path) -> Compared:
+    """Reads the segments with every reader; `folder` is for files on the way, and has the keystore
+    of encrypted segments.
+
+    Raises what a reader raises when it fails as a whole.
+    """
+    text = "\n".join(each.schema for each in recorded)
+    schema_file = folder / "schema.cql"
+    schema_file.write_text(uncommented(text), encoding="utf-8")
+    schema = commitlog.Schema.from_cql(text)
+    plain_schema = parse_schema(uncommented(text))
+    problems: dict[str, list[str]] = defaultdict(list)
+    readings = {each.workload.keyspace: Readings() for each in recorded}
+
+    keystore = folder / KEYSTORE
+    keys = recorded_keys(keystore)
+    theirs = dump_segments(segments, schema_file, keystore=keystore if keys else None)
+    problems[""] += [f"Cassandra's reader: {error}" for error in theirs.errors]
+    for line in map(json.loads, theirs.ndjson.splitlines()):
+        readings[line["ks"]].cassandra.append(line)
+    for segment in segments:
+        dumped = dump(segment, schema)
+        problems[""] += [f"gap in {segment.name}: {gap}" for gap in dumped.gaps]
+        for line in dumped.lines:
+            readings[line["ks"]].parser.append(line)
+        plain = read_segment(segment, segment.name, plain_schema, keys=keys)
+        for line in map(to_line, plain):
+            readings[line["ks"]].plain.append(line)
+        for event in events(segment, schema, EVERYTHING):
+            readings[event.topic.split(".")[1]].events.append(event)
+
+    silent = {table.id for table in schema.tables() if table.kind == "view"}
+    counters = {table.id for table in schema.tables() if table.counter}
+    statics = static_columns(uncommented(text))
+    content: Counter[str] = Counter()
+    for keyspace, found in readings.items():
+        problems[keyspace] += _differences("the parser", found.parser, found.cassandra)
+        problems[keyspace] += _differences("the plain reader", found.plain, found.cassandra)
+        if not found.cassandra:
+            problems[keyspace].append("nothing of it is in the log")
+        published = [line for line in found.cassandra if line["id"] not in silent]
+        problems[keyspace] += _event_problems(
+            found.events, published, plain_schema, statics, counters
+        )
+        content += content_of(found.cassandra, silent, counters)
+        content["events"] += len(found.events)
+    return Compared({k: v for k, v in problems.items() if v}, readings, content)
+
+
+def uncommented(text: str) -> str:
+    """The tables that DESCRIBE puts into a comment because they have compact storage, as the CQL
+    that made them; the parser reads the comment itself."""
+    text = re.sub(r"/\*\nWarning: [^;]*?\n\n(CREATE TABLE .*?;)\n\*/", r"\1", text, flags=re.DOTALL)
+    # An order of a column that only the log has.
+    return text.replace("    AND CLUSTERING ORDER BY (column1 ASC)\n", "")
+
+
+def _differences(reader: str, ours: list[Json], theirs: list[Json]) -> list[str]:
+    """The first line that differs, and where in it."""
+    for number, (one, other) in enumerate(zip_longest(ours, theirs), 1):
+        if one != other:
+            place, mine, cassandras = first_difference(one, other)
+            where = other or one or {}
+            return [
+                f"{reader} has {mine} and Cassandra {cassandras} in line {number}, "
+                f"{where.get('segment')} at {where.get('pos')}, {where.get('table')}{place}"
+            ]
+    return []
+
+
+def first_difference(one: Any, other: Any, place: str = "") -> tuple[str, Any, Any]:
+    """Place and both values of the first difference between two JSON values."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for name in one:
+            if one[name] != other[name]:
+                return first_difference(one[name], other[name], f"{place}.{name}")
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for index, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+            if mine != theirs:
+                return first_difference(mine, theirs, f"{place}[{index}]")
+    return place, one, other
+
+
+def _event_problems(
+    found: list[Event],
+    lines: list[Json],
+    schema: Schema,
+    statics: dict[str, set[str]],
+    counters: set[str],
+) -> list[str]:
+    """What is wrong with the events beside what Cassandra read, and with their `after`, which of a
+    counter holds shards."""
+
+    def after() -> None:
+        for event in found:
+            table_id = event.value["cells"]["id"]
+            if table_id in counters:
+                continue
+            check_after(event, schema.tables[UUID(table_id)], statics.get(table_id, set()))
+
+    checks: dict[str, Callable[[], None]] = {
+        "events against the dump": lambda: check_events(found, lines),
+        "after against cells": after,
+        "order of clusterings": lambda: check_clustering_order(found),
+    }
+    return [f"{name}: {error}" for name, check in checks.items() for error in _failure(check)]
+
+
+def _failure(check: Callable[[], None]) -> Iterable[str]:
+    try:
+        check()
+    except (AssertionError, KeyError, TypeError, ValueError) as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace is None:
+            return [repr(error)]
+        values = {
+            name: value
+            for name, value in trace.tb_frame.f_locals.items()
+            if name not in ("found", "lines", "expected", "schema", "statics", "last", "counters")
+        }
+        return [f"{error!r} in line {trace.tb_lineno} of {trace.tb_frame.f_code.co_name}: {values}"]
+    return []

@@ -1,0 +1,91 @@
+"""The nodes that workloads run on: a release, what it writes, and how it frames its commit log."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.servers.cassandra_settings import NodeEncryption, NodeSettings, release
+from tests.support.servers.keystore import make_keystore
+from tests.support.workloads.scenario import Release
+
+COMPRESSORS = {
+    "plain": None,
+    "lz4": "LZ4Compressor",
+    "snappy": "SnappyCompressor",
+    "deflate": "DeflateCompressor",
+    "zstd": "ZstdCompressor",
+    "noop": "NoopCompressor",
+}
+"""Zstd and Noop are there from 4.0 on."""
+CIPHERS = {
+    "cbc": "AES/CBC/PKCS5Padding",
+    "cfb": "AES/CFB/PKCS5Padding",
+    "ofb": "AES/OFB/PKCS5Padding",
+    "ctr": "AES/CTR/NoPadding",
+}
+FRAMINGS = (*COMPRESSORS, *CIPHERS)
+_CHUNK_KIB = 4
+"""Of encrypted chunks; so small that most sections have several."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """`5.0.9-none:lz4`: a release, behind a dash its storage mode in small letters (5.0 only),
+    and behind a colon the framing, which is one of `FRAMINGS`."""
+
+    label: str
+    version: str = field(init=False)
+    mode: str = field(init=False)
+    framing: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        node, _, framing = self.label.partition(":")
+        version, _, mode = node.partition("-")
+        framing = framing or "plain"
+        if (
+            not re.fullmatch(r"\d+\.\d+\.\d+", version)
+            or framing not in FRAMINGS
+            or mode not in ("", "none", "upgrading")
+        ):
+            raise ValueError(
+                f"{self.label} is no node: VERSION[-none|-upgrading][:{'|'.join(FRAMINGS)}]"
+            )
+        object.__setattr__(self, "version", version)
+        object.__setattr__(self, "mode", mode.upper() or "CASSANDRA_4")
+        object.__setattr__(self, "framing", framing)
+
+    @property
+    def release(self) -> Release:
+        return release(self.version)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether expiries may lie behind January 2038."""
+        return self.release >= (5, 0) and self.mode == "NONE"
+
+    def settings(self, folder: Path) -> NodeSettings:
+        """Schema changes are not flushed, which makes them several times faster; segments get many
+        sections, and on 5.0 have room for mutations of megabytes. `folder` takes the keystore of
+        an encrypted node."""
+        cipher = CIPHERS.get(self.framing)
+        encryption = None
+        if cipher is not None:
+            keystore = make_keystore(folder / "keystore")
+            encryption = NodeEncryption(keystore, cipher, _CHUNK_KIB)
+        return NodeSettings(
+            commitlog_segment_mib=8 if self.release >= (5, 0) else 1,
+            commitlog_compression=COMPRESSORS.get(self.framing),
+            encryption=encryption,
+            storage_compatibility_mode=self.mode,
+            commitlog_sync_period_ms=200,
+            heap_mib=640,
+            jvm_options=("-Dcassandra.test.flush_local_schema_changes=false",),
+            yaml={"memtable_allocation_type": "unslabbed_heap_buffers"},
+        )
+
+
+DEFAULT_NODES = tuple(
+    NodeKind(f"{node}:{framing}")
+    for node in ("5.0.9", "5.0.9-none", "4.1.10", "4.0.19", "3.11.19")
+    for framing in ("plain", "lz4")
+)

@@ -1,0 +1,145 @@
+"""Rounds of workloads over one node: run, read, compare, keep what differs."""
+
+import gzip
+import json
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commitlog import CommitLogError, SchemaError
+from tests.oracle.reference import SchemaTextError, SegmentError
+from tests.oracle.reference.recordings import KEYSTORE
+from tests.oracle.soak_parser.comparison import Compared, Readings, compare
+from tests.oracle.soak_parser.nodes import NodeKind
+from tests.oracle.soak_parser.recording import Recorded, Recorder
+from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.errors import HarnessError
+from tests.support.workloads.soak import workload
+
+_READER_ERRORS = (
+    *(CommitLogError, SchemaError, SegmentError, SchemaTextError),
+    *(HarnessError, AssertionError, ArithmeticError, LookupError, TypeError, ValueError),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A workload that the readers do not agree on."""
+
+    seed: int
+    problems: tuple[str, ...]
+    folder: Path
+
+
+@dataclass(slots=True)
+class Totals:
+    """What has been compared so far."""
+
+    workloads: int = 0
+    accepted: int = 0
+    segments: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    content: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+
+def run_round(
+    recorder: Recorder,
+    kind: NodeKind,
+    seeds: Sequence[int],
+    kept: Path,
+    totals: Totals,
+    done: Callable[[int], None] = lambda seed: None,
+) -> None:
+    """One workload for each seed; `kept` gets a folder for each that fails. `done` is told of each
+    workload that has run."""
+    with tempfile.TemporaryDirectory(prefix="soak-round-") as scratch:
+        folder = Path(scratch)
+        recorded = []
+        for seed in seeds:
+            recorded.append(recorder.run(workload(seed, kind.release, is_far=kind.is_far)))
+            done(seed)
+        segments = recorder.segments(folder)
+        recorder.forget([each.workload for each in recorded])
+        _compare(kind, recorded, segments, folder, kept, totals)
+    totals.workloads += len(recorded)
+    totals.segments += len(segments)
+    for each in recorded:
+        totals.accepted += each.accepted
+        totals.refused += each.refused
+
+
+def _compare(
+    kind: NodeKind,
+    recorded: Sequence[Recorded],
+    segments: Sequence[Path],
+    folder: Path,
+    kept: Path,
+    totals: Totals,
+) -> None:
+    """All together, for one start of the Java program; in halves when a reader fails, until it is
+    known for which workload."""
+    try:
+        compared = compare(recorded, segments, folder)
+    except _READER_ERRORS as error:
+        if len(recorded) > 1:
+            middle = len(recorded) // 2
+            for half in (recorded[:middle], recorded[middle:]):
+                _compare(kind, half, segments, folder, kept, totals)
+            return
+        name = recorded[0].workload.keyspace
+        compared = Compared({name: [f"{type(error).__name__}: {error}"]}, {}, Counter())
+    totals.content += compared.content
+    general = compared.problems.pop("", [])
+    for each in recorded:
+        problems = compared.problems.get(each.workload.keyspace, [])
+        if general and not compared.problems:
+            problems = general
+        if problems:
+            readings = compared.readings.get(each.workload.keyspace, Readings())
+            target = keep(kept, kind, each, segments, readings, problems)
+            totals.failures.append(Failure(each.workload.seed, tuple(problems), target))
+
+
+def keep(
+    kept: Path,
+    kind: NodeKind,
+    recorded: Recorded,
+    segments: Sequence[Path],
+    readings: Readings,
+    problems: Sequence[str],
+) -> Path:
+    """Everything that is needed to look into a failure, in a folder of its own."""
+    folder = kept / f"{kind.label.replace(':', '-')}-{recorded.workload.seed}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    named = {line["segment"] for line in (*readings.cassandra, *readings.parser)}
+    for segment in segments:
+        if not named or segment.name in named:
+            with gzip.open(folder / f"{segment.name}.gz", "wb", 6) as packed:
+                packed.write(segment.read_bytes())
+            keystore = segment.with_name(KEYSTORE)
+            if keystore.exists():
+                shutil.copyfile(keystore, folder / KEYSTORE)
+    (folder / "schema.cql").write_text(recorded.schema, encoding="utf-8")
+    statements = "".join(f"{step.cql};\n" for step in recorded.workload.steps)
+    (folder / "statements.cql").write_text(statements, encoding="utf-8")
+    (folder / "problems.txt").write_text("\n\n".join(problems) + "\n", encoding="utf-8")
+    for name, lines in (
+        ("cassandra", readings.cassandra),
+        ("parser", readings.parser),
+        ("plain", readings.plain),
+        ("events", [each.value for each in readings.events]),
+    ):
+        text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+        (folder / f"{name}.ndjson").write_text(text, encoding="utf-8")
+    return folder
+
+
+def recorder_of(node: CassandraNode) -> Recorder:
+    """A recorder on a node that has just been started."""
+    node.create_filler()
+    return Recorder(node)

@@ -1,0 +1,150 @@
+"""Every position is an exact place to resume, in every framing (format notes §7.3, §8)."""
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import commitlog
+from tests.oracle.writer import (
+    FRAMINGS,
+    MARKER_LENGTH,
+    Framing,
+    Written,
+    insert,
+    mutation,
+    update,
+    write_segment,
+)
+from tests.unit.commitlog.core.reading import dump, overwrite
+
+NAME = "CommitLog-7-1.log"
+TABLE_ID = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
+SCHEMA = commitlog.Schema.from_cql(
+    f"CREATE TABLE k.t (p text, c int, v text, PRIMARY KEY (p, c)) WITH ID = {TABLE_ID}"
+)
+every_framing = pytest.mark.parametrize("framing", FRAMINGS, ids=lambda framing: framing.name)
+few = settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+records_by_section = st.lists(st.lists(st.integers(0, 400), max_size=4), min_size=1, max_size=5)
+"""Lengths of values; a section without any is an empty one."""
+
+
+def segment_of(lengths: list[list[int]], framing: Framing) -> Written:
+    sections = [
+        [mutation(update(TABLE_ID, insert(index, b"v" * length))) for index, length in enumerate(s)]
+        for s in lengths
+    ]
+    return write_segment(sections, framing=framing)
+
+
+def positions(lines: list[dict[str, Any]]) -> list[int]:
+    return [line["pos"] for line in lines]
+
+
+@every_framing
+@few
+@given(lengths=records_by_section)
+def test_opening_at_a_boundary_gives_exactly_the_rest(
+    framing: Framing, lengths: list[list[int]], tmp_path: Path
+) -> None:
+    """Boundaries are 0, the places of markers and of first records, and the ends of records."""
+    segment = segment_of(lengths, framing)
+    path = tmp_path / NAME
+    path.write_bytes(segment.data)
+    ends = [end for section in segment.record_ends for end in section]
+    whole = dump(path, SCHEMA, keys=framing.keys)
+    assert positions(whole.lines) == ends
+    starts = [segment.markers[0], *segment.section_ends]
+    places = {0, *ends, *starts, *(start + MARKER_LENGTH for start in starts[:-1])}
+    for place in sorted(places):
+        rest = dump(path, SCHEMA, position=place, keys=framing.keys)
+        assert rest.gaps == []
+        assert rest.lines == [line for line in whole.lines if line["pos"] > place]
+
+
+@every_framing
+@few
+@given(lengths=records_by_section, data=st.data())
+def test_a_live_segment_is_read_up_to_the_index_and_then_on(
+    framing: Framing, lengths: list[list[int]], data: st.DataObject, tmp_path: Path
+) -> None:
+    """The index moves from section end to section end; what is read never goes beyond it."""
+    segment = segment_of(lengths, framing)
+    path = tmp_path / NAME
+    path.write_bytes(segment.data)
+    reader = commitlog.SegmentReader(str(path), keys=framing.keys)
+    steps = data.draw(st.lists(st.sampled_from(segment.section_ends)).map(sorted))
+    given_lines = 0
+    for limit in steps:
+        while chunk := reader.dump(SCHEMA, limit=limit, complete=False):
+            given_lines += len(chunk.splitlines())
+        assert given_lines == sum(
+            len(ends)
+            for ends, end in zip(segment.record_ends, segment.section_ends, strict=True)
+            if end <= limit
+        )
+    # COMPLETED with the physical length, less than the logical end of a compressed segment: the
+    # number says nothing, the chain is read to its end.
+    while chunk := reader.dump(SCHEMA, complete=True):
+        given_lines += len(chunk.splitlines())
+    assert given_lines == sum(len(ends) for ends in segment.record_ends)
+    assert reader.gaps == []
+
+
+@every_framing
+def test_a_limit_inside_a_section_leaves_the_section_alone(
+    framing: Framing, tmp_path: Path
+) -> None:
+    segment = segment_of([[10, 20], [30, 40, 50]], framing)
+    path = tmp_path / NAME
+    path.write_bytes(segment.data)
+    for limit in range(segment.section_ends[0], segment.section_ends[1]):
+        dumped = dump(path, SCHEMA, limit=limit, complete=False, keys=framing.keys)
+        assert positions(dumped.lines) == list(segment.record_ends[0])
+        assert dumped.gaps == []
+
+
+@every_framing
+def test_a_live_file_that_grows_byte_by_byte(framing: Framing, tmp_path: Path) -> None:
+    """Without an index as a guide: what is not wholly there is not there yet, and no damage."""
+    segment = segment_of([[5, 300], [], [40]], framing)
+    path = tmp_path / NAME
+    ends = [end for section in segment.record_ends for end in section]
+    path.write_bytes(segment.data[: segment.markers[0]])
+    reader = commitlog.SegmentReader(str(path), keys=framing.keys)
+    seen = 0
+    for length in range(segment.markers[0], segment.chain_end + 1):
+        overwrite(path, segment.data[:length])
+        while chunk := reader.dump(SCHEMA, complete=False):
+            seen += len(chunk.splitlines())
+        closed = [end for end in segment.markers[1:] if end <= length]
+        assert seen == sum(len(section) for section in segment.record_ends[: len(closed)]) or (
+            length == segment.chain_end and seen == len(ends)
+        )
+    assert seen == len(ends)
+    assert reader.gaps == []
+
+
+@every_framing
+def test_the_words_of_a_marker_may_come_one_after_the_other(
+    framing: Framing, tmp_path: Path
+) -> None:
+    """In a live file a marker with one word missing is not there yet; in a final one a missing
+    checksum is overlooked, because records and blocks tell by themselves (CASSANDRA-16842)."""
+    segment = segment_of([[5, 6], [7]], framing)
+    path = tmp_path / NAME
+    second = segment.markers[1]
+    data = bytearray(segment.data)
+    data[second + 4 : second + 8] = bytes(4)
+    path.write_bytes(data)
+    live = dump(path, SCHEMA, complete=False, keys=framing.keys)
+    assert positions(live.lines) == list(segment.record_ends[0])
+    assert live.gaps == []
+    final = dump(path, SCHEMA, keys=framing.keys)
+    assert positions(final.lines) == [end for ends in segment.record_ends for end in ends]
+    assert final.gaps == []

@@ -1,0 +1,81 @@
+"""`python -m tests.support.metric_table` prints docs/metrics.md: every metric of both agents."""
+
+from dataclasses import dataclass
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics import MetricWrapperBase
+
+from agent.metrics import AgentMetrics
+from mongo_agent.metrics import MongoMetrics
+from sidecar.metrics import PREFIX, DeliveryMetrics
+
+HEAD = """# Metrics
+
+Every metric of `/metrics` beside those of the process (`process_*`, `python_info`). `make docs`
+writes this page from the agents; a test holds that what is named here stays, with its type and its
+labels. What is worth an alarm is in [operations.md](operations.md).
+"""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Metric:
+    """One metric as Prometheus shows it."""
+
+    name: str
+    type: str
+    labels: tuple[str, ...]
+    doc: str
+
+
+def metrics_of(registry: CollectorRegistry) -> list[Metric]:
+    """Those with our prefix, by name."""
+    found = set()
+    # The registry has no other way to ask for labels of a metric that has no values yet.
+    for collector in list(registry._collector_to_names):
+        if not isinstance(collector, MetricWrapperBase):
+            continue
+        (family,) = collector.describe()
+        suffix = {"counter": "_total", "info": "_info"}.get(family.type, "")
+        if family.name.startswith(PREFIX):
+            labels = tuple(collector._labelnames)
+            if family.type == "info":
+                labels = ("service_name", "version")
+            shown = "gauge" if family.type == "info" else family.type
+            found.add(Metric(family.name + suffix, shown, labels, family.documentation))
+    return sorted(found)
+
+
+def delivery() -> DeliveryMetrics:
+    return DeliveryMetrics("agent", "1")
+
+
+def all_metrics() -> dict[str, list[Metric]]:
+    """By the heading of their table."""
+    shared = metrics_of(delivery().registry)
+    cassandra = metrics_of(AgentMetrics(delivery()).delivery.registry)
+    mongo = metrics_of(MongoMetrics(delivery()).delivery.registry)
+    return {
+        "Both agents: delivery": shared,
+        "Cassandra": [each for each in cassandra if each not in shared],
+        "MongoDB": [each for each in mongo if each not in shared],
+    }
+
+
+def table() -> str:
+    lines = [HEAD]
+    for heading, metrics in all_metrics().items():
+        lines += [
+            f"## {heading}",
+            "",
+            "| metric | type | labels | what it is |",
+            "| - | - | - | - |",
+        ]
+        for each in metrics:
+            labels = ", ".join(f"`{label}`" for label in each.labels)
+            lines.append(f"| `{each.name}` | {each.type} | {labels} | {each.doc} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table(), end="")

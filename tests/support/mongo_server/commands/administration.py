@@ -1,0 +1,103 @@
+"""Commands that tell of the member and the replica set, and fail points."""
+
+from tests.support.mongo_server.commands.authentication import speculate
+from tests.support.mongo_server.commands.command import Command
+from tests.support.mongo_server.context import Context
+from tests.support.mongo_server.errors import CommandError
+from tests.support.mongo_server.faults import parse_fail_point
+from tests.support.mongo_server.wire import MAX_DOCUMENT_BYTES, Document
+
+
+def _hello(context: Context) -> Document:
+    body = context.body
+    known = body.get("topologyVersion")
+    member = context.member
+    application = body.get("client", {}).get("application", {}).get("name")
+    if application is not None:
+        context.connection.application = application
+    if known is not None and known["processId"] == member.process_id:
+        timeout_s = body.get("maxAwaitTimeMS", 0) / 1000
+        context.wait(lambda: member.version != known["counter"], timeout_s)
+    topology = context.deployment.topology
+    reply = topology.hello(member, context.connection, context.deployment.last_write())
+    if "saslSupportedMechs" in body:
+        reply["saslSupportedMechs"] = ["SCRAM-SHA-256"]
+    if "speculativeAuthenticate" in body:
+        reply |= speculate(context, body["speculativeAuthenticate"])
+    return reply
+
+
+def _ping(_: Context) -> Document:
+    return {}
+
+
+def _build_info(context: Context) -> Document:
+    release = context.deployment.topology.release
+    return {
+        "version": release.version,
+        "versionArray": [*release.numbers, 0],
+        "gitVersion": "0" * 40,
+        "modules": [],
+        "bits": 64,
+        "debug": False,
+        "maxBsonObjectSize": MAX_DOCUMENT_BYTES,
+        "storageEngines": ["wiredTiger"],
+    }
+
+
+def _get_parameter(context: Context) -> Document:
+    series = context.deployment.topology.release.series
+    known = {"featureCompatibilityVersion": {"version": series}}
+    return {name: value for name, value in known.items() if name in context.body}
+
+
+def _status(context: Context) -> Document:
+    return context.deployment.topology.status(context.deployment.last_write())
+
+
+def _fail_point(context: Context) -> Document:
+    context.member.fail_point = parse_fail_point(context.body)
+    return {"count": 0}
+
+
+def _connection_status(context: Context) -> Document:
+    user = context.connection.user
+    users = [] if user is None else [{"user": user.name, "db": "admin"}]
+    roles = [] if user is None else [{"role": role, "db": place} for role, place in user.roles]
+    information: Document = {"authenticatedUsers": users, "authenticatedUserRoles": roles}
+    if context.body.get("showPrivileges"):
+        privileges = [] if user is None else [each.document() for each in user.all_privileges()]
+        information["authenticatedUserPrivileges"] = privileges
+    return {"authInfo": information}
+
+
+def _server_status(context: Context) -> Document:
+    release = context.deployment.topology.release
+    return {
+        "host": context.member.name,
+        "version": release.version,
+        "process": "mongod",
+        "maxWireVersion": release.wire_version,
+        "connections": {"current": len(context.member.connections)},
+        "repl": {"setName": context.deployment.topology.set_name},
+    }
+
+
+def _initiate(_: Context) -> Document:
+    raise CommandError(23, "already initialized")
+
+
+COMMANDS = {
+    "replSetInitiate": Command(_initiate, "replSetGetConfig"),
+    "hello": Command(_hello),
+    "ismaster": Command(_hello),
+    "isMaster": Command(_hello),
+    "ping": Command(_ping),
+    "buildInfo": Command(_build_info),
+    "buildinfo": Command(_build_info),
+    "connectionStatus": Command(_connection_status),
+    "getParameter": Command(_get_parameter, "getParameter"),
+    "replSetGetStatus": Command(_status, "replSetGetStatus"),
+    "serverStatus": Command(_server_status, "serverStatus"),
+    "configureFailPoint": Command(_fail_point, "configureFailPoint"),
+}

@@ -1,0 +1,255 @@
+"""`find`, `aggregate`, `count`, `distinct`, and the cursors behind them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bson import Int64
+
+from tests.support.mongo_server.change_events import INTERNAL_DATABASES, Scope
+from tests.support.mongo_server.change_streams import open_stream
+from tests.support.mongo_server.commands.command import Command
+from tests.support.mongo_server.commands.shards import config_documents
+from tests.support.mongo_server.context import Context
+from tests.support.mongo_server.direct import may_ask_directly
+from tests.support.mongo_server.errors import CommandError
+from tests.support.mongo_server.key_string import order
+from tests.support.mongo_server.matching import is_match, values_at
+from tests.support.mongo_server.members import Cursor
+from tests.support.mongo_server.oplog import Entry, Namespace
+from tests.support.mongo_server.pipelines import Stage, aggregated
+from tests.support.mongo_server.wire import Document, encode
+
+_FIRST_BATCH = 101
+_OPERATIONS = {"insert": "i", "update": "u", "replace": "u", "delete": "d"}
+_MANY = 2**31
+# The server's, when a `getMore` names no time.
+_AWAIT_S = 1.0
+_BATCH_BYTES = 16 * 1024 * 1024
+
+
+def _find(context: Context) -> Document:
+    body = context.body
+    namespace = context.namespace
+    stages: list[Stage] = [{"$match": body.get("filter", {})}]
+    # A negative limit is the old way to say `singleBatch`.
+    limit = abs(body.get("limit", 0))
+    for name, value in (
+        ("$sort", body.get("sort")),
+        ("$skip", body.get("skip")),
+        ("$limit", limit),
+        ("$project", body.get("projection")),
+    ):
+        if value:
+            stages.append({name: value})
+    _refuse_capped(context, namespace)
+    documents = _bounded(context, _documents(context, namespace))
+    found = list(aggregated(documents, stages))
+    size = body.get("batchSize", _FIRST_BATCH)
+    return _cursor_reply(context, namespace, found, size, bool(body.get("singleBatch")))
+
+
+def _documents(context: Context, namespace: Namespace) -> Iterator[Document]:
+    if namespace == ("local", "oplog.rs"):
+        term = Int64(context.deployment.topology.term)
+        return iter([_oplog_document(entry, term) for entry in context.history.entries()])
+    if context.deployment.is_router and namespace[0] == "config":
+        return config_documents(context.deployment, namespace[1])
+    shard = context.deployment.shard
+    if namespace == ("admin", "system.version") and shard is not None:
+        return iter([{"_id": "shardIdentity", "shardName": f"shard{shard}"}])
+    return context.view().documents(namespace)
+
+
+def _oplog_document(entry: Entry, term: Int64) -> Document:
+    """Where it stands and what it is of. What it changes is nobody's business."""
+    name = ".".join(entry.changes[0].namespace) if entry.changes else ""
+    operation = "n"
+    if entry.transaction is not None:
+        operation, name = "c", "admin.$cmd"
+    elif entry.changes:
+        operation = _OPERATIONS.get(entry.changes[0].operation, "c")
+    times = {"ts": entry.time, "t": term, "v": Int64(2), "wall": entry.wall_time}
+    return {"op": operation, "ns": name, "o": {}, **times}
+
+
+def _refuse_capped(context: Context, namespace: Namespace) -> None:
+    """What goes from a capped collection has no history."""
+    collection = context.collection(namespace)
+    is_snapshot = context.body.get("readConcern", {}).get("level") == "snapshot"
+    if is_snapshot and collection is not None and collection.options.get("capped"):
+        message = "Reading from capped collections with readConcern snapshot is not supported"
+        raise CommandError(246, message)
+
+
+def _bounded(context: Context, documents: Iterator[Document]) -> Iterator[Document]:
+    """`min` (inclusive) and `max` (exclusive) over an index, in its order: that of the collation
+    that the collection has."""
+    body = context.body
+    bounds = {name: body[name] for name in ("min", "max") if body.get(name)}
+    hint = body.get("hint")
+    if hint is None:
+        if not bounds:
+            return documents
+        raise CommandError(
+            51173, "When using min()/max() a hint of which index to use must be provided"
+        )
+    if hint not in ("_id_", {"_id": 1}):
+        return documents
+    if any(list(bound) != ["_id"] for bound in bounds.values()):
+        raise CommandError(51174, "The index chosen is not compatible with min/max")
+    return context.view().documents_by_id(context.namespace, body.get("min"), body.get("max"))
+
+
+def _aggregate(context: Context) -> Document:
+    body = context.body
+    pipeline: list[Stage] = body["pipeline"]
+    size = body.get("cursor", {}).get("batchSize", _FIRST_BATCH)
+    if pipeline and "$changeStream" in pipeline[0]:
+        return _open_stream(context, pipeline, size)
+    namespace = context.namespace
+    found = list(aggregated(_documents(context, namespace), pipeline))
+    return _cursor_reply(context, namespace, found, size, False)
+
+
+def _open_stream(context: Context, pipeline: list[Stage], size: int) -> Document:
+    deployment = context.deployment
+    if deployment.topology.is_standalone:
+        raise CommandError(40573, "The $changeStream stage is only supported on replica sets")
+    target = context.body["aggregate"]
+    is_whole = bool(pipeline[0]["$changeStream"].get("allChangesForCluster"))
+    if is_whole and context.database != "admin":
+        raise CommandError(72, "A $changeStream with allChangesForCluster may only run on admin")
+    names = (context.database, target if isinstance(target, str) else "")
+    if not is_whole and (names[0] in INTERNAL_DATABASES or names[1].startswith("system.")):
+        message = f"$changeStream may not be opened on the internal {'.'.join(names)}"
+        raise CommandError(73, message)
+    database = None if is_whole else context.database
+    stream = open_stream(
+        context.history,
+        deployment.store,
+        Scope(database, target if isinstance(target, str) else None),
+        pipeline,
+        release=deployment.topology.release,
+        max_event_bytes=deployment.max_event_bytes,
+        may_look_up=may_ask_directly(context),
+    )
+    name = target if isinstance(target, str) else "$cmd.aggregate"
+    cursor = Cursor(f"{context.database}.{name}", stream)
+    batch = stream.batch(size)
+    number = Int64(0) if stream.is_ended else context.member.keep(cursor)
+    token = stream.post_batch_token()
+    found = {"firstBatch": batch, "postBatchResumeToken": token}
+    return {"cursor": {"id": number, "ns": cursor.namespace, **found}}
+
+
+def _get_more(context: Context) -> Document:
+    body = context.body
+    number = body["getMore"]
+    cursor = context.member.cursors.get(number)
+    if cursor is None or cursor.namespace != f"{context.database}.{body['collection']}":
+        raise CommandError(43, f"cursor id {number} not found")
+    size = body.get("batchSize") or _MANY
+    if cursor.stream is None:
+        batch = _taken(cursor.documents, size)
+        if not cursor.documents:
+            del context.member.cursors[number]
+            number = 0
+        extra = {} if cursor.at_cluster_time is None else {"atClusterTime": cursor.at_cluster_time}
+        found: Document = {"nextBatch": batch, **extra}
+        return {"cursor": {"id": Int64(number), "ns": cursor.namespace, **found}}
+    try:
+        batch = _awaited(context, cursor, number, size)
+    except CommandError:
+        context.member.cursors.pop(number, None)
+        raise
+    if cursor.stream.is_ended:
+        context.member.cursors.pop(number, None)
+        number = 0
+    token = cursor.stream.post_batch_token()
+    found = {"nextBatch": batch, "postBatchResumeToken": token}
+    return {"cursor": {"id": Int64(number), "ns": cursor.namespace, **found}}
+
+
+def _awaited(context: Context, cursor: Cursor, number: int, size: int) -> list[Document]:
+    """Events when there are some, none when the time is over."""
+    stream = cursor.stream
+    assert stream is not None
+    batch = stream.batch(size)
+    timeout_s = context.body.get("maxTimeMS", _AWAIT_S * 1000) / 1000
+
+    def has_events() -> bool:
+        if number not in context.member.cursors:
+            raise CommandError(237, f"operation was interrupted: cursor {number} was killed")
+        if stream.has_news:
+            batch.extend(stream.batch(size))
+        return bool(batch)
+
+    if not batch:
+        context.wait(has_events, timeout_s)
+    return batch
+
+
+def _kill_cursors(context: Context) -> Document:
+    killed: list[int] = []
+    unknown: list[int] = []
+    for number in context.body["cursors"]:
+        found = context.member.cursors.pop(number, None)
+        (unknown if found is None else killed).append(number)
+    context.deployment.changed.notify_all()
+    return {
+        "cursorsKilled": killed,
+        "cursorsNotFound": unknown,
+        "cursorsAlive": [],
+        "cursorsUnknown": [],
+    }
+
+
+def _count(context: Context) -> Document:
+    query = context.body.get("query", {})
+    return {"n": sum(is_match(query, each) for each in _documents(context, context.namespace))}
+
+
+def _distinct(context: Context) -> Document:
+    found: dict[bytes, Any] = {}
+    for document in _documents(context, context.namespace):
+        if is_match(context.body.get("query", {}), document):
+            for value in values_at(document, context.body["key"]):
+                for each in value if isinstance(value, list) else [value]:
+                    found.setdefault(order(each), each)
+    extra = {} if context.read_at is None else {"atClusterTime": context.read_at}
+    return {"values": [found[key] for key in sorted(found)], **extra}
+
+
+def _cursor_reply(
+    context: Context, namespace: Namespace, found: list[Document], size: int, is_single: bool
+) -> Document:
+    name = ".".join(namespace)
+    cursor = Cursor(name, documents=found, at_cluster_time=context.read_at)
+    batch = _taken(found, size)
+    number = context.member.keep(cursor) if found and not is_single else Int64(0)
+    extra = {} if context.read_at is None else {"atClusterTime": context.read_at}
+    return {"cursor": {"id": number, "ns": name, "firstBatch": batch, **extra}}
+
+
+def _taken(documents: list[Document], size: int) -> list[Document]:
+    """The next batch, taken out of what is left; at least one document, then up to 16 MB."""
+    count = 0
+    bytes_used = 0
+    while count < min(size, len(documents)):
+        bytes_used += len(encode(documents[count]))
+        if count and bytes_used > _BATCH_BYTES:
+            break
+        count += 1
+    batch = documents[:count]
+    del documents[:count]
+    return batch
+
+
+COMMANDS = {
+    "find": Command(_find, "find", is_read=True),
+    "aggregate": Command(_aggregate, "find", is_read=True),
+    "getMore": Command(_get_more),
+    "killCursors": Command(_kill_cursors),
+    "count": Command(_count, "find", is_read=True),
+    "distinct": Command(_distinct, "find", is_read=True),
+}

@@ -1,0 +1,206 @@
+"""One command on its way through a member: what it reads from, how it writes, how it waits."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from bson import Timestamp
+
+from tests.support.mongo_server.deployment import Deployment, Transaction
+from tests.support.mongo_server.errors import CommandError, ConnectionDroppedError
+from tests.support.mongo_server.key_string import order
+from tests.support.mongo_server.member_history import MemberHistory
+from tests.support.mongo_server.members import Connection, Member
+from tests.support.mongo_server.oplog import Change, Namespace
+from tests.support.mongo_server.store import NEWEST, Collection, View
+from tests.support.mongo_server.wire import Document, copied
+
+
+@dataclass
+class Context:
+    """A command and the state around it. Whoever has one holds `deployment.changed`."""
+
+    deployment: Deployment
+    member: Member
+    connection: Connection
+    body: Document
+    transaction: Transaction | None = None
+    wrote_at: Timestamp | None = None
+    read_at: Timestamp | None = None
+    epoch: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.epoch = self.member.epoch
+
+    @property
+    def name(self) -> str:
+        return next(iter(self.body))
+
+    @property
+    def database(self) -> str:
+        return str(self.body["$db"])
+
+    @property
+    def history(self) -> MemberHistory:
+        """The oplog as this member has it."""
+        return MemberHistory(self.deployment.oplog, self.member)
+
+    @property
+    def namespace(self) -> Namespace:
+        """Of a command whose first field names its collection."""
+        collection = self.body[self.name]
+        if not isinstance(collection, str) or not collection:
+            raise CommandError(73, f"collection name has invalid type for {self.name}")
+        return self.database, collection
+
+    def wait(self, is_so: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait for a change of the deployment; false after the timeout. Raises when interrupted."""
+        deadline = time.monotonic() + timeout_s
+        while not is_so():
+            self.check()
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return False
+            self.deployment.changed.wait(remaining)
+        self.check()
+        return True
+
+    def check(self) -> None:
+        """Raise when the connection went or the member changed its role."""
+        if self.connection.is_closed:
+            raise ConnectionDroppedError
+        if self.member.epoch != self.epoch:
+            raise CommandError(11602, "operation was interrupted")
+
+    def view(self) -> View:
+        """What this command reads, by its transaction or its `readConcern`."""
+        if self.transaction is not None:
+            return self.transaction.view
+        deployment, history = self.deployment, self.history
+        concern: Mapping[str, Any] = self.body.get("readConcern", {})
+        self._await_time(concern.get("afterClusterTime"))
+        if concern.get("level") == "snapshot":
+            if not deployment.topology.release.has_snapshot_reads:
+                message = "readConcern level snapshot is only valid in a transaction"
+                raise CommandError(72, message)
+            at: Timestamp = concern.get("atClusterTime", deployment.majority_time(history))
+            if at < deployment.history_start:
+                message = f"Read timestamp {at} is older than the oldest available timestamp."
+                raise CommandError(239, message)
+            if at > deployment.oplog.time:
+                message = (
+                    "readConcern atClusterTime value must not be greater than the current "
+                    f"clusterTime. Requested clusterTime: {at}"
+                )
+                raise CommandError(72, message)
+            self._await_time(at)
+            self.read_at = at
+            return View(deployment.store, at, owns=deployment.owns)
+        if concern.get("level") in ("majority", "linearizable"):
+            time = deployment.majority_time(history)
+            return View(deployment.store, time, owns=deployment.owns)
+        time = NEWEST if self.member.stands_at is None else history.time
+        return View(deployment.store, time, owns=deployment.owns)
+
+    def _await_time(self, time: Timestamp | None) -> None:
+        """Wait until the member has what was written up to a time."""
+        if time is None:
+            return
+        history = self.history
+        timeout_s = self.body.get("maxTimeMS", 0) / 1000 or 24 * 3600
+        if not self.wait(lambda: history.time >= time, timeout_s):
+            raise CommandError(50, "operation exceeded time limit")
+
+    def write_view(self) -> View:
+        return (
+            self.transaction.view
+            if self.transaction is not None
+            else View(self.deployment.store, owns=self.deployment.owns)
+        )
+
+    def collection(self, namespace: Namespace) -> Collection | None:
+        return self.deployment.store.collection(namespace)
+
+    def created(self, namespace: Namespace, options: Mapping[str, Any] | None = None) -> Collection:
+        """The collection, made when it is not there."""
+        found = self.collection(namespace)
+        if found is None:
+            id_index = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
+            description = {**(options or {}), "idIndex": id_index}
+            self.commit(Change("create", *namespace, uuid=uuid4(), description=description))
+            found = self.collection(namespace)
+            assert found is not None
+        return found
+
+    def write(
+        self,
+        namespace: Namespace,
+        operation: str,
+        before: Document | None,
+        after: Document | None,
+        update: Document | None = None,
+    ) -> None:
+        """One change of a document, in the transaction or at once."""
+        collection = self.created(namespace)
+        document = after if after is not None else before
+        assert document is not None
+        sharding = self.deployment.sharding
+        change = Change(
+            operation,
+            *namespace,
+            uuid=collection.uuid,
+            document_id=document["_id"],
+            shard_key=sharding.key(namespace, document),
+            shard=sharding.shard_of(namespace, document),
+            before=before,
+            after=copied(after) if after is not None else None,
+            update=update,
+            has_images=collection.has_images,
+        )
+        if self.transaction is None:
+            self.commit(change)
+            return
+        self.transaction.changes.append(change)
+        key = order(change.document_id)
+        self.transaction.view.written[namespace, key] = change.after
+
+    def commit(self, change: Change) -> None:
+        self.wrote_at = self.deployment.commit((change,))
+
+    def claim(self, namespace: Namespace, document_id: Any) -> None:
+        """Before a write: a conflict ends a transaction, an ordinary write waits for the other."""
+        key = order(document_id)
+        deployment = self.deployment
+        if self.transaction is None:
+            is_free = self.wait(lambda: deployment.writer_of(namespace, key) is None, 60)
+            if not is_free:
+                raise CommandError(50, "operation exceeded time limit")
+            return
+        other = deployment.writer_of(namespace, key)
+        collection = self.collection(namespace)
+        versions = collection.documents.get(key) if collection is not None else None
+        is_newer = versions is not None and versions.changed_at > self.transaction.view.time
+        if is_newer or other not in (None, self.transaction):
+            raise CommandError(112, "Write conflict during plan execution.")
+
+    def await_concern(self) -> Document:
+        """Wait until the write is where its write concern wants it; else `writeConcernError`."""
+        concern: Mapping[str, Any] = self.body.get("writeConcern", {})
+        # From 5.0 on a write waits for the majority unless it says otherwise.
+        if concern.get("w", "majority") in (0, 1) or self.wrote_at is None:
+            return {}
+        wrote_at = self.wrote_at
+        timeout_s = concern.get("wtimeout", 0) / 1000 or 24 * 3600
+        if self.wait(lambda: self.deployment.oplog.is_on_majority(wrote_at), timeout_s):
+            return {}
+        message = "waiting for replication timed out"
+        error = {"code": 64, "codeName": "WriteConcernFailed", "errmsg": message}
+        return {"writeConcernError": {**error, "errInfo": {"wtimeout": True}}}
+
+
+def snapshot_view(deployment: Deployment, at: Timestamp | None) -> View:
+    """What a transaction reads: its `atClusterTime`, or now."""
+    time = at if at is not None else deployment.oplog.time
+    return View(deployment.store, time, owns=deployment.owns)

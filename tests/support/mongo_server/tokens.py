@@ -1,0 +1,91 @@
+"""Resume tokens in the server's format: hex of a KeyString (`pipeline/resume_token.cpp`).
+
+Fields: cluster time, version, kind (0 high-water mark, 128 event), index in the transaction,
+whether it is an `invalidate`, collection UUID, event identifier, optionally the number of a
+fragment. Tokens of one stream compare as text.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from bson import Timestamp
+
+from tests.support.mongo_server.errors import CommandError
+from tests.support.mongo_server.key_string import key_string
+
+_HIGH_WATER_MARK = 0
+_EVENT = 128
+_HEAD = {
+    b"\x2b\x02\x29": (1, _HIGH_WATER_MARK),
+    b"\x2b\x04\x29": (2, _HIGH_WATER_MARK),
+    b"\x2b\x02\x2c\x01\x00": (1, _EVENT),
+    b"\x2b\x04\x2c\x01\x00": (2, _EVENT),
+}
+
+
+@dataclass(frozen=True)
+class Position:
+    """What a member reads out of a token that it is given."""
+
+    data: str
+    version: int
+    time: Timestamp
+    is_event: bool
+    is_invalidate: bool
+
+
+def high_water_mark(time: Timestamp, version: int) -> str:
+    """The place before every event of `time`."""
+    fields: list[Any] = [time, version, _HIGH_WATER_MARK, 0, False]
+    # Version 2 keeps an empty place for the UUID.
+    return key_string(*fields, *([None] if version > 1 else [])).hex().upper()
+
+
+def event_token(
+    time: Timestamp,
+    version: int,
+    *,
+    index: int,
+    collection: UUID | None,
+    operation: str,
+    key: dict[str, Any] | None,
+    description: dict[str, Any] | None,
+    is_invalidate: bool = False,
+    fragment: int | None = None,
+) -> str:
+    """The place of one event; `index` counts from 0 in a transaction, as does `fragment`."""
+    fields: list[Any] = [time, version, _EVENT, index, is_invalidate, collection]
+    if version == 1:
+        fields += [key] if key is not None else []
+    else:
+        detail = {"documentKey": key, "operationDescription": description}
+        given = {name: value for name, value in detail.items() if value is not None}
+        fields.append({"operationType": operation, **given})
+    if fragment is not None:
+        fields.append(fragment)
+    return key_string(*fields).hex().upper()
+
+
+def parse_token(token: Any) -> Position:
+    """Raises 260 (InvalidResumeToken) for anything that is no token."""
+    try:
+        data = token["_data"]
+        raw = bytes.fromhex(data)
+        if raw[0] != 0x82:
+            raise ValueError("no timestamp")
+        seconds, increment = struct.unpack_from(">II", raw, 1)
+        head, (version, kind) = next(
+            (head, found) for head, found in _HEAD.items() if raw[9:].startswith(head)
+        )
+        # Behind the index, a number of one byte or with bytes behind its kind.
+        at = 9 + len(head)
+        at += 1 if raw[at] == 0x29 else 2 + raw[at] - 0x2B
+        if raw[at] not in (0x6E, 0x6F) or raw[-1] != 0x04:
+            raise ValueError("no end")
+        is_invalidate = raw[at] == 0x6F
+    except (KeyError, TypeError, ValueError, IndexError, StopIteration, struct.error) as error:
+        raise CommandError(260, f"Invalid resume token: {token!r}") from error
+    time = Timestamp(seconds, increment)
+    return Position(data.upper(), version, time, kind == _EVENT, is_invalidate)

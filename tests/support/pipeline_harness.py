@@ -1,0 +1,154 @@
+"""A pipeline over fakes that a test drives turn by turn, and can kill at any of them."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+
+from agent.metrics import AgentMetrics
+from agent.pipeline import OpenReader, Pipeline, PipelineSettings, View
+from agent.quarantine import Quarantine
+from agent.segments import ledger_from_entries
+from agent.snapshot.snapshot import Snapshot
+from agent.transfer import Transfer
+from agent.transfer.local import Local
+from commitlog import Schema, Unregistered
+from sidecar.metrics import DeliveryMetrics
+from sidecar.schema_registry import Registrar
+from sidecar.sinks.memory import MemorySink
+from tests.support.pipeline_fakes import FakeClock, FakeSchema, FakeStore, InlineExecutor, Raw
+
+NODE_ID = "node-1"
+
+
+class Rig:
+    """Everything that outlives the agent's process, and the process."""
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        window_max_events: int = 40,
+        batch_max_events: int = 10,
+        quarantine_max_bytes: int = 1_000_000,
+        hold_max_ms: int = 60_000,
+        deletes_at_bytes: int | None = None,
+        sink: MemorySink | None = None,
+        open_reader: OpenReader | None = None,
+        schema: Schema | None = None,
+        poll_interval_ms: int = 10_000,
+        make_worker: Callable[[], Executor] = InlineExecutor,
+        registrar: Registrar[Unregistered] | None = None,
+        snapshot: Snapshot | None = None,
+        waits_when_refused: bool = True,
+    ) -> None:
+        """`open_reader` and `schema`: over real segments instead of fakes; `make_worker`: another
+        one than that works at once."""
+        self.make_worker = make_worker
+        self.registrar = registrar
+        self.snapshot = snapshot
+        self.snapshot_store = FakeStore()
+        self.raw = Raw(directory / "cdc_raw")
+        self.relocation = directory / "relocation"
+        self.settings = PipelineSettings(
+            cdc_raw_directory=self.raw.directory,
+            window_max_events=window_max_events,
+            window_max_bytes=1_000_000,
+            poll_interval_ms=poll_interval_ms,
+            offset_flush_interval_ms=0,
+            hold_max_ms=hold_max_ms,
+            deletes_at_bytes=deletes_at_bytes,
+            batch_max_events=batch_max_events,
+            waits_when_refused=waits_when_refused,
+        )
+        self.clock = FakeClock()
+        self.open_reader = open_reader or self.raw.open
+        self.schema = FakeSchema(schema or self.raw.schema("ks.t"))
+        self.store = FakeStore()
+        self.sink = sink or MemorySink()
+        self.quarantine = Quarantine(self.relocation / "error", quarantine_max_bytes, "1.2.3")
+        self.transfer: Transfer = Local(self.relocation)
+        self.delivered: list[str] = []
+        """Everything that sinks took, over all lives of the agent."""
+        self.start()
+
+    def start(
+        self, executor: Executor | None = None, clock: Callable[[], float] | None = None
+    ) -> None:
+        """`executor`: the worker, in place of a new one; `clock`: a real one."""
+        self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+        self.pipeline = Pipeline(
+            self.settings,
+            open_reader=self.open_reader,
+            schema=self.schema,
+            sink=self.sink,
+            store=self.store,
+            ledger=ledger_from_entries(self.store.values, NODE_ID),
+            transfer=self.transfer,
+            quarantine=self.quarantine,
+            metrics=self.metrics,
+            snapshot=self.snapshot,
+            snapshot_store=self.snapshot_store,
+            registrar=self.registrar,
+            executor=executor or self.make_worker(),
+            clock=clock or self.clock,
+        )
+
+    def kill(self, sink: MemorySink | None = None) -> None:
+        """What SIGKILL leaves: nothing of the process, and what the sink took may be lost or not.
+        The watch is ended, which the kernel does for a process."""
+        self.end()
+        self.collect()
+        self.sink = sink or MemorySink(automatic=self.sink._automatic)
+        self.start()
+
+    def end(self) -> None:
+        """Nothing of the process is left; what the sink took is."""
+        self.pipeline._parts.looking.close()
+        self.pipeline._wakeup.close()
+
+    def look(self) -> None:
+        """The watch saw something."""
+        self.pipeline._parts.looking.want()
+
+    def turn(self) -> bool:
+        """One turn, as if everything that changed had rung."""
+        self.look()
+        return self.pipeline.turn()
+
+    def settle(self, turns: int = 200) -> None:
+        """Turns until nothing is to do."""
+        self.look()
+        for _ in range(turns):
+            if not self.pipeline.turn():
+                return
+        raise AssertionError("it never comes to rest")
+
+    def pass_time(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+        self.settle()
+
+    def collect(self) -> list[str]:
+        """The identities of all events that arrived, in order."""
+        self.delivered += [
+            (message[2] or b"").decode().strip('"') for _, message in self.sink.messages
+        ]
+        self.sink.messages.clear()
+        return self.delivered
+
+    @property
+    def view(self) -> View:
+        return self.pipeline.view
+
+    @property
+    def phases(self) -> list[str]:
+        return [segment.phase.value for segment in self.view.segments]
+
+    def archived(self) -> set[str]:
+        return _names(self.relocation / "archive")
+
+    def quarantined(self) -> set[str]:
+        return _names(self.relocation / "error")
+
+
+def _names(directory: Path) -> set[str]:
+    return {file.name for file in directory.iterdir()} if directory.exists() else set()

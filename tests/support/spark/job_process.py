@@ -1,0 +1,72 @@
+"""A job as a process of its own, to be killed or stopped."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.support.servers.java import java_home
+from tests.support.servers.processes import ServerProcess, wait_until
+
+_DEADLINE_S = 600
+
+
+class JobProcess:
+    """`python -m MODULE` with a checkpoint and a log in a folder."""
+
+    def __init__(
+        self, module: str, folder: Path, jars: Path, java_options: str, settings: Sequence[str]
+    ) -> None:
+        command = [sys.executable, "-m", module]
+        for setting in (
+            f"jars.dir={jars}",
+            f"checkpoint={folder / 'checkpoint'}",
+            "spark.master=local[2]",
+            "spark.driver.memory=1g",
+            f"spark.driver.extraJavaOptions={java_options}",
+            "state.partitions=2",
+            *settings,
+        ):
+            command += ["--set", setting]
+        environment = {"JAVA_HOME": str(java_home(17))}
+        self.log = folder / "job.log"
+        self.process = ServerProcess(module, command, self.log, environment=environment)
+        self._checkpoint = folder / "checkpoint"
+
+    def start(self) -> None:
+        self.process.start()
+
+    def run_to_end(self) -> None:
+        """Start it and wait until it ends well."""
+        self.start()
+        assert self.process.wait(_DEADLINE_S) == 0, self.process.log_tail()
+
+    def has_begun(self, batch: int) -> bool:
+        return (self._checkpoint / "offsets" / str(batch)).exists()
+
+    def has_committed(self, batch: int) -> bool:
+        return (self._checkpoint / "commits" / str(batch)).exists()
+
+    def has_written(self, batch: int, table: Path) -> bool:
+        """Whether this Delta table has a newer version than the beginning of the micro-batch."""
+        if not self.has_begun(batch):
+            return False
+        begun_ns = (self._checkpoint / "offsets" / str(batch)).stat().st_mtime_ns
+        versions = (table / "_delta_log").glob("*.json")
+        return any(version.stat().st_mtime_ns > begun_ns for version in versions)
+
+    def wait_until(self, condition: Callable[[], bool], what: str) -> None:
+        """While it runs."""
+        wait_until(condition, what, deadline_s=_DEADLINE_S, process=self.process)
+
+    def stop(self) -> None:
+        """SIGTERM; it ends well."""
+        assert self.process.terminate(_DEADLINE_S) == 0, self.process.log_tail()
+
+    def kill_when(self, condition: Callable[[], bool], what: str) -> None:
+        """SIGKILL for Python and JVM together."""
+        self.wait_until(condition, what)
+        assert self.process.pid is not None
+        os.killpg(self.process.pid, signal.SIGKILL)
+        assert self.process.wait() == -signal.SIGKILL

@@ -1,0 +1,91 @@
+"""Records of Kafka topics as rows, for tests that need no broker."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Producer
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.support.servers.kafka import KafkaBroker
+
+SCHEMA = (
+    "key binary, value binary, topic string, partition int, offset bigint, "
+    "headers array<struct<key: string, value: binary>>"
+)
+Header = tuple[str, bytes | None]
+_DEADLINE_S = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as Spark's Kafka source gives it."""
+
+    headers: tuple[Header, ...] | None
+    value: bytes | None = b"{}"
+    key: bytes | None = b"{}"
+    topic: str = "shop.orders"
+    partition: int = 0
+    offset: int = 0
+
+
+def headers_of(
+    event_id: bytes, *, node: str = "n1", position: int = 0, kind: str = "row", ts_us: int = 1
+) -> tuple[Header, ...]:
+    """The four headers as an agent writes them."""
+    return (
+        ("cdc.id", event_id),
+        ("cdc.source", f"{node}/7/{position}/0".encode()),
+        ("cdc.ts_us", str(ts_us).encode()),
+        ("cdc.kind", kind.encode()),
+    )
+
+
+def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
+    """The records as a DataFrame."""
+    rows = [
+        (r.key, r.value, r.topic, r.partition, r.offset, None if r.headers is None else r.headers)
+        for r in records
+    ]
+    return spark.createDataFrame(rows, SCHEMA)
+
+
+def send(broker: KafkaBroker, records: Iterable[Record], *, partitions: int = 1) -> None:
+    """Send the records as they are, but that the partition follows from the key. Topics that are
+    not there get so many partitions."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
+    topics = set(broker.topics())
+    for record in records:
+        if record.topic not in topics:
+            broker.create_topic(record.topic, partitions)
+            topics.add(record.topic)
+        producer.produce(
+            record.topic,
+            value=record.value,
+            key=record.key,
+            partition=sum(record.key or b"") % partitions,
+            headers=list(record.headers or ()),
+        )
+    assert producer.flush(_DEADLINE_S) == 0
+
+
+class RecordStream:
+    """A stream that has what is added to it, one micro-batch for each `add`."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark = spark
+        self._folder = folder
+        self._count = 0
+        folder.mkdir(parents=True)
+
+    def add(self, records: Sequence[Record]) -> None:
+        """One file, which is one micro-batch."""
+        self._count += 1
+        part = self._folder.with_name(f"{self._folder.name}-{self._count}")
+        frame(self._spark, records).coalesce(1).write.parquet(str(part))
+        (file,) = part.glob("*.parquet")
+        file.rename(self._folder / f"{self._count:04}.parquet")
+
+    def read(self) -> DataFrame:
+        stream = self._spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        return stream.parquet(str(self._folder))

@@ -1,0 +1,60 @@
+"""A Spark session for short runs: two tasks at a time, quick to compile, quiet."""
+
+import os
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.jars import fetch
+from spark_jobs.session import create_session
+from spark_jobs.versions import TESTED
+from tests.support.servers.cache import cached_directory
+from tests.support.servers.java import java_home
+
+_LOG4J2 = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c: %m%n%ex{5}
+"""
+
+# Alone, the first compiler has 48 MiB for its code: Spark fills them and is interpreted from then.
+_JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+
+
+def fetched_jars() -> Path:
+    """The jars beside `pyspark`, fetched once and then cached."""
+    environment = {**os.environ, "JAVA_HOME": str(java_home(17))}
+
+    def fetch_all(target: Path) -> None:
+        fetch(target, environment=environment)
+
+    return cached_directory(f"spark-jars-{TESTED.spark}-{TESTED.delta}", fetch_all)
+
+
+def quiet_java_options(folder: Path) -> str:
+    """Options of the JVM that make a short run quick and quiet; never for a measurement."""
+    log4j2 = folder / "log4j2.properties"
+    log4j2.write_text(_LOG4J2)
+    return f"-Dlog4j2.configurationFile=file:{log4j2} {_JVM_OPTIONS}"
+
+
+def local_session(
+    jars: Path, java_options: str, warehouse: Path, memory: str = "1g"
+) -> SparkSession:
+    """`local[2]`, two shuffle partitions, Kafka and Delta at hand."""
+    os.environ["JAVA_HOME"] = str(java_home(17))
+    return create_session(
+        "tests",
+        jars=jars,
+        master="local[2]",
+        settings={
+            "spark.driver.memory": memory,
+            "spark.driver.extraJavaOptions": java_options,
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": str(warehouse),
+        },
+    )

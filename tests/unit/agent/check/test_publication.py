@@ -1,0 +1,78 @@
+"""Which tables are published, and which entries of lists match nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.cdc_quota import Quota, QuotaWatch, grant_sentence, node_quota
+from agent.check.publication import create_publication, publication_of
+from agent.config import load_config
+from agent.config.loading import AgentConfig
+from commitlog import Schema
+from tests.support.agent_directory import SCHEMA, Site
+from tests.support.servers.processes import wait_until
+
+PLAIN = SCHEMA.replace("ks.t ", "ks.plain ").replace("5a1c", "6a1c").replace("true", "false")
+
+
+def config(tmp_path: Path, **changes: Any) -> AgentConfig:
+    settings = {name.replace("_", "."): str(value) for name, value in changes.items()}
+    return load_config([Site(tmp_path).configuration(settings)], [])
+
+
+def unmatched(tmp_path: Path, **changes: Any) -> list[tuple[str, str]]:
+    found = publication_of(Schema.from_cql(SCHEMA + PLAIN), config(tmp_path, **changes).properties)
+    return [(each.entry, each.reason) for each in found.unmatched]
+
+
+def test_lists_that_match(tmp_path: Path) -> None:
+    properties = config(
+        tmp_path,
+        table_include_list="ks.t,ks.[s-t]",
+        table_exclude_list="ks.plain",
+        field_exclude_list="ks.t.v",
+    ).properties
+    publication = publication_of(Schema.from_cql(SCHEMA + PLAIN), properties)
+    assert publication.captured == publication.published == ("ks.t",)
+    assert publication.unmatched == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "entry", "reason"),
+    [
+        ({"table_include_list": "ks.t,ks.orders"}, "ks.orders", "matches no table of the node"),
+        ({"table_include_list": "ks.t,ks.plain"}, "ks.plain", "ks.plain: cdc is not true"),
+        ({"table_exclude_list": "ks.orders"}, "ks.orders", "matches no table of the node"),
+        ({"field_exclude_list": "ks.t.v,ks.t.w"}, "ks.t.w", "there is no such column"),
+        ({"field_exclude_list": "ks.t.k"}, "ks.t.k", "primary key are always published"),
+    ],
+)
+def test_an_entry_that_changes_nothing(
+    changes: dict[str, str], entry: str, reason: str, tmp_path: Path
+) -> None:
+    ((found, told),) = unmatched(tmp_path, **changes)
+    assert found == entry
+    assert reason in told
+
+
+def test_it_is_found_out_once_a_schema(tmp_path: Path) -> None:
+    publication = create_publication(config(tmp_path).properties)
+    schema = Schema.from_cql(SCHEMA)
+    assert publication(schema) is publication(schema)
+    assert publication(Schema.from_cql(PLAIN)).captured == ()
+
+
+def test_the_quota_is_asked_for_until_it_is_known() -> None:
+    answers = [Quota(None, "no SELECT permission.", "GRANT"), Quota(None, "no."), Quota(1000)]
+    told: list[Quota] = []
+    expected = list(answers)
+    with QuotaWatch(lambda: answers.pop(0), told.append, interval_s=0.01):
+        wait_until(lambda: told == expected, "the limit")
+    assert [quota.is_missing for quota in told] == [True, True, False]
+
+
+def test_the_grant_names_the_role(tmp_path: Path) -> None:
+    chosen = config(tmp_path, cassandra_username='o"d', cassandra_password="x")
+    assert 'GRANT SELECT ON system_views.settings TO "o""d";' in grant_sentence(chosen)
+    assert "schema.file" in node_quota(chosen).error

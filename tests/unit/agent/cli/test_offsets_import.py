@@ -1,0 +1,92 @@
+"""Going on where Debezium's connector ended."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.cdc_raw import SegmentName
+from agent.debezium_offsets import TableOffset, ledger_of, table_offsets
+from sidecar.errors import ConfigError
+from tests.acceptance.agent.test_run import DEADLINE_S, is_drained, running, values
+from tests.support.agent_command import agent
+from tests.support.agent_directory import Site, payload, write_segment
+
+# As Java's Properties.store writes it.
+HEAD = "#Commit log offset\n#Sun Nov 22 10:00:00 UTC 2026\n"
+
+
+def offsets_of_debezium(folder: Path, **entries: str) -> Path:
+    folder.mkdir()
+    lines = [f"{table}={value}".replace(":", "\\:") for table, value in entries.items()]
+    (folder / "commitlog_offset.properties").write_text(HEAD + "\n".join(lines) + "\n")
+    return folder
+
+
+def test_the_agent_goes_on_where_the_connector_ended(site: Site) -> None:
+    write_segment(site.cdc_raw, 1, [[payload(0, b"done")]])
+    path = write_segment(site.cdc_raw, 2, [[payload(n, b"%d" % n) for n in range(10)]])
+    write_segment(site.cdc_raw, 3, [[payload(0, b"later")]])
+    configuration = site.configuration()
+    with running(site) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    events = [json.loads(line)["value"]["source"] for line in site.events.read_text().splitlines()]
+    fourth = [each["pos"] for each in events if each["file"] == path.name][3]
+    site.events.unlink()
+    for file in site.offsets.iterdir():
+        file.unlink()
+    write_segment(site.cdc_raw, 1, [[payload(0, b"done")]])
+    write_segment(site.cdc_raw, 2, [[payload(n, b"%d" % n) for n in range(10)]])
+    write_segment(site.cdc_raw, 3, [[payload(0, b"later")]])
+
+    source = offsets_of_debezium(
+        site.folder / "debezium",
+        **{"ks.t": f"{path.name}:{fourth}", "ks.other": "CommitLog-7-3.log:70"},
+    )
+    told = agent("offsets", "import", "--from", source, "--config", configuration)
+    assert (told.exit_code, told.errors) == (0, "")
+    assert "the offset of ks.t; 1 other tables" in told.output
+    assert "1 older segments in cdc_raw are done" in told.output
+    with running(site) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["4", "5", "6", "7", "8", "9", "later"]
+
+    again = agent("offsets", "import", "--from", source, "--config", configuration)
+    assert again.exit_code == 2
+    assert "has progress already" in again.errors
+    again = agent("offsets", "import", "--from", source, "--replace", "--config", configuration)
+    assert again.exit_code == 0
+
+
+@pytest.mark.parametrize("value", ["", ":-1", "CommitLog-7-1.log", "CommitLog-7-1.log:x", "x:1"])
+def test_what_is_no_offset_is_refused(value: str) -> None:
+    with pytest.raises(ConfigError, match=r"ks\.t="):
+        table_offsets({"ks.t": value})
+
+
+def test_without_an_offset_there_is_nothing_to_take_over() -> None:
+    with pytest.raises(ConfigError, match="nothing to take over"):
+        ledger_of((), (), "node-1")
+
+
+SEGMENTS = st.builds(SegmentName, st.integers(1, 6), st.just(7))
+OFFSETS = st.builds(TableOffset, SEGMENTS, st.integers(1, 100), st.text("ab", min_size=1))
+
+
+@given(st.lists(OFFSETS, min_size=1), st.sets(SEGMENTS))
+def test_nothing_is_passed_over_that_a_table_still_lacks(
+    offsets: list[TableOffset], present: set[SegmentName]
+) -> None:
+    ledger = ledger_of(offsets, present, "node-1")
+    for segment in present:
+        for each in offsets:
+            if ledger.is_completed(segment):
+                assert segment < each.segment
+            elif segment == each.segment:
+                assert ledger.position(segment) <= each.position
+            elif segment > each.segment:
+                assert ledger.position(segment) == 0

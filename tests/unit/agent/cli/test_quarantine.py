@@ -1,0 +1,144 @@
+"""`agent segments`: what an operator does with what could not be delivered."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sidecar.quarantine import RefusedEvent, event_line
+from tests.acceptance.agent.test_run import DEADLINE_S, is_drained, running, values
+from tests.support.agent_command import agent
+from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+
+NAME = "CommitLog-7-1.log"
+
+
+@pytest.fixture
+def quarantined(site: Site) -> Path:
+    """A segment with a change of a table that nobody knew; gives the properties file."""
+    write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
+    with running(site, {"segment.hold.max.ms": "0"}) as process:
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a"]
+    return site.configuration({"segment.hold.max.ms": "0"})
+
+
+def test_a_segment_is_listed_and_read_again_by_the_running_agent(
+    site: Site, quarantined: Path
+) -> None:
+    (listed,) = json.loads(agent("segments", "list", "--json", "--config", quarantined).output)
+    assert listed["segment"] == NAME
+    assert listed["ranges"][0]["table_id"] == str(OTHER_ID)
+    assert not listed["is_asked_for"]
+    assert NAME in agent("segments", "list", "--config", quarantined).output
+    site.schema.write_text(
+        SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
+    )
+    with running(site, {"segment.hold.max.ms": "0"}) as process:
+        process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
+        outcome = agent("segments", "retry", NAME, "--config", quarantined)
+        assert (outcome.exit_code, outcome.errors) == (0, "")
+        error = site.relocation / "error"
+        process.wait_until("the end of it", lambda: not list(error.iterdir()), DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a", "a", "b"]
+    assert "Nothing is quarantined" in agent("segments", "list", "--config", quarantined).output
+
+
+def test_every_start_reads_them_again_when_that_is_asked_for(site: Site, quarantined: Path) -> None:
+    settings = {"segment.hold.max.ms": "0", "commit.log.error.reprocessing.enabled": "true"}
+    with running(site, settings) as process:
+        process.wait_until("the other events", lambda: len(values(site)) == 2, DEADLINE_S)
+        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
+        assert process.stop() == 0
+    assert values(site) == ["a", "a"]
+    assert (site.relocation / "error" / NAME).exists()
+
+
+def test_a_segment_is_discarded_with_all_that_is_kept_of_it(site: Site, quarantined: Path) -> None:
+    kept = site.cdc_raw / NAME
+    kept.touch()
+    outcome = agent("segments", "discard", NAME, "--yes", "--config", quarantined)
+    assert outcome.exit_code == 2
+    assert "not done with it" in outcome.errors
+    kept.unlink()
+    outcome = agent("segments", "discard", "--all", "--yes", "--config", quarantined)
+    assert (outcome.exit_code, outcome.errors) == (0, "")
+    assert list((site.relocation / "error").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["retry"], "Which segments"),
+        (["retry", "--all", NAME], "Which segments"),
+        (["retry", "x.log"], "no name of a segment"),
+        (["retry", "CommitLog-7-9.log"], "does not hold CommitLog-7-9.log"),
+        (["discard", "CommitLog-7-9.log", "--yes"], "holds nothing of CommitLog-7-9.log"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(site: Site, words: list[str], part: str) -> None:
+    outcome = agent("segments", *words, "--config", site.configuration())
+    assert outcome.exit_code == 2
+    assert part in outcome.errors
+    assert len(outcome.errors.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [[NAME], ["--all"]])
+def test_what_is_in_a_store_is_not_asked_for_where_nobody_fetches_it(
+    site: Site, words: list[str]
+) -> None:
+    error = site.relocation / "error"
+    error.mkdir()
+    (error / f"{NAME}.remote").write_text("gs://archive/cdc/node-1/error\n")
+    outcome = agent("segments", "retry", *words, "--config", site.configuration())
+    assert outcome.exit_code == 2
+    assert f"{NAME.removesuffix('.log')}" in outcome.errors
+    assert "is in gs://archive/cdc/node-1/error, and only an agent with" in outcome.errors
+    assert [file.name for file in error.iterdir()] == [f"{NAME}.remote"]
+
+
+def refused(file: Path, *reasons: str) -> None:
+    """Events that are kept, behind one that a crash has torn."""
+    file.parent.mkdir(exist_ok=True)
+    events = [RefusedEvent("x", b"1", b"{}", [], reason) for reason in reasons]
+    file.write_bytes(b'{"topic": \n' + b"".join(event_line(event, "1.2.3") for event in events))
+
+
+def test_refused_events_of_a_copy_are_listed_and_discarded(site: Site) -> None:
+    error = site.relocation / "error"
+    refused(error / "snapshot-ks.t.events.ndjson", "too large", "too large")
+    configuration = site.configuration()
+    (listed,) = json.loads(agent("segments", "list", "--json", "--config", configuration).output)
+    assert (listed["segment"], listed["refused_events"]) == ("snapshot-ks.t", 2)
+    outcome = agent("segments", "retry", "snapshot-ks.t", "--config", configuration)
+    assert outcome.exit_code == 2
+    assert "`agent snapshot start --table ks.t`" in outcome.errors
+    outcome = agent("segments", "discard", "--all", "--yes", "--config", configuration)
+    assert (outcome.exit_code, outcome.errors) == (0, "")
+    assert list(error.iterdir()) == []
+
+
+def test_a_segment_of_which_events_alone_are_kept_says_why(site: Site) -> None:
+    events = site.relocation / "error" / f"{NAME}.events.ndjson"
+    refused(events, "too large", "no such topic", "too large")
+    configuration = site.configuration()
+    (listed,) = json.loads(agent("segments", "list", "--json", "--config", configuration).output)
+    assert (listed["refused_events"], listed["size_bytes"]) == (3, None)
+    assert listed["refusals"] == ["too large", "no such topic"]
+    assert listed["noted_at"] is not None
+    table = agent("segments", "list", "--config", configuration).output
+    assert "too large; no such topic" in " ".join(table.split())
+    outcome = agent("segments", "retry", NAME, "--config", configuration)
+    assert outcome.exit_code == 2
+    assert str(events) in outcome.errors
+
+
+def test_a_segment_whose_reason_is_missing_says_so(site: Site, quarantined: Path) -> None:
+    reason = site.relocation / "error" / f"{NAME}.reason.json"
+    reason.unlink()
+    table = " ".join(agent("segments", "list", "--config", quarantined).output.split())
+    assert NAME in table
+    assert "is missing" in table

@@ -1,0 +1,57 @@
+"""`agent snapshot` against an agent that demands a token."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.snapshot.pages import snapshot_pages
+from sidecar.http import HttpServer
+from tests.support.agent_command import Outcome, agent
+from tests.support.agent_directory import Site
+from tests.unit.sidecar.test_http import HOST, FakeStatus
+
+ITS_ANSWER = "has schema.file and asks no node"
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    file = tmp_path / "token"
+    file.write_text("t-1\n")
+    return file
+
+
+@pytest.fixture
+def port(token_file: Path) -> Iterator[int]:
+    pages = snapshot_pages(lambda: None)
+    with HttpServer(FakeStatus(), HOST, 0, [pages], token_file) as server:
+        yield server.port
+
+
+@pytest.mark.parametrize("verb", ["start", "stop"])
+def test_what_changes_something_brings_the_token(
+    site: Site, port: int, token_file: Path, verb: str
+) -> None:
+    def ask(file: Path | None) -> Outcome:
+        configuration = site.configuration(
+            {
+                "http.host": HOST,
+                "http.port": str(port),
+                "http.token.file": None if file is None else str(file),
+            }
+        )
+        return agent("snapshot", verb, "--table", "ks.t", "--config", configuration)
+
+    refused = ask(None)
+    assert refused.exit_code != 0
+    assert "needs the header `Authorization: Bearer" in refused.errors
+    assert ITS_ANSWER in ask(token_file).errors
+    token_file.write_text("t-2\n")
+    assert ITS_ANSWER in ask(token_file).errors
+
+
+def test_looking_needs_none(port: int) -> None:
+    shown = agent("snapshot", "status", "--url", f"http://{HOST}:{port}", "--json")
+    assert shown.exit_code == 0
+    assert json.loads(shown.output) == {"tables": []}

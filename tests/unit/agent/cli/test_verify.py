@@ -1,0 +1,216 @@
+"""`agent verify`."""
+
+import gzip
+import json
+import os
+import pty
+import subprocess
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.cli.segments import find_segments
+from agent.cli.verify import check
+from agent.keystore import KeySource
+from tests.oracle.reference.recordings import OWN, scenarios
+from tests.support.agent_command import AGENT, agent
+from tests.support.agent_directory import Site, payload, write_segment
+
+SECTIONS = [[payload(1), payload(2)], [], [payload(3, bytes(500))]]
+
+
+def reports(*arguments: str | Path) -> tuple[int, list[dict[str, Any]]]:
+    done = agent("verify", *arguments, "--json")
+    assert done.errors == ""
+    return done.exit_code, [json.loads(line) for line in done.output.splitlines()]
+
+
+def test_whole_segments_are_clean(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 2, SECTIONS)
+    write_segment(site.cdc_raw, 10, [])
+    exit_code, (first, second) = reports(site.cdc_raw)
+    assert exit_code == 0
+    size = path.stat().st_size
+    assert first == {
+        "segment": path.name,
+        "path": str(path),
+        "status": "clean",
+        "state": "final",
+        "idx": "COMPLETED",
+        "version": 7,
+        "id": 2,
+        "framing": "plain",
+        "file_bytes": size,
+        "position": size - 16,
+        "sections": 3,
+        "records": 3,
+        "payload_bytes": sum(len(payload) for section in SECTIONS for payload in section),
+        "unwritten_bytes": 0,
+        "tail_bytes": 16,
+        "tail_written_bytes": 0,
+        "gaps": [],
+        "error": None,
+    }
+    assert (second["segment"], second["sections"]) == ("CommitLog-7-10.log", 0)
+
+
+def test_damage_is_named_and_the_exit_code_tells(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, SECTIONS)
+    write_segment(site.cdc_raw, 2, SECTIONS)
+    whole = path.read_bytes()
+    path.write_bytes(whole.replace(bytes(500), b"\1" + bytes(499)))
+    exit_code, (first, second) = reports(site.cdc_raw)
+    assert exit_code == 5
+    assert (first["status"], second["status"]) == ("damaged", "clean")
+    assert first["records"] == 2
+    end = len(whole) - 16
+    start = end - len(SECTIONS[2][0]) - 12
+    (gap,) = first["gaps"]
+    assert (gap["from"], gap["to"]) == (start, end)
+    table = agent("verify", site.cdc_raw)
+    assert table.exit_code == 5
+    assert f"{path.name}: positions {start} to {end}: the checksum of a record" in table.output
+    path.write_bytes(b"\0\0\0\7" + bytes(30))
+    exit_code, (report,) = reports(path)
+    assert (exit_code, report["status"]) == (5, "unreadable")
+    assert path.name in report["error"]
+
+
+def test_what_cannot_be_checked_is_no_damage(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, SECTIONS)
+    data = bytearray(path.read_bytes())
+    data[3] = 5
+    path.write_bytes(with_header_checksum(bytes(data)))
+    exit_code, (report,) = reports(path)
+    assert (exit_code, report["status"]) == (1, "unchecked")
+    assert "version 5" in report["error"]
+
+
+def with_header_checksum(data: bytes) -> bytes:
+    covered = data[:4] + data[8:12] + data[4:8] + (2).to_bytes(4, "big") + b"{}"
+    return data[:16] + zlib.crc32(covered).to_bytes(4, "big") + data[20:]
+
+
+@pytest.mark.parametrize("length", [3, 7])
+def test_every_flipped_bit_of_the_chain_is_found(site: Site, length: int) -> None:
+    """Each bit of header and chain is under some checksum, but for the end of the last section:
+    moved into the zeros behind it, it takes some of them in and no record is lost."""
+    path = write_segment(site.cdc_raw, 1, [[payload(1, bytes(length))], [payload(2)]])
+    whole = path.read_bytes()
+    for bit in range((len(whole) - 16) * 8):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(flipped)
+        (segment,) = find_segments([path])
+        report = check(segment, lambda _: None, KeySource(None))
+        if report.status == "clean":
+            assert report.seen is not None
+            assert (report.seen.records, report.seen.unwritten_bytes > 0) == (2, True), bit
+
+
+def test_a_live_segment_is_checked_as_far_as_it_goes(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, SECTIONS, idx="0")
+    whole = path.read_bytes()
+    end = len(whole) - 16
+    torn = whole[:end] + b"\0\0\0\0\1\2\3\4" + b"records that are not synced"
+    path.write_bytes(torn)
+    exit_code, (report,) = reports(path)
+    assert (exit_code, report["state"], report["position"]) == (0, "live", end)
+    assert report["tail_written_bytes"] == len(torn) - end
+    assert "written, not synced" in agent("verify", path).output
+    exit_code, (report,) = reports(path, "--final")
+    assert (exit_code, report["state"], report["status"]) == (5, "final", "damaged")
+
+
+def test_an_index_that_claims_more_than_is_there(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, SECTIONS, idx="0")
+    end = path.stat().st_size - 16
+    index = path.with_name(f"{path.stem}_cdc.idx")
+    index.write_text(f"{end}\n")
+    assert reports(path)[0] == 0
+    index.write_text(f"{end + 100}\n")
+    exit_code, (report,) = reports(path)
+    assert exit_code == 5
+    (gap,) = report["gaps"]
+    assert (gap["from"], gap["to"]) == (end, end + 100)
+    index.write_text(f"{end + 100}\nCOMPLETED")
+    assert reports(path)[0] == 5
+    # A replay writes the length of the file, which says nothing about the log.
+    index.write_text(f"{path.stat().st_size}\nCOMPLETED")
+    assert reports(path)[0] == 0
+
+
+def test_an_index_that_is_a_pipe_is_not_waited_for(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, SECTIONS)
+    index = path.with_name("CommitLog-7-1_cdc.idx")
+    index.unlink()
+    os.mkfifo(index)
+    done = agent("verify", site.cdc_raw)
+    assert (done.exit_code, done.errors) == (1, f"agent: {index}: it is no regular file.\n")
+
+
+def test_recordings_are_clean_and_counted() -> None:
+    """Every recording; the records of the dump are among those counted."""
+    for scenario in scenarios():
+        keystore = KeySource(scenario.keystore())
+        positions = {(line["segment"], line["pos"]) for line in scenario.expected()}
+        for segment in find_segments([path for path, _ in scenario.segments()]):
+            report = check(segment, lambda _: None, keystore, is_live=False)
+            assert report.status == "clean", scenario
+            assert report.seen is not None
+            lines = [pos for name, pos in positions if name == segment.name.log]
+            assert report.seen.records >= len(lines)
+            assert report.seen.position >= max(lines, default=0)
+
+
+def test_copies_of_a_live_segment_are_whole_up_to_their_index() -> None:
+    copies = sorted(OWN.glob("*/live*/snap-*/CommitLog-*.log.gz"))
+    assert copies
+    for segment in find_segments(copies):
+        report = check(segment, lambda _: None, KeySource(None))
+        assert report.seen is not None
+        if segment.idx().offset is not None:
+            assert report.state == "live"
+            assert report.seen.position >= (segment.idx().offset or 0)
+        assert report.gaps == (), segment.path
+
+
+def test_a_packed_segment(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, SECTIONS)
+    _, (plain,) = reports(path)
+    packed = path.with_name(f"{path.name}.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    _, (report,) = reports(packed)
+    assert report == {**plain, "path": str(packed)}
+
+
+def test_bad_usage(site: Site) -> None:
+    for arguments in ((), (site.folder / "missing.log",), (site.offsets,), ("--nonsense",)):
+        done = agent("verify", *arguments)
+        assert done.exit_code == 2, arguments
+        assert "Traceback" not in done.errors
+
+
+def test_a_terminal_sees_a_bar_and_a_table(site: Site) -> None:
+    path = write_segment(site.cdc_raw, 1, SECTIONS)
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"}
+    command = [str(AGENT), "verify", str(path)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=terminal, env=environment
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while True:
+            try:
+                part = os.read(controller, 4096)
+            except OSError:
+                break
+            shown += part
+        output = process.stdout.read() if process.stdout else b""
+    os.close(controller)
+    assert process.returncode == 0
+    assert b"checking" in shown
+    assert path.name in output.decode()

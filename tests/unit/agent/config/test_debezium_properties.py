@@ -1,0 +1,134 @@
+"""docs/debezium-properties.md: every property of Debezium's connector has a row that is true."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent.config import AgentConfig, load_config
+from agent.config.debezium import INERT, UNUSED_PREFIXES
+from agent.config.model import AgentProperties
+from sidecar.errors import ConfigError
+from sidecar.properties.model import declarations
+from sidecar.properties.text import value_text
+
+REPOSITORY = Path(__file__).resolve().parents[4]
+PAGE = (REPOSITORY / "docs" / "debezium-properties.md").read_text(encoding="utf-8")
+
+# The manual of 2021, its table in its order and then its text.
+MANUAL = """
+    snapshot.mode snapshot.consistency http.port cassandra.config cassandra.hosts cassandra.port
+    cassandra.username cassandra.password cassandra.ssl.enabled cassandra.ssl.config.path
+    commit.log.relocation.dir commit.log.post.processing.enabled commit.log.transfer.class
+    remote.commit.log.relocation.dir storage.credential.key.file offset.backing.store.dir
+    offset.flush.interval.ms max.offset.flush.size max.queue.size max.batch.size poll.interval.ms
+    schema.refresh.interval.ms cdc.dir.poll.interval.ms snapshot.scan.interval.ms
+    tombstones.on.delete field.exclude.list sanitize.field.names
+    column.exclude.list field.blacklist connector.name kafka.topic.prefix key.converter
+    key.converter.* value.converter value.converter.* kafka.producer.* kafka.consumer.*
+    latest.commit.log.only
+"""
+# `CassandraConnectorConfig` of 3.7, and what it inherits of `CommonConnectorConfig`.
+PRESENT = """
+    topic.prefix cassandra.cluster.name cassandra.driver.config.file cassandra.node.id
+    commit.log.relocation.dir.poll.interval.ms commit.log.transfer.*
+    commit.log.error.reprocessing.enabled commit.log.real.time.processing.enabled
+    commit.log.marked.complete.poll.interval.ms commit.log.processor.shutdown.timeout.seconds
+    num.of.change.event.queues event.order.guarantee.mode decimal.handling.mode
+    varint.handling.mode tracing.enabled sourceinfo.struct.maker
+    poll.dispatch.interval.ms max.queue.size.in.bytes topic.naming.strategy topic.delimiter
+    topic.cache.size schema.name.adjustment.mode custom.metric.tags custom.sanitize.pattern
+    skipped.operations converters errors.max.retries extended.headers.enabled
+    topic.heartbeat.prefix topic.heartbeat.name heartbeat.* signal.* notification.*
+    field.name.adjustment.mode
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row of the page."""
+
+    name: str
+    default_here: str
+    state: str
+    meaning: str
+    test: str
+
+
+def entries() -> list[Entry]:
+    rows = re.findall(
+        r"^\| `([^`]+)` \| [^|]* \| ([^|]*) \| (works|accepted|default) \| ([^|]*) \| ([^|]*) \|$",
+        PAGE,
+        re.MULTILINE,
+    )
+    return [
+        Entry(*(cell.strip(" `") if i != 3 else cell for i, cell in enumerate(r))) for r in rows
+    ]
+
+
+def of_state(*states: str) -> list[Entry]:
+    return [entry for entry in entries() if entry.state in states]
+
+
+def of_line(folder: Path, line: str) -> AgentConfig:
+    path = folder / "cdc.properties"
+    path.write_text(
+        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
+        f"offset.backing.store.dir=/o\n{line}\n"
+    )
+    return load_config([path])
+
+
+def test_every_property_has_one_row() -> None:
+    names = [entry.name for entry in entries()]
+    assert len(names) == len(set(names))
+    wanted = {*MANUAL.split(), *PRESENT.split()}
+    assert wanted - set(names) == set()
+    assert len([line for line in PAGE.splitlines() if line.startswith("| `")]) == len(names) + 3
+
+
+def test_whatever_is_accepted_has_a_row() -> None:
+    names = {entry.name for entry in of_state("accepted")}
+    assert names == INERT.keys() | {f"{prefix}*" for prefix in UNUSED_PREFIXES.values()}
+
+
+@pytest.mark.parametrize("entry", of_state("accepted"), ids=lambda entry: entry.name)
+def test_what_is_accepted_gives_a_warning_that_names_it(entry: Entry, tmp_path: Path) -> None:
+    name = entry.name.replace("*", "some.setting")
+    (warning,) = of_line(tmp_path, f"{name}=1").warnings
+    assert f"`{name}`" in warning
+    assert "has no effect here" in warning
+
+
+@pytest.mark.parametrize("entry", of_state("works", "default"), ids=lambda entry: entry.name)
+def test_what_works_is_a_property_with_the_default_that_is_said(entry: Entry) -> None:
+    found = [
+        (info, declaration)
+        for _, info, declaration in declarations(AgentProperties)
+        if entry.name.removesuffix("*") in (declaration.name, *declaration.aliases)
+    ]
+    ((info, declaration),) = found
+    assert declaration.is_prefix == entry.name.endswith("*")
+    if not declaration.is_prefix:
+        default = "required" if info.is_required() else value_text(info.default)
+        assert entry.default_here == default
+
+
+@pytest.mark.parametrize("entry", of_state("default"), ids=lambda entry: entry.name)
+def test_only_the_default_is_taken(entry: Entry, tmp_path: Path) -> None:
+    assert of_line(tmp_path, f"{entry.name}={entry.default_here}").warnings == ()
+    other = "true" if entry.default_here == "false" else "com.example.Other"
+    with pytest.raises(ConfigError) as raised:
+        of_line(tmp_path, f"{entry.name}={other}")
+    (problem,) = raised.value.problems
+    assert f"`{entry.name}`" in problem
+    assert "it must be" in problem
+    assert f"`{other}`" in problem
+
+
+def test_what_works_has_a_test_that_is_there() -> None:
+    tests = REPOSITORY / "tests"
+    for entry in of_state("works"):
+        assert (tests / f"{entry.test}.py").is_file(), entry
+        assert len(entry.meaning.strip()) > 3, entry

@@ -1,0 +1,149 @@
+"""Address, login and TLS from the configuration file of the Java driver."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from agent.config import AgentConfig, load_config
+from agent.config.tls import tls_context
+from sidecar.errors import ConfigError
+from sidecar.properties import rows
+from tests.support.servers.certificates import Authority
+
+ROOT = "datastax-java-driver"
+
+
+def loaded(folder: Path, text: str, *lines: str, **environment: str) -> AgentConfig:
+    file = folder / "application.conf"
+    file.write_text(text)
+    path = folder / "cdc.properties"
+    path.write_text(
+        "topic.prefix=t\nsink=stdout\ncdc.raw.directory=/r\ncommit.log.relocation.dir=/l\n"
+        f"offset.backing.store.dir=/o\n{chr(10).join(lines)}\n"
+    )
+    return load_config([path], [f"cassandra.driver.config.file={file}"], environment=environment)
+
+
+def test_address_and_login_are_taken(tmp_path: Path) -> None:
+    text = f"""
+        {ROOT}.basic.contact-points = ["10.0.0.7:9142", "[2001:db8::1]:9142"]
+        {ROOT} {{
+          advanced.auth-provider {{
+            class = com.datastax.oss.driver.internal.core.auth.PlainTextAuthProvider
+            username = cdc   // a comment
+            password = ${{?CASSANDRA_PASSWORD}}
+          }}
+          profiles.slow {{ basic.request.timeout = 1 hour }}
+        }}"""
+    config = loaded(tmp_path, text, CASSANDRA_PASSWORD="from the environment")
+    assert (config.hosts, config.port) == (("10.0.0.7", "2001:db8::1"), 9142)
+    properties = config.properties
+    assert properties.cassandra_username == "cdc"
+    assert properties.cassandra_password is not None
+    assert properties.cassandra_password.get_secret_value() == "from the environment"
+    assert not properties.cassandra_ssl_enabled
+    assert config.warnings == ()
+
+
+@pytest.mark.parametrize("written", ["0123", "12e4", "true", "1.50", "on"])
+def test_a_login_is_taken_as_it_is_written(tmp_path: Path, written: str) -> None:
+    """As the driver does, which asks for a string."""
+    login = f"{ROOT}.advanced.auth-provider {{ username = {written}, password = {written} }}"
+    properties = loaded(tmp_path, login).properties
+    assert properties.cassandra_username == written
+    assert properties.cassandra_password is not None
+    assert properties.cassandra_password.get_secret_value() == written
+
+
+def test_what_is_set_goes_before_it_and_is_shown_with_its_place(tmp_path: Path) -> None:
+    text = f"""{ROOT} {{
+        basic.contact-points = ["10.0.0.7:9142"]
+        advanced.auth-provider {{ class = PlainTextAuthProvider, username = u, password = hidden }}
+    }}"""
+    config = loaded(tmp_path, text, "cassandra.hosts=127.0.0.1")
+    assert (config.hosts, config.port) == (("127.0.0.1",), 9142)
+    shown = {row.name: (row.value, Path(str(row.origin)).name) for row in rows(config.loaded)}
+    assert shown["cassandra.port"] == ("9142", "application.conf")
+    assert shown["cassandra.password"] == ("********", "application.conf")
+    assert shown["cassandra.hosts"] == ("127.0.0.1", "cdc.properties:6")
+    assert "hidden" not in repr(shown)
+
+
+def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
+    config = loaded(tmp_path, "")
+    assert (config.hosts, config.port) == (("localhost",), 9042)
+
+
+def test_stores_for_tls_are_read(tmp_path: Path) -> None:
+    authority = Authority()
+    trust = authority.truststore(tmp_path / "trust.p12", "changeit")
+    key = authority.signed("agent").pkcs12(tmp_path / "key.p12", "changeit")
+    text = f"""{ROOT}.advanced.ssl-engine-factory {{
+        class = DefaultSslEngineFactory
+        hostname-validation = false
+        truststore-path = "{trust}"
+        truststore-password = changeit
+        keystore-path = "{key}"
+        keystore-password = changeit
+    }}"""
+    config = loaded(tmp_path, text)
+    context = tls_context(config.properties)
+    assert context is not None
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert not context.check_hostname
+    assert len(context.get_ca_certs()) == 1
+    (warning,) = config.warnings
+    assert "cassandra.ssl.check.hostname=false" in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("a {", "is no HOCON that can be read"),
+        ("a = 1\nb = [\n", "(line 3, column 1)"),
+        ("a = ${NOT_SET_ANYWHERE}", "NOT_SET_ANYWHERE"),
+        ("a = 1\n  b = ${NOT_SET_ANYWHERE}", "(line 2, column 7)"),
+        (f'{ROOT}.basic.contact-points = ["10.0.0.7"]', "`10.0.0.7`: it must be a list of `host:"),
+        (f"{ROOT}.basic.contact-points = here", "`here`: it must be a list of `host:port`"),
+        (f"{ROOT}.basic.contact-points {{ a = b }}", "must be a list of `host:port`"),
+        (f'{ROOT}.basic.contact-points = ["a:1", "b:2"]', "`a:1, b:2`: it must have one port"),
+        (f'{ROOT}.basic.contact-points = ["a:99999"]', "must be at most 65535, not `99999`"),
+        (
+            f"{ROOT}.advanced.auth-provider.class = DseGssApiAuthProvider",
+            "is `DseGssApiAuthProvider`: it must be PlainTextAuthProvider",
+        ),
+        (
+            f"{ROOT}.advanced.auth-provider {{ username = u, password = null }}",
+            "auth-provider.password` in",
+        ),
+        (
+            f"{ROOT}.advanced.auth-provider {{ username = u, password = [hidden] }}",
+            "auth-provider.password` in",
+        ),
+        (f"{ROOT}.advanced.auth-provider.username = u", "auth-provider.password"),
+        (f"{ROOT}.advanced.ssl-engine-factory.class = a.B", "must be DefaultSslEngineFactory"),
+        (f"{ROOT}.advanced.ssl-engine-factory.hostname-validation = perhaps", "true or false"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, text: str, part: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        loaded(tmp_path, text)
+    (problem,) = raised.value.problems
+    assert part in problem
+    assert str(tmp_path / "application.conf") in problem
+    assert "hidden" not in problem
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "cdc.properties"
+    path.write_text("cassandra.driver.config.file=/none/application.conf\n")
+    with pytest.raises(ConfigError, match=r"/none/application\.conf cannot be read"):
+        load_config([path])
+
+
+def test_a_path_that_no_file_can_have_is_refused_with_its_property(tmp_path: Path) -> None:
+    path = tmp_path / "cdc.properties"
+    path.write_text("cassandra.driver.config.file=a\\u0000b\n")
+    with pytest.raises(ConfigError, match=r"driver\.config\.file` must not hold the character NUL"):
+        load_config([path])

@@ -1,0 +1,88 @@
+"""Every fault of the configuration: one clear sentence, an exit code, no traceback."""
+
+import pytest
+
+from sidecar.locks import DirectoryLock
+from tests.support.agent_command import agent
+from tests.support.agent_directory import Site
+
+
+@pytest.mark.parametrize("command", [("run",), (), ("config", "check")])
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"schema.refresh.intervall.ms": "1"}, "`schema.refresh.interval.ms`"),
+        ({"topic.prefix": None}, "`topic.prefix` must be set"),
+        ({"http.port": "eighty"}, "`http.port`"),
+        ({"cdc.raw.directory": "/none/cdc_raw"}, "/none/cdc_raw does not exist"),
+        ({"offset.backing.store.dir": "/none/offsets"}, "/none/offsets does not exist"),
+        ({"commit.log.relocation.dir": "/none/moved"}, "/none/moved does not exist"),
+        ({"cassandra.config": "/none/cassandra.yaml"}, "/none/cassandra.yaml"),
+        (
+            {"value.converter": "io.confluent.connect.avro.AvroConverter"},
+            "`value.converter.schema.registry.url` must be set",
+        ),
+    ],
+)
+def test_one_sentence_and_exit_code_2(
+    site: Site, command: tuple[str, ...], changes: dict[str, str | None], part: str
+) -> None:
+    done = agent(*command, "--config", site.configuration(changes))
+    assert done.exit_code == 2
+    assert part in done.errors
+    assert len(done.errors.splitlines()) == 1
+    assert done.output == ""
+
+
+def test_a_configuration_that_is_not_there(site: Site) -> None:
+    done = agent("--config", site.folder / "none.properties")
+    assert done.exit_code == 2
+    assert "none.properties cannot be read" in done.errors
+
+
+def test_the_traceback_comes_when_it_is_asked_for(site: Site) -> None:
+    path = site.configuration({"http.port": "eighty"})
+    assert "Traceback" in agent("--debug", "config", "check", "--config", path).errors
+    assert "Traceback" not in agent("config", "check", "--config", path).errors
+
+
+@pytest.mark.parametrize("text", [None, "CREATE TABLE ks.t (k text,\n oops\n);"])
+def test_a_schema_that_cannot_be_read(site: Site, text: str | None) -> None:
+    if text is None:
+        site.schema.unlink()
+    else:
+        site.schema.write_text(text)
+    done = agent("--config", site.configuration())
+    assert done.exit_code == 2
+    assert str(site.schema) in done.errors
+    assert "Traceback" not in done.errors
+
+
+def test_a_second_agent_on_the_same_directories(site: Site) -> None:
+    with DirectoryLock(site.cdc_raw, site.offsets):
+        done = agent("--config", site.configuration())
+    assert done.exit_code == 3
+    assert "is locked by" in done.errors
+    assert "Traceback" not in done.errors
+
+
+def test_warnings_do_not_make_a_configuration_bad(site: Site) -> None:
+    path = site.configuration({"connector.name": "x", "snapshot.mode": "initial"})
+    done = agent("config", "check", "--config", path)
+    assert (done.exit_code, done.output) == (0, "The configuration is good.\n")
+    assert "copies nothing with `schema.file`" in done.errors
+
+
+def test_show_says_where_values_come_from_and_hides_secrets(site: Site) -> None:
+    path = site.configuration(
+        {"cassandra.username": "u", "cassandra.password": "open sesame", "sink": "stdout"}
+    )
+    done = agent("config", "show", "--config", path, "--set", "http.port=8123")
+    assert done.exit_code == 0
+    assert "http.port=8123  # command line" in done.output
+    assert f"topic.prefix=demo  # {path}:1" in done.output
+    assert "sesame" not in done.output + done.errors
+    assert "event.cells" not in done.output
+    assert (
+        "event.cells=true  # default" in agent("config", "show", "--all", "--config", path).output
+    )

@@ -1,0 +1,217 @@
+"""Every property of both agents with values that it does not take: one sentence that names the
+property, the value and what is allowed, and never a secret."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from agent.config.model import AgentProperties
+from mongo_agent.config.model import MongoProperties
+from sidecar.errors import ConfigError
+from sidecar.properties import Properties, Unit, load
+from sidecar.properties.model import Declaration, declarations
+from sidecar.properties.secrets import is_secret_name
+from tests.support.agent_command import agent
+from tests.support.agent_directory import Site
+
+ALLOWED = re.compile(
+    r"must (be|have|not)|refers to|each (must|is)|cannot be|are known|: it must|may"
+)
+TOO_LARGE = "9" * 30
+BASES: dict[type[Properties], dict[str, str]] = {
+    AgentProperties: {
+        "topic.prefix": "t",
+        "sink": "stdout",
+        "cdc.raw.directory": "/raw",
+        "commit.log.relocation.dir": "/relocation",
+        "offset.backing.store.dir": "/offsets",
+    },
+    MongoProperties: {
+        "topic.prefix": "t",
+        "sink": "stdout",
+        "mongodb.hosts": "localhost:27017",
+        "offset.backing.store.dir": "/offsets",
+    },
+}
+
+
+def kinds(info: FieldInfo) -> set[Any]:
+    """The types that a value may have."""
+    return {info.annotation, *get_args(info.annotation)}
+
+
+def is_choice(info: FieldInfo) -> bool:
+    return any(get_origin(kind) is Literal for kind in kinds(info))
+
+
+def bad_values(info: FieldInfo) -> Iterator[tuple[str, str]]:
+    """A word for what is wrong, and the value."""
+    units = {item.name for item in info.metadata if isinstance(item, Unit)}
+    found = kinds(info)
+    if is_choice(info):
+        yield "choice", "no-such-choice"
+        yield "empty", ""
+    elif bool in found:
+        yield "type", "perhaps"
+        yield "empty", ""
+    elif int in found or float in found:
+        yield "type", "eighty"
+        yield "below", "-7"
+        if "milliseconds" not in units:
+            # A time without end is one that Java's files have, and taken for a very long one.
+            yield "above", TOO_LARGE
+        yield "empty", ""
+        if "bytes" in units:
+            yield "unit", "5 parsecs"
+    elif Path in found:
+        yield "empty", ""
+        yield "nul", "/a\\u0000b"
+
+
+EMPTY_MEANS_NOT_SET = {"key.converter", "value.converter"}
+CASES = [
+    pytest.param(model, declaration, value, id=f"{model.__name__}-{declaration.name}-{what}")
+    for model in BASES
+    for _, info, declaration in declarations(model)
+    if not declaration.is_prefix
+    for what, value in bad_values(info)
+    if not (what == "empty" and declaration.name in EMPTY_MEANS_NOT_SET)
+]
+
+
+def problems(model: type[Properties], folder: Path, *lines: str) -> tuple[str, ...]:
+    changed = {line.partition("=")[0] for line in lines}
+    base = [f"{k}={v}" for k, v in BASES[model].items() if k not in changed]
+    path = folder / "cdc.properties"
+    path.write_text("\n".join([*lines, *base]) + "\n")
+    with pytest.raises(ConfigError) as raised:
+        load(model, [path], environment={})
+    return tuple(problem.replace(str(path), "FILE") for problem in raised.value.problems)
+
+
+@pytest.mark.parametrize(("model", "declaration", "value"), CASES)
+def test_one_sentence_names_property_value_and_what_is_allowed(
+    model: type[Properties], declaration: Declaration, value: str, tmp_path: Path
+) -> None:
+    (problem,) = problems(model, tmp_path, f"{declaration.name}={value}")
+    assert problem.startswith(f"`{declaration.name}` (FILE:1) ")
+    assert problem.endswith(".")
+    assert len(re.findall(r"\.(?:\s|$)", problem)) == 1, "one sentence"
+    assert ALLOWED.search(problem), problem
+    if value and "u0000" not in value:
+        assert f"`{value}`" in problem
+    else:
+        assert "empty" in problem or "NUL" in problem
+
+
+def texts() -> Iterator[tuple[type[Properties], FieldInfo, Declaration]]:
+    """Properties that are none of the above: free texts, lists, secrets."""
+    for model in BASES:
+        for _, info, declaration in declarations(model):
+            if not declaration.is_prefix and not list(bad_values(info)):
+                yield model, info, declaration
+
+
+BAD_TEXTS = [
+    ("topic.prefix", "", "must not be empty"),
+    ("http.host", "", "must not be empty"),
+    ("node.id", "", "must not be empty"),
+    ("cluster.name", "", "must not be empty"),
+    ("cassandra.username", "", "must not be empty"),
+    ("cassandra.password", "", "must not be empty"),
+    ("event.transform", "", "must be module:function"),
+    ("event.transform", "no function", "must be module:function"),
+    ("table.include.list", "shop.(", "`shop.(`"),
+    ("table.exclude.list", "*", "`*`"),
+    ("field.exclude.list", "shop.orders", "must be `keyspace.table.column`"),
+    ("custom.metric.tags", "env", "`name=value`"),
+    ("custom.metric.tags", "server=a", "must not hold `server`"),
+    ("remote.commit.log.relocation.dir", "s3://bucket", "gs://bucket/prefix"),
+    ("topic.naming.strategy", "com.example.Strategy", "SchemaTopicNamingStrategy"),
+    ("sourceinfo.struct.maker", "com.example.Maker", "CassandraSourceInfoStructMaker"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), BAD_TEXTS)
+def test_texts_that_mean_nothing_are_told_too(
+    name: str, value: str, allowed: str, tmp_path: Path
+) -> None:
+    (problem,) = problems(AgentProperties, tmp_path, f"{name}={value}")
+    assert problem.startswith(f"`{name}` (FILE:1) ")
+    assert allowed in problem
+    assert f"`{value}`" in problem or not value
+
+
+def test_every_secret_has_a_type_that_hides_it() -> None:
+    for model in BASES:
+        for _, info, declaration in declarations(model):
+            if declaration.is_prefix or kinds(info) & {bool, int, Path} or is_choice(info):
+                continue
+            if is_secret_name(declaration.name):
+                assert SecretStr in kinds(info), declaration.name
+
+
+KAFKA = "kafka.producer."
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("acks", "1", "must be `all`"),
+        ("linger.ms", "soon", "must be a whole number"),
+        ("batch.size", "", "must be a whole number"),
+        ("security.protocol", "TLS", "PLAINTEXT, SSL, SASL_PLAINTEXT and SASL_SSL"),
+        ("retries", "99999999999", "must be at most 2147483647"),
+        ("max.request.size", "5", "1000..1000000000"),
+        ("compression.type", "rar", "compression.codec"),
+        ("request.timeout.ms", "never", "request.timeout.ms"),
+        ("enable.idempotence", "perhaps", "enable.idempotence"),
+        ("bootstrap.server", "h:1", "`kafka.producer.bootstrap.servers`"),
+        ("interceptor.classes", "a.B", "Java classes cannot be used"),
+        ("ssl.truststore.location", "/none/trust.jks", "/none/trust.jks cannot be read"),
+    ],
+)
+def test_what_the_brokers_client_does_not_take(
+    site: Site, name: str, value: str, allowed: str
+) -> None:
+    """What only the client itself knows is told by `config check` as well as at a start."""
+    settings = {"sink": "kafka", f"{KAFKA}bootstrap.servers": "127.0.0.1:1", KAFKA + name: value}
+    if name.startswith("ssl."):
+        settings[f"{KAFKA}security.protocol"] = "SSL"
+    done = agent("config", "check", "--config", site.configuration(settings))
+    assert done.exit_code == 2
+    (line,) = done.errors.splitlines()
+    assert f"`{KAFKA}{name}`" in line
+    assert allowed in line
+    names_alone = ("bootstrap.server", "interceptor.classes")
+    assert value in line or name in names_alone
+
+
+def test_a_start_says_the_same_of_the_brokers_client(site: Site) -> None:
+    settings = {
+        "sink": "kafka",
+        f"{KAFKA}bootstrap.servers": "127.0.0.1:1",
+        f"{KAFKA}max.request.size": "5",
+    }
+    done = agent("--config", site.configuration(settings))
+    assert done.exit_code == 2
+    assert "`kafka.producer.max.request.size` cannot be `5`" in done.errors
+    assert "Traceback" not in done.errors
+
+
+def test_how_topics_are_made_is_looked_at(site: Site) -> None:
+    settings = {
+        "sink": "kafka",
+        f"{KAFKA}bootstrap.servers": "127.0.0.1:1",
+        "topic.creation.enable": "true",
+        "topic.creation.default.partitions": "many",
+    }
+    done = agent("config", "check", "--config", site.configuration(settings))
+    assert done.exit_code == 2
+    assert "`topic.creation.default.partitions` (" in done.errors
+    assert "must be a positive number or -1, not `many`" in done.errors

@@ -1,0 +1,166 @@
+"""Keystores made by Java's keytool: opened, refused with a sentence, and read again."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.keystore import KeySource, KeystoreSettings, read_keystore
+from sidecar.errors import ConfigError
+from tests.oracle.reference.recordings import OWN
+from tests.support.servers.java import java_home
+from tests.support.servers.keystore import make_keystore
+
+RECORDED = OWN / "5.0" / "encrypted" / "cassandra.keystore"
+DES3 = ("-J-Dkeystore.pkcs12.keyProtectionAlgorithm=PBEWithSHA1AndDESede",)
+SHA1_MAC = ("-J-Dkeystore.pkcs12.macAlgorithm=HmacPBESHA1",)
+
+
+def settings(
+    path: Path,
+    password: str = "cassandra",
+    key_password: str | None = None,
+    store_type: str | None = None,
+) -> KeystoreSettings:
+    return KeystoreSettings(path, password, key_password, store_type, "commit.log.keystore.path")
+
+
+def keys(
+    path: Path,
+    password: str = "cassandra",
+    key_password: str | None = None,
+    store_type: str | None = None,
+) -> dict[str, bytes]:
+    return read_keystore(settings(path, password, key_password, store_type))
+
+
+def keytool(*arguments: str) -> None:
+    command = [str(java_home(17) / "bin" / "keytool"), *arguments]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def copied(source: Path, target: Path) -> Path:
+    """The same keys as PKCS12, by keytool."""
+    keytool(
+        *("-importkeystore", "-noprompt", "-srckeystore", str(source)),
+        *("-srcstorepass", "cassandra", "-destkeystore", str(target)),
+        *("-deststorepass", "cassandra", "-deststoretype", "PKCS12"),
+    )
+    return target
+
+
+def test_jceks(tmp_path: Path) -> None:
+    store = make_keystore(tmp_path / "store", alias="Testing:1", key_bits=128)
+    make_keystore(store, alias="other", key_bits=256)
+    found = keys(store)
+    assert {alias: len(key) for alias, key in found.items()} == {"testing:1": 16, "other": 32}
+    assert keys(store, store_type="JCEKS") == found
+    assert keys(copied(store, tmp_path / "copy.p12")) == found
+
+
+def test_keys_with_passwords_of_their_own(tmp_path: Path) -> None:
+    """Those that open are there; that none opens is said."""
+    store = make_keystore(tmp_path / "store", alias="one", key_password="secret-1")
+    make_keystore(store, alias="two", key_password="secret-2")
+    assert keys(store, key_password="secret-1").keys() == {"one"}
+    assert keys(store, key_password="secret-2").keys() == {"two"}
+    with pytest.raises(ConfigError, match=r'the password of the key "(one|two)" is wrong'):
+        keys(store)
+
+
+@pytest.mark.parametrize("options", [(), DES3, DES3 + SHA1_MAC])
+def test_pkcs12(tmp_path: Path, options: tuple[str, ...]) -> None:
+    store = make_keystore(
+        tmp_path / "store", store_type="PKCS12", alias="Testing:1", key_bits=192, options=options
+    )
+    found = keys(store, store_type="PKCS12")
+    assert {alias: len(key) for alias, key in found.items()} == {"testing:1": 24}
+    # Java's JKS is either of its formats.
+    assert keys(store, store_type="JKS") == found
+    with pytest.raises(ConfigError, match="the password of the keystore is wrong"):
+        keys(store, "wrong")
+
+
+@pytest.mark.parametrize("store_type", ["JCEKS", "PKCS12"])
+def test_other_entries_are_passed_over(tmp_path: Path, store_type: str) -> None:
+    store = tmp_path / "store"
+    keytool(
+        *("-genkeypair", "-alias", "pair", "-keyalg", "EC", "-dname", "CN=node"),
+        *("-storetype", store_type, "-keystore", str(store)),
+        *("-storepass", "cassandra", "-keypass", "cassandra"),
+    )
+    assert keys(store) == {}
+    make_keystore(store, store_type="JCEKS" if store_type == "JCEKS" else "PKCS12")
+    assert keys(store).keys() == {"testing:1"}
+
+
+@pytest.mark.parametrize(
+    ("content", "password", "what"),
+    [
+        (None, "cassandra", "No such file or directory"),
+        (b"", "cassandra", "the file is damaged, or no keystore"),
+        (b"a text file\n", "cassandra", "the file is damaged, or no keystore"),
+        (RECORDED.read_bytes(), "no-such-word", "the password of the keystore is wrong, or the"),
+        (RECORDED.read_bytes()[:-30], "cassandra", "or the file is damaged"),
+        (bytes.fromhex("feedfeed00000002") + bytes(24), "cassandra", "those hold no secret keys"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_origin(
+    content: bytes | None, password: str, what: str, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    if content is not None:
+        store.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        keys(store, password)
+    assert f"the keystore {store} (commit.log.keystore.path) cannot be read" in str(caught.value)
+    assert what in str(caught.value)
+    assert password not in str(caught.value)
+
+
+def test_what_the_configuration_says_wrong() -> None:
+    with pytest.raises(ConfigError, match="relative to where the node was started"):
+        keys(Path("conf/.keystore"))
+    with pytest.raises(ConfigError, match="it is no PKCS12 keystore"):
+        keys(RECORDED, store_type="PKCS12")
+
+
+def test_a_damaged_keystore_is_never_a_key(tmp_path: Path) -> None:
+    data = RECORDED.read_bytes()
+    store = tmp_path / "store"
+    for at in range(0, len(data), 7):
+        store.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(ConfigError):
+            keys(store)
+
+
+def test_passwords_and_keys_are_not_in_the_text_form() -> None:
+    source = KeySource(settings(RECORDED))
+    (key,) = keys(RECORDED).values()
+    for text in (repr(settings(RECORDED, "secret-1", "secret-2")), repr(source.keystore())):
+        assert "secret" not in text
+        assert repr(key) not in text
+
+
+def test_a_keystore_that_is_replaced_is_read_again(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    source = KeySource(settings(store))
+    assert "No such file" in (source.keystore().problem or "")
+    shutil.copyfile(RECORDED, store)
+    first = source.keystore()
+    assert first.problem is None
+    assert first.has("Testing:1")
+    assert source.keystore() is first, "an unchanged file is read once"
+    other = make_keystore(tmp_path / "other", alias="other")
+    other.replace(store)
+    assert source.keystore().keys.keys() == {"other"}
+    store.unlink()
+    assert source.keystore().keys == {}
+
+
+def test_no_keystore_says_what_to_set() -> None:
+    found = KeySource(None).keystore()
+    assert found.keys == {}
+    assert "commit.log.keystore.path" in found.advice("k")
+    assert "cassandra.config" in found.advice("k")

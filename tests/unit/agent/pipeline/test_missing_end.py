@@ -1,0 +1,148 @@
+"""The whole pipeline over segments that were cut or zeroed: events that arrived and ranges on
+record are all of the log up to the largest position that an index named, and nothing is deleted."""
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+from agent.cdc_raw import SegmentName
+from agent.keystore import KeySource
+from agent.keystore.source import Keystore
+from agent.pipeline import open_with
+from commitlog import EventFormat
+from tests.oracle.writer import FRAMINGS, MARKER_LENGTH, Framing, Written, write_segment
+from tests.oracle.writer.test_missing_end import SCHEMA, ends_of, lengths, payload, starts
+from tests.support.pipeline_harness import Rig
+
+FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
+LIVES = ("closed", "released", "replayed")
+every_framing = pytest.mark.parametrize("framing", FRAMINGS, ids=lambda each: each.name)
+few = settings(max_examples=12, deadline=None, print_blob=True)
+
+
+class Keys(KeySource):
+    """Those of a framing, without a file."""
+
+    def __init__(self, framing: Framing) -> None:
+        super().__init__(None)
+        self._keys = framing.keys
+
+    def keystore(self) -> Keystore:
+        return replace(super().keystore(), keys=self._keys)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is left of a segment: ends of delivered records, ranges on record, what is kept."""
+
+    positions: tuple[int, ...]
+    ranges: tuple[tuple[int, int | None], ...]
+    is_kept: bool
+    is_removed: bool
+
+
+@every_framing
+@pytest.mark.parametrize("version", (7, 8, 9))
+@few
+@given(sections=lengths, life=st.sampled_from(LIVES))
+def test_a_whole_segment_is_delivered_and_removed(
+    framing: Framing, version: int, sections: list[list[int]], life: str
+) -> None:
+    segment = segment_of(sections, framing, version)
+    seen = live(segment, segment.data, framing, version, life)
+    assert seen == Seen(ends_of(segment), (), is_kept=False, is_removed=True)
+
+
+@every_framing
+@pytest.mark.parametrize("version", (7, 8, 9))
+@few
+@given(sections=lengths, life=st.sampled_from(LIVES), data=st.data())
+def test_what_is_missing_is_on_record_and_the_segment_is_kept(
+    framing: Framing, version: int, sections: list[list[int]], life: str, data: st.DataObject
+) -> None:
+    segment = segment_of(sections, framing, version)
+    boundaries = st.sampled_from(segment.markers)
+    anywhere = st.integers(segment.markers[0], segment.chain_end - 1)
+    start = data.draw(boundaries | anywhere, "start")
+    rest = b"" if data.draw(st.booleans(), "is cut") else bytes(len(segment.data) - start)
+    damaged = segment.data[:start] + rest
+    seen = live(segment, damaged, framing, version, life)
+    note(str(seen))
+    if damaged == segment.data:
+        return
+    assert set(seen.positions) <= set(ends_of(segment))
+    assert len(set(seen.positions)) == len(seen.positions)
+    assert seen.is_kept or not missing(segment, seen.positions)
+    first = min((low for low, _ in seen.ranges), default=None)
+    for begin, end in missing(segment, seen.positions):
+        assert first is not None
+        is_on_record = any(
+            low < end and (high is None or high > begin) for low, high in seen.ranges
+        )
+        # Behind a damaged block logical positions are not known.
+        assert is_on_record or (framing.parameters != b"{}" and first < end)
+
+
+def missing(segment: Written, positions: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Starts and ends of the records that did not arrive."""
+    found = []
+    for ends, marker in zip(segment.record_ends, starts(segment), strict=True):
+        start = marker + MARKER_LENGTH
+        for end in ends:
+            if end not in positions:
+                found.append((start, end))
+            start = end
+    return found
+
+
+def live(segment: Written, data: bytes, framing: Framing, version: int, life: str) -> Seen:
+    """The agent beside a segment with these bytes, up to where nothing is left to do."""
+    name, newer = SegmentName(1, version), SegmentName(2, version)
+    with tempfile.TemporaryDirectory() as folder:
+        rig = Rig(
+            Path(folder),
+            open_reader=open_with(FORMAT, keystore=Keys(framing)),
+            schema=SCHEMA,
+            quarantine_max_bytes=100_000_000,
+        )
+        try:
+            raw = rig.raw.directory
+            raw.joinpath(name.log).write_bytes(data)
+            index = raw.joinpath(name.idx)
+            named = str(segment.section_ends[-1])
+            index.write_text(f"{named}\nCOMPLETED" if life == "closed" else named)
+            rig.settle()
+            if life == "replayed":
+                # The same file, of which a replay names the length.
+                index.write_text(f"{len(data)}\nCOMPLETED")
+            if life == "released":
+                other = write_segment([], version=version, segment_id=2)
+                raw.joinpath(newer.log).write_bytes(other.data)
+            rig.settle()
+            # A key that does not fit is waited for.
+            rig.pass_time(61)
+            reason = rig.quarantine.reason(name)
+            ranges = () if reason is None else reason.ranges
+            return Seen(
+                tuple(position_of(message) for _, message in rig.sink.messages),
+                tuple((each.start, each.end) for each in ranges),
+                is_kept=name.log in rig.quarantined(),
+                is_removed=name.log not in rig.raw.names() | rig.quarantined(),
+            )
+        finally:
+            rig.end()
+
+
+def position_of(message: object) -> int:
+    headers = dict(message[3])  # type: ignore[index]
+    return int(headers["cdc.source"].split(b"/")[2])
+
+
+def segment_of(sections: list[list[int]], framing: Framing, version: int) -> Written:
+    numbers = iter(range(1000))
+    payloads = [[payload(next(numbers), size, version) for size in each] for each in sections]
+    return write_segment(payloads, version=version, framing=framing)

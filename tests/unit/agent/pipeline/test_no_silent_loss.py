@@ -1,0 +1,145 @@
+"""Whatever is not delivered leaves a WARNING, a number and a record. The tables below are complete:
+they are compared with the label values of the metrics and with the parser's source."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent import metrics
+from agent.quarantine_survey import QuarantineSurvey
+from agent.status import Facts, conditions_of
+from commitlog import UnsupportedFeatureError
+from sidecar.sinks.memory import MemorySink
+from tests.support.pipeline_harness import Rig
+
+MakeRig = Callable[..., Rig]
+EVENTS_OF_THE_PARSER = Path(__file__).parents[4] / "commitlog" / "events" / "src"
+
+
+def damage(make: MakeRig) -> Rig:
+    rig = make()
+    rig.raw.completed(1, 2).add(1, is_damaged=True)
+    rig.settle()
+    return rig
+
+
+def unknown_schema(make: MakeRig) -> Rig:
+    rig = make(hold_max_ms=1000)
+    rig.raw.completed(1, 2).add(3, table="ks.dropped")
+    rig.settle()
+    rig.pass_time(2)
+    return rig
+
+
+def unreadable(make: MakeRig) -> Rig:
+    rig = make()
+    rig.raw.completed(1, 2).error = UnsupportedFeatureError("CommitLog-7-1.log: encrypted")
+    rig.settle()
+    return rig
+
+
+def vanished(make: MakeRig) -> Rig:
+    rig = make(sink=MemorySink(automatic=False), window_max_events=4, batch_max_events=4)
+    rig.raw.completed(1, 4, 4)
+    gone = rig.raw.completed(2, 4)
+    rig.settle()
+    rig.raw.drop(gone)
+    rig.settle()
+    return rig
+
+
+def rejected(make: MakeRig) -> Rig:
+    rig = make(sink=MemorySink(automatic=False))
+    rig.raw.completed(1, 2)
+    rig.settle()
+    rig.sink.fail(rig.sink.waiting[0], "message too large")
+    rig.sink.acknowledge()
+    rig.settle()
+    return rig
+
+
+# By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
+LOST: dict[str, tuple[Callable[[MakeRig], Rig], str]] = {
+    metrics.DAMAGE: (damage, "segment_quarantined"),
+    metrics.UNKNOWN_SCHEMA: (unknown_schema, "segment_quarantined"),
+    metrics.UNREADABLE: (unreadable, "segment_quarantined"),
+    metrics.VANISHED: (vanished, "segment_lost"),
+    metrics.REFUSED_EVENT: (rejected, "event_rejected"),
+}
+# By the label `reason` of cdc_skipped_updates_total: why it is no loss, or where the loss is told.
+SKIPPED = {
+    "system": "tables of the node itself",
+    "view": "a view's rows are those of its table",
+    "not_cdc": "the table is not captured",
+    "filtered": "the lists leave the table out",
+    "counter": "counter.events=skip",
+    "unknown_table": "the record is on record too, as unknown_schema",
+    "schema_unreadable": "a change of schema, no event: it has a WARNING, and the node is asked",
+}
+
+
+@pytest.mark.parametrize("reason", LOST)
+def test_what_is_not_delivered_has_a_warning_a_number_and_a_condition(
+    reason: str, make_rig: MakeRig, caplog: pytest.LogCaptureFixture
+) -> None:
+    produce, code = LOST[reason]
+    rig = produce(make_rig)
+    assert [record.levelname for record in caplog.records].count("WARNING") >= 1
+    counted = rig.metrics.quarantined.labels(reason)._value.get()
+    assert counted >= 1
+    # Without a moment in which everything looks delivered: no time has passed since.
+    usage = rig.view.quarantine
+    assert usage == QuarantineSurvey(rig.quarantine, rig.raw.directory).look()
+    assert [each.code for each in conditions_of(Facts(quarantine=usage))] == [code]
+
+
+def test_a_segment_whose_reason_was_removed_is_still_a_condition(rig: Rig) -> None:
+    directory = rig.quarantine.directory
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "CommitLog-7-9.log").write_bytes(b"x")
+    usage = QuarantineSurvey(rig.quarantine, rig.raw.directory).look()
+    (condition,) = conditions_of(Facts(quarantine=usage))
+    assert condition.code == "segment_quarantined"
+    assert "CommitLog-7-9.log" in condition.message
+    # The moment in which a request is fulfilled.
+    (directory / "CommitLog-7-9.log.retry").touch()
+    usage = QuarantineSurvey(rig.quarantine, rig.raw.directory).look()
+    assert conditions_of(Facts(quarantine=usage)) == ()
+
+
+def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(make_rig: MakeRig) -> None:
+    rig = make_rig()
+    reason = rig.quarantine.directory / "CommitLog-7-9.log.reason.json"
+    reason.mkdir(parents=True)
+    rig.settle()
+    rig.pass_time(20)
+    assert "cannot be read: Is a directory" in rig.view.record_trouble
+    reason.rmdir()
+    rig.pass_time(20)
+    assert rig.view.record_trouble == ""
+
+
+def test_every_reason_of_a_loss_is_in_the_table(rig: Rig) -> None:
+    assert labels(rig.metrics.quarantined) == set(LOST) == set(metrics.REASONS)
+
+
+def test_every_reason_to_skip_is_in_the_table() -> None:
+    found = set()
+    for file in EVENTS_OF_THE_PARSER.glob("*.rs"):
+        text = file.read_text(encoding="utf-8")
+        found |= set(re.findall(r"\.skip\(\s*\"(\w+)\"", text))
+        for body in re.findall(r"fn skip_reason\(.*?\n}", text, re.DOTALL):
+            found |= set(re.findall(r"Some\(\"(\w+)\"\)", body))
+    assert found == set(SKIPPED)
+
+
+def labels(counter: Any) -> set[str]:
+    return {
+        sample.labels["reason"]
+        for family in counter.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total")
+    }

@@ -1,0 +1,325 @@
+"""The pipeline over real segments: written byte by byte as a node does, and recorded ones."""
+
+import gzip
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent.cdc_raw import SegmentName, parse_log_name
+from agent.pipeline import open_with
+from commitlog import EventFormat, Schema
+from sidecar.delivery import Message
+from tests.oracle.reference import recordings
+from tests.oracle.writer import lz4_segment, record, segment
+from tests.support.agent_directory import SCHEMA, payload
+from tests.support.pipeline_harness import Rig
+
+MakeRig = Callable[..., Rig]
+FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
+NAME = SegmentName(1, 7)
+
+
+def real_rig(make_rig: MakeRig, schema_text: str) -> Rig:
+    return make_rig(
+        open_reader=open_with(FORMAT),
+        schema=Schema.from_cql(schema_text),
+        window_max_events=2000,
+        batch_max_events=100,
+        quarantine_max_bytes=100_000_000,
+    )
+
+
+def source(message: Message) -> str:
+    """`segment id/position/index` of an event."""
+    return dict(message[3])["cdc.source"].decode().partition("/")[2]
+
+
+def arrived(rig: Rig) -> list[str]:
+    """Where the events are from that the present sink took, in order."""
+    return [source(message) for _, message in rig.sink.messages]
+
+
+def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[Message], Schema]:
+    """Events of the tables that the schema and the segment itself know, as the reader alone gives
+    them, each with the schema at its place; and the schema with what the segment says."""
+    reader = open_with(FORMAT)(path, name, 0)
+    found: list[Message] = []
+    given_up: list[tuple[str, str | None]] = []
+    while True:
+        batch = reader.read(
+            schema,
+            limit=None,
+            complete=True,
+            max_events=1 << 20,
+            max_bytes=1 << 30,
+            given_up=given_up,
+        )
+        found += batch.messages(0, len(batch))
+        if batch.blocked is not None:
+            given_up.append((batch.blocked.table_id, batch.blocked.column))
+        elif batch.schema_changes is not None:
+            schema = schema.with_changes(batch.schema_changes)
+        elif batch.stop == "end":
+            return found, schema
+
+
+def put(directory: Path, name: SegmentName, content: bytes) -> Path:
+    """Writes into the file that is there, as a node does."""
+    path = directory / name.log
+    with path.open("r+b" if path.exists() else "wb") as file:
+        file.write(content)
+        file.truncate()
+    return path
+
+
+def test_a_segment_that_grows_is_read_up_to_its_index(make_rig: MakeRig) -> None:
+    rig = real_rig(make_rig, SCHEMA)
+    payloads = [[payload(10 * s + r) for r in range(3)] for s in range(5)]
+    # Whole records with good checksums behind the chain: the node itself may forget them.
+    tail = bytes(8) + record(payload(99)) + bytes(200)
+    ends = [len(segment(payloads[:count], tail=b"")) for count in range(6)]
+    for count in range(1, 6):
+        put(rig.raw.directory, NAME, segment(payloads[:count], tail=tail))
+        rig.settle()
+        assert arrived(rig) == []
+        rig.raw.directory.joinpath(NAME.idx).write_text(str(ends[count]))
+        rig.settle()
+        assert len(arrived(rig)) == 3
+        assert rig.store.values[NAME.log] == str(ends[count])
+        rig.kill()
+    # As a replay does it: with the length of the file.
+    length = rig.raw.directory.joinpath(NAME.log).stat().st_size
+    rig.raw.directory.joinpath(NAME.idx).write_text(f"{length}\nCOMPLETED")
+    rig.settle()
+    assert arrived(rig) == [], "what stands behind the chain is never read"
+    assert rig.raw.names() == set()
+    assert rig.quarantined() == set()
+
+
+def test_the_number_of_a_completed_compressed_segment_is_ignored(make_rig: MakeRig) -> None:
+    """After a replay it is the length of the file, which ends before the logical end."""
+    rig = real_rig(make_rig, SCHEMA)
+    payloads = [[payload(c, b"x" * 300) for c in range(20)]]
+    content = lz4_segment(payloads)
+    put(rig.raw.directory, NAME, content)
+    rig.raw.directory.joinpath(NAME.idx).write_text("40\nCOMPLETED")
+    rig.settle()
+    assert len(arrived(rig)) == 20
+    assert rig.raw.names() == set()
+
+
+def test_segments_of_3_11_are_moved_there_whole_and_without_an_index(make_rig: MakeRig) -> None:
+    """Each is final at sight, the newest too, and all of it is read; one that a node replays and
+    moves there once more leaves unread."""
+    rig = real_rig(make_rig, SCHEMA)
+    contents = {
+        SegmentName(number, 6): segment(
+            [[payload(10 * number), payload(10 * number + 1)], [], [payload(10 * number + 2)]],
+            version=6,
+            segment_id=number,
+            tail=bytes(4096),
+        )
+        for number in (1, 2)
+    }
+    for name, content in contents.items():
+        elsewhere = put(rig.raw.directory.parent, name, content)
+        elsewhere.rename(rig.raw.directory / name.log)
+        rig.settle()
+        assert len(arrived(rig)) == 3
+        assert rig.raw.names() == set()
+        assert rig.store.values[name.log] == "COMPLETED"
+        rig.kill()
+    again = SegmentName(1, 6)
+    put(rig.raw.directory, again, contents[again])
+    rig.settle()
+    assert arrived(rig) == []
+    assert rig.raw.names() == set()
+    assert rig.quarantined() == set()
+
+
+@pytest.mark.parametrize("size", [0, 10])
+def test_a_segment_without_a_header_is_kept_when_it_is_final(make_rig: MakeRig, size: int) -> None:
+    rig = real_rig(make_rig, SCHEMA)
+    put(rig.raw.directory, NAME, segment([])[:size])
+    put(rig.raw.directory, SegmentName(2, 7), segment([], segment_id=2))
+    rig.settle()
+    assert NAME.log in rig.quarantined()
+    assert rig.raw.names() == {"CommitLog-7-2.log"}
+
+
+def test_segments_with_no_section_leave(make_rig: MakeRig) -> None:
+    rig = real_rig(make_rig, SCHEMA)
+    put(rig.raw.directory, NAME, segment([]))
+    put(rig.raw.directory, SegmentName(2, 7), segment([[]], segment_id=2))
+    put(rig.raw.directory, SegmentName(3, 7), segment([], segment_id=3, tail=b""))
+    put(rig.raw.directory, SegmentName(4, 7), segment([], segment_id=4))
+    rig.settle()
+    assert rig.raw.names() == {"CommitLog-7-4.log"}
+    assert rig.quarantined() == set()
+
+
+def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_rig: MakeRig) -> None:
+    rig = real_rig(make_rig, SCHEMA)
+    content = bytearray(segment([[payload(c) for c in range(5)], [payload(9)]]))
+    content[100] ^= 1
+    put(rig.raw.directory, NAME, bytes(content))
+    rig.raw.directory.joinpath(NAME.idx).write_text("5\nCOMPLETED")
+    rig.settle()
+    assert len(arrived(rig)) == 5
+    assert NAME.log in rig.quarantined()
+    assert (rig.quarantine.directory / NAME.log).read_bytes() == content
+
+
+def _readable_folders() -> list[Path]:
+    """Folders with whole segments, plain or LZ4, and their schema."""
+    roots = (recordings.OWN, recordings.SHARED / "fixtures")
+    folders = {path.parent for root in roots for path in root.rglob("schema.cql")}
+    return sorted(
+        folder
+        for folder in folders
+        if list(folder.glob("CommitLog-*.log.gz"))
+        and not re.search(r"encrypted|snappy|deflate|zstd", folder.name)
+    )
+
+
+def _packed(folder: Path) -> list[Path]:
+    """Segments in the order of their ids, which all have as many digits."""
+    return sorted(folder.glob("CommitLog-*.log.gz"))
+
+
+@pytest.mark.parametrize("folder", _readable_folders(), ids=lambda f: f"{f.parent.name}-{f.name}")
+def test_recorded_segments_with_a_kill_after_every_few_turns(
+    make_rig: MakeRig, folder: Path
+) -> None:
+    """Every event of a known table arrives. Others (made before the recording) are waited for and
+    given up, so that their segments are kept."""
+    schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
+    rig, schema = real_rig(make_rig, schema_text), Schema.from_cql(schema_text)
+    expected: set[str] = set()
+    logs = {path: parse_log_name(path.name.removesuffix(".gz")) for path in _packed(folder)}
+    for path, name in logs.items():
+        assert name is not None
+        log = put(rig.raw.directory, name, gzip.decompress(path.read_bytes()))
+        rig.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
+        events, schema = known_events(log, name, schema)
+        expected.update(map(source, events))
+    delivered: set[str] = set()
+    for life in range(1000):
+        for _ in range(life % 7 + 3):
+            rig.clock.advance(61)
+            rig.turn()
+        delivered.update(arrived(rig))
+        if not rig.raw.names():
+            break
+        rig.kill()
+    assert delivered == expected
+    assert rig.raw.names() == set()
+
+
+@dataclass(frozen=True)
+class State:
+    """What a recorded cdc_raw held at one moment."""
+
+    folder: Path
+
+    def apply(self, rig: Rig) -> None:
+        """Makes cdc_raw look like it: contents, link counts and indexes; what the agent has
+        finished comes back only where the node would link it again, so it is left out."""
+        completed = {key for key, value in rig.store.values.items() if value == "COMPLETED"}
+        seen = set()
+        for line in (self.folder / "listing.txt").read_text().splitlines():
+            file_name, *facts = line.split()
+            seen.add(file_name)
+            if file_name in completed or file_name.replace("_cdc.idx", ".log") in completed:
+                continue
+            if file_name.endswith(".idx"):
+                text = line.partition("text='")[2].removesuffix("'").replace("\\n", "\n")
+                (rig.raw.directory / file_name).write_text(text)
+                continue
+            name = parse_log_name(file_name)
+            assert name is not None
+            content = gzip.decompress((self.folder / f"{file_name}.gz").read_bytes())
+            path = put(rig.raw.directory, name, content)
+            link = rig.raw.commitlog / file_name
+            link.unlink(missing_ok=True)
+            if "links=2" in facts:
+                link.hardlink_to(path)
+        for file_name in rig.raw.names() - seen:
+            (rig.raw.directory / file_name).unlink()
+
+
+def _further(pattern: str) -> list[Path]:
+    """Folders of the further collection of recordings; none where that is not there."""
+    root = recordings.SHARED / "fixtures" / "5.0"
+    return sorted(root.glob(pattern)) if root.is_dir() else []
+
+
+@pytest.mark.parametrize("folder", _further("f16-*"), ids=lambda folder: str(folder.name))
+def test_a_recorded_node_that_writes(make_rig: MakeRig, folder: Path) -> None:
+    schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
+    rig, schema = real_rig(make_rig, schema_text), Schema.from_cql(schema_text)
+    seen = 0
+    for state in [*sorted(folder.glob("snap-*")), folder]:
+        for packed in state.glob("CommitLog-*.log.gz"):
+            name = parse_log_name(packed.name.removesuffix(".gz"))
+            assert name is not None
+            log = put(rig.raw.directory, name, gzip.decompress(packed.read_bytes()))
+            (rig.raw.commitlog / name.log).unlink(missing_ok=True)
+            (rig.raw.commitlog / name.log).hardlink_to(log)
+        for idx in state.glob("*_cdc.idx"):
+            (rig.raw.directory / idx.name).write_bytes(idx.read_bytes())
+        for _ in range(100):
+            rig.clock.advance(61)
+            rig.settle()
+            if rig.view.hold is None:
+                break
+        assert len(arrived(rig)) >= seen
+        seen = len(arrived(rig))
+        for segment_state in rig.view.segments:
+            limit = segment_state.idx.offset or 0
+            assert segment_state.acknowledged_position <= limit
+            assert str(limit) == rig.store.values.get(segment_state.name.log, "0")
+    final = next(folder.glob("CommitLog-*.log.gz"))
+    name = parse_log_name(final.name.removesuffix(".gz"))
+    assert name is not None
+    whole = put(rig.relocation, name, gzip.decompress(final.read_bytes()))
+    events, _ = known_events(whole, name, schema)
+    assert arrived(rig) == [source(message) for message in events]
+    assert seen > 0
+    assert not [left for left in rig.raw.names() if left.endswith(".idx")]
+
+
+@pytest.mark.parametrize("folder", _further("f17-*"), ids=lambda folder: str(folder.name))
+def test_a_recorded_node_that_is_killed_started_and_stopped(
+    make_rig: MakeRig, folder: Path
+) -> None:
+    states = [State(state) for state in sorted(folder.glob("[123]-*"))]
+    schema_text = next(folder.rglob("schema.cql")).read_text(encoding="utf-8")
+    rig, schema = real_rig(make_rig, schema_text), Schema.from_cql(schema_text)
+    expected: set[str] = set()
+    for state in states:
+        state.apply(rig)
+        for _ in range(200):
+            rig.clock.advance(61)
+            rig.settle()
+            if rig.view.hold is None:
+                break
+        for path in sorted(state.folder.glob("*_cdc.idx")):
+            if "COMPLETED" in path.read_text():
+                name = parse_log_name(path.name.replace("_cdc.idx", ".log"))
+                assert name is not None
+                log = put(
+                    rig.relocation,
+                    name,
+                    gzip.decompress((state.folder / f"{name.log}.gz").read_bytes()),
+                )
+                events, schema = known_events(log, name, schema)
+                expected.update(map(source, events))
+    delivered = arrived(rig)
+    assert set(delivered) == expected
+    assert len(delivered) == len(expected), "nothing is repeated without a kill of the agent"
+    left = {name for name in rig.raw.names() if name.endswith(".idx")}
+    assert left == set(), "only segments without news stay"

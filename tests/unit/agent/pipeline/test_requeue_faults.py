@@ -1,0 +1,219 @@
+"""A segment on its way back into `cdc_raw`: each file operation fails, or is the last of a process.
+
+Whatever happens, the whole segment is in one of both places, no loss is put on record, the request
+stays until it is served, and the segment is read once the cause is gone.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.quarantined import ask_for_retry, discard
+from tests.support.crash_injector import Killed
+from tests.support.pipeline_fakes import Log
+from tests.support.pipeline_harness import Rig
+
+MakeRig = Callable[..., Rig]
+
+_OPERATIONS = ("unlink", "replace", "link", "fsync", "utime", "chmod")
+_MOST_OPERATIONS = 60
+
+
+@dataclass
+class Injector:
+    """Fails one operation on files, by its number; a killed process does none after it."""
+
+    fails_at: int
+    error: int | None
+    """None: the process is killed there."""
+    has_links: bool
+    """False: `cdc_raw` is another file system."""
+    is_after: bool = False
+    """The process is killed after the operation."""
+    done: int = 0
+    is_dead: bool = False
+    names: list[str] = field(default_factory=list)
+
+    def operate(
+        self, name: str, operation: Callable[..., Any], *arguments: Any, **more: Any
+    ) -> Any:
+        if self.is_dead:
+            raise Killed
+        if name == "link" and not self.has_links:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), *arguments[:1])
+        self.done += 1
+        self.names.append(name)
+        if self.done != self.fails_at:
+            return operation(*arguments, **more)
+        if self.error is not None:
+            raise OSError(self.error, os.strerror(self.error), str(arguments[0]))
+        self.is_dead = True
+        if self.is_after:
+            operation(*arguments, **more)
+        raise Killed
+
+    @contextmanager
+    def working(self, patch: pytest.MonkeyPatch) -> Iterator[None]:
+        with patch.context() as inside:
+            for name in _OPERATIONS:
+                inside.setattr(os, name, self._wrapped(name, getattr(os, name)))
+            yield
+
+    def _wrapped(self, name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **more: Any) -> Any:
+            return self.operate(name, operation, *arguments, **more)
+
+        return wrapped
+
+
+def quarantined_log(rig: Rig) -> Log:
+    """A damaged segment in the quarantine, that a newer release reads."""
+    log = rig.raw.segment(1, 2)
+    log.add(1, is_damaged=True)
+    log.add(1)
+    rig.raw.index(log, "1048576\nCOMPLETED")
+    (rig.raw.directory / log.name.log).write_bytes(b"x" * 3000)
+    rig.settle()
+    assert log.name.log in rig.quarantined()
+    log.records = [type(r)(r.start, r.end, r.table, r.events) for r in log.records]
+    ask_for_retry(rig.quarantine.directory, [log.name])
+    rig.collect()
+    rig.delivered.clear()
+    return log
+
+
+def is_whole(directory: Path, log: Log) -> bool:
+    path = directory / log.name.log
+    return path.exists() and path.stat().st_size == 3000
+
+
+@pytest.mark.parametrize("has_links", [True, False], ids=["same", "other"])
+@pytest.mark.parametrize(
+    ("error", "is_after"),
+    [(errno.ENOSPC, False), (errno.EIO, False), (errno.EROFS, False), (None, False), (None, True)],
+    ids=["full", "failing", "read-only", "killed-before", "killed-after"],
+)
+def test_every_operation_may_fail(
+    make_rig: MakeRig,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    error: int | None,
+    is_after: bool,
+    has_links: bool,
+) -> None:
+    for fails_at in range(1, _MOST_OPERATIONS):
+        (tmp_path / str(fails_at - 1)).mkdir(exist_ok=True)
+        rig = make_rig()
+        log = quarantined_log(rig)
+        injector = Injector(fails_at, error, has_links, is_after)
+        with injector.working(monkeypatch):
+            rig.clock.advance(5)
+            try:
+                rig.settle()
+            except Killed:
+                rig.kill()
+        assert (
+            is_whole(rig.raw.directory, log)
+            or is_whole(rig.relocation / "error", log)
+            or is_whole(rig.relocation / "archive", log)
+        ), injector.names
+        for _ in range(3):
+            rig.pass_time(6)
+        assert sorted(set(rig.collect())) == sorted(log.ids()), injector.names
+        assert rig.quarantined() == set(), injector.names
+        assert rig.archived() == {log.name.log, log.name.idx}, injector.names
+        assert rig.raw.names() == set(), injector.names
+        assert rig.view.leave_trouble == ""
+        assert rig.metrics.quarantined.labels("vanished")._value.get() == 0
+        if injector.done < fails_at:
+            assert fails_at > 8, "there are operations to fail"
+            return
+    raise AssertionError("there are more operations than are tried")
+
+
+def test_a_full_disk_is_reported_until_there_is_room(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing of the segment is in `cdc_raw` meanwhile, nor a loss on record."""
+    log = quarantined_log(rig)
+    with monkeypatch.context() as full:
+
+        def link(*_: Any, **__: Any) -> None:
+            raise OSError(errno.EXDEV, "another file system")
+
+        def copy(*_: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        full.setattr(os, "link", link)
+        full.setattr("shutil.copyfileobj", copy)
+        for _ in range(3):
+            rig.pass_time(5)
+            assert "No space left on device" in rig.view.leave_trouble
+            assert rig.raw.names() == set()
+            assert rig.phases == []
+            assert f"{log.name.log}.reason.json" in rig.quarantined(), "why it is there stays known"
+    rig.pass_time(5)
+    assert rig.view.leave_trouble == ""
+    assert rig.collect() == log.ids()
+
+
+def test_the_message_goes_with_the_request(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = quarantined_log(rig)
+    with monkeypatch.context() as full:
+
+        def link(*_: Any, **__: Any) -> None:
+            raise OSError(errno.EIO, "Input/output error")
+
+        full.setattr(os, "link", link)
+        rig.pass_time(5)
+    assert "Input/output error" in rig.view.leave_trouble
+    discard(rig.quarantine.directory, rig.raw.directory, log.name, lambda *_: None)
+    rig.pass_time(5)
+    assert rig.view.leave_trouble == ""
+
+
+def test_what_an_older_release_left_half_moved_is_requeued(rig: Rig) -> None:
+    """0.1.0 moved the index, failed at the segment, and reported that it had vanished."""
+    log = quarantined_log(rig)
+    (rig.relocation / "error" / log.name.idx).rename(rig.raw.directory / log.name.idx)
+    (rig.relocation / "error" / f"{log.name.log}.reason.json").unlink()
+    rig.kill()
+    rig.settle()
+    assert rig.collect() == log.ids()
+    assert rig.archived() == {log.name.log, log.name.idx}
+    assert rig.quarantined() == set()
+
+
+def test_half_a_copy_of_a_killed_agent_is_removed(rig: Rig) -> None:
+    left = rig.raw.directory / ".CommitLog-7-9.log.tmp"
+    left.write_bytes(b"half")
+    rig.kill()
+    rig.settle()
+    assert not left.exists()
+
+
+def test_nothing_is_looked_at_before_the_requests_are_known(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a segment that a kill left could be taken for one that has vanished."""
+    log = quarantined_log(rig)
+    (rig.relocation / "error" / log.name.idx).rename(rig.raw.directory / log.name.idx)
+    rig.kill()
+    with monkeypatch.context() as unreadable:
+
+        def names(_: object) -> list[str]:
+            raise PermissionError(13, "Permission denied", "error")
+
+        unreadable.setattr(type(rig.quarantine), "_names", names)
+        rig.settle()
+        assert rig.phases == []
+        assert "Permission denied" in rig.view.leave_trouble
+    rig.pass_time(5)
+    assert rig.collect() == log.ids()
+    assert rig.view.leave_trouble == ""

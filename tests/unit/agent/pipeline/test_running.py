@@ -1,0 +1,198 @@
+"""The pipeline with its own threads: what wakes it, and how it ends."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import RefusedError
+from sidecar.lifecycle import Stop
+from sidecar.pipeline.wakeup import Wakeup
+from sidecar.sinks.memory import MemorySink
+from tests.support.pipeline_fakes import Log
+from tests.support.pipeline_harness import Rig
+
+MakeRig = Callable[..., Rig]
+DEADLINE_S = 120
+NEVER_MS = 100 * 365 * 24 * 60 * 60 * 1000
+
+
+class TellingSink(MemorySink):
+    """Rings whenever something arrived or was asked."""
+
+    def __init__(self, *, automatic: bool = True) -> None:
+        super().__init__(automatic=automatic)
+        self.changed = threading.Condition()
+
+    def send(self, *arguments: object) -> int:
+        with self.changed:
+            taken = super().send(*arguments)  # type: ignore[arg-type]
+            self.changed.notify_all()
+            return taken
+
+    def wait_for(self, events: int) -> bool:
+        with self.changed:
+            return self.changed.wait_for(lambda: len(self.messages) >= events, DEADLINE_S)
+
+
+class Running:
+    """A pipeline in a thread."""
+
+    def __init__(self, rig: Rig, shutdown_timeout_ms: int = 20_000) -> None:
+        self.stop = Stop(shutdown_timeout_ms)
+        self.error: BaseException | None = None
+        self._rig = rig
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._rig.pipeline.run(self.stop)
+        except BaseException as error:
+            self.error = error
+
+    def join(self) -> None:
+        self._thread.join(DEADLINE_S)
+        assert not self._thread.is_alive()
+
+    def end(self) -> None:
+        self.stop.request()
+        self.join()
+        self.stop.close()
+
+
+@contextmanager
+def running(rig: Rig, shutdown_timeout_ms: int = 20_000) -> Iterator[Running]:
+    rig.pipeline._parts.looking.close()
+    rig.pipeline._wakeup.close()
+    rig.start(ThreadPoolExecutor(1), time.monotonic)
+    run = Running(rig, shutdown_timeout_ms)
+    try:
+        yield run
+    finally:
+        run.end()
+    if run.error is not None:
+        raise run.error
+
+
+def test_an_index_that_moves_wakes_it(make_rig: MakeRig) -> None:
+    sink = TellingSink()
+    rig = make_rig(sink=sink, poll_interval_ms=NEVER_MS)
+    log = rig.raw.segment(1, 1, 1, 1)
+    with running(rig):
+        for number, record in enumerate(log.records, start=1):
+            rig.raw.index(log, record.end)
+            assert sink.wait_for(number)
+        rig.raw.segment(2)
+    assert rig.collect() == log.ids()
+    assert rig.store.values[log.name.log] == str(log.end)
+
+
+def test_it_waits_when_there_is_nothing_to_do(rig: Rig) -> None:
+    log = rig.raw.segment(1, 1)
+    rig.raw.index(log, log.end)
+    rig.settle()
+    assert not rig.pipeline.turn()
+    assert rig.pipeline._pause_s() == 1.0
+    rig.sink.go_away("no broker answers")
+    log.add(1)
+    rig.raw.index(log, log.end)
+    rig.settle()
+    for _ in range(10):
+        rig.pipeline.turn()
+    assert rig.pipeline._pause_s() == 0.1
+
+
+def test_a_stop_drains_what_was_read(make_rig: MakeRig) -> None:
+    sink = TellingSink(automatic=False)
+    rig = make_rig(sink=sink, window_max_events=40)
+    log = rig.raw.completed(1, *[1] * 100)
+    with running(rig) as run:
+        assert sink.wait_for(40)
+        run.stop.request()
+        with sink.changed:
+            sink.acknowledge()
+        run.join()
+    assert len(rig.collect()) == 40
+    assert rig.store.values[log.name.log] == str(log.records[39].end)
+    assert not sink.is_open
+    assert rig.view.is_stopping
+
+
+def test_a_stop_ends_at_its_deadline_and_a_restart_repeats(make_rig: MakeRig) -> None:
+    sink = TellingSink(automatic=False)
+    rig = make_rig(sink=sink)
+    log = rig.raw.completed(1, 1, 1, 1)
+    with running(rig, shutdown_timeout_ms=50):
+        assert sink.wait_for(3)
+        with sink.changed:
+            sink.acknowledge(sink.waiting[:1])
+    assert rig.store.values[log.name.log] == str(log.records[0].end)
+    assert rig.collect() == log.ids()
+    rig.kill(sink=MemorySink())
+    rig.settle()
+    assert rig.collect() == log.ids() + log.ids()[1:]
+
+
+def test_a_drained_segment_leaves_at_the_stop(make_rig: MakeRig) -> None:
+    sink = TellingSink(automatic=False)
+    rig = make_rig(sink=sink)
+    log = rig.raw.completed(1, 1, 1, 1)
+    with running(rig) as run:
+        assert sink.wait_for(3)
+        run.stop.request()
+        with sink.changed:
+            sink.acknowledge()
+        run.join()
+    assert rig.archived() == {log.name.log, log.name.idx}
+    assert rig.store.values[log.name.log] == "COMPLETED"
+
+
+def test_a_sink_that_refuses_us_ends_the_run_with_progress_saved(make_rig: MakeRig) -> None:
+    sink = TellingSink()
+    rig = make_rig(sink=sink, waits_when_refused=False)
+    log = rig.raw.segment(1, 1, 1)
+    rig.raw.index(log, log.end)
+    with pytest.raises(RefusedError), running(rig) as run:
+        assert sink.wait_for(2)
+        sink.raise_next(RefusedError("the login is refused"))
+        rig.pipeline.wake()
+        run.join()
+    assert rig.store.values[log.name.log] == str(log.end)
+
+
+def test_a_wakeup_ends_one_wait_and_survives_its_end() -> None:
+    wakeup = Wakeup()
+    for _ in range(100_000):
+        wakeup.ring()
+    wakeup.wait(DEADLINE_S)
+    thread = threading.Thread(target=wakeup.ring)
+    thread.start()
+    wakeup.wait(DEADLINE_S)
+    thread.join()
+    wakeup.close()
+    wakeup.close()
+    wakeup.ring()
+
+
+def test_a_stop_request_ends_a_wait() -> None:
+    wakeup, stop = Wakeup(), Stop(1000)
+    try:
+        stop.request()
+        wakeup.wait(DEADLINE_S, stop.fileno())
+    finally:
+        wakeup.close()
+        stop.close()
+
+
+def test_segments_of_a_backlog_leave_one_after_the_other(make_rig: MakeRig, tmp_path: Path) -> None:
+    sink = TellingSink()
+    rig = make_rig(sink=sink, window_max_events=100, batch_max_events=7)
+    logs: list[Log] = [rig.raw.completed(number, *[3] * 20) for number in range(1, 11)]
+    with running(rig):
+        assert sink.wait_for(600)
+    assert rig.collect() == [event for log in logs for event in log.ids()]

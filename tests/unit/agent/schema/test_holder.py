@@ -1,0 +1,275 @@
+"""The holder in front of a feeder that the test steers."""
+
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from agent.schema.history import SchemaHistory
+from agent.schema.holder import ReplacedNodeError, SchemaHolder
+from agent.schema.source import Known, NodeIdentity
+from commitlog import Schema
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from tests.support.servers.processes import wait_until
+
+DEADLINE_S = 120.0
+HOUR_MS = 3_600_000
+IDENTITY = NodeIdentity("node-1", "lab")
+
+
+def schema_of(*tables: str) -> Schema:
+    """Tables of one column each; the id follows from the place of the name in the alphabet."""
+    return Schema.from_cql(
+        "".join(
+            f"CREATE TABLE ks.{name} (k text PRIMARY KEY) "
+            f"WITH ID = 5a1c395e-b41f-11e5-9f22-{ord(name):012x} AND cdc = true;\n"
+            for name in tables
+        )
+    )
+
+
+def names(schema: Schema | None) -> set[str]:
+    assert schema is not None
+    return {table.name for table in schema.tables()}
+
+
+class SteeredFeeder:
+    """Gives what it was told to; `fetched` counts."""
+
+    def __init__(self, answer: Schema | Exception) -> None:
+        self.answer = answer
+        self.identity = IDENTITY
+        self.fetched = 0
+        self.is_closed = False
+        self._changed = threading.Condition()
+
+    @property
+    def description(self) -> str:
+        return "the test"
+
+    def fetch(self) -> Known:
+        with self._changed:
+            self.fetched += 1
+            self._changed.notify_all()
+            answer = self.answer
+        if isinstance(answer, Exception):
+            raise answer
+        return Known(answer, self.identity)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def wait_for_fetches(self, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.fetched >= count, DEADLINE_S)
+
+
+@contextmanager
+def started(
+    feeder: SteeredFeeder,
+    interval_ms: int = HOUR_MS,
+    history: SchemaHistory | None = None,
+    *,
+    waits_when_refused: bool = True,
+) -> Iterator[SchemaHolder]:
+    with tempfile.TemporaryDirectory() as directory:
+        history = history or SchemaHistory(Path(directory))
+        holder = SchemaHolder(
+            feeder,
+            history,
+            refresh_interval_ms=interval_ms,
+            waits_when_refused=waits_when_refused,
+        )
+        holder.start()
+        try:
+            yield holder
+        finally:
+            holder.close()
+
+
+def refreshed(holder: SchemaHolder) -> None:
+    """Asks until the answer is that something has changed, as the pipeline does."""
+    for _ in range(10_000):
+        if holder.refresh("the test asks"):
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError("the schema did not change")
+
+
+def test_the_first_schema_comes_by_itself() -> None:
+    with started(SteeredFeeder(schema_of("a"))) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        assert names(holder.current()) == {"a"}
+        assert holder.identity == IDENTITY
+        assert holder.last_error is None
+
+
+def test_a_miss_brings_the_new_table_and_keeps_the_dropped_one() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        before = holder.current()
+        feeder.answer = schema_of("b")
+        refreshed(holder)
+        assert names(holder.current()) == {"a", "b"}
+        assert names(before) == {"a"}
+
+
+def test_a_refresh_without_news_keeps_the_object() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder, interval_ms=1) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        before = holder.current()
+        feeder.wait_for_fetches(20)
+        assert holder.current() is before
+        assert not holder.refresh("the test asks")
+
+
+def test_misses_do_not_become_a_storm() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        for _ in range(1000):
+            holder.refresh("the test asks")
+        assert feeder.fetched <= 5
+
+
+def test_who_asks_again_and_again_is_heard_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A segment that waits for a table asks every second, for ten minutes."""
+    caplog.set_level("INFO")
+    with started(SteeredFeeder(schema_of("a")), interval_ms=1) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        for reason in ("table x is not known", "table x is not known", "table y is not known"):
+            holder.refresh(reason)
+    assert caplog.messages.count("the schema is read out of turn") == 2
+
+
+def test_a_node_that_is_away_is_waited_for_and_said() -> None:
+    feeder = SteeredFeeder(UnavailableError("Cassandra at x does not answer."))
+    with started(feeder, interval_ms=1) as holder:
+        feeder.wait_for_fetches(3)
+        assert not holder.wait_until_known(0)
+        assert holder.current() is None
+        assert holder.last_error == "Cassandra at x does not answer."
+        feeder.answer = schema_of("a")
+        assert holder.wait_until_known(DEADLINE_S)
+        assert holder.last_error is None
+
+
+def test_what_an_earlier_run_left_serves_while_the_node_is_away(tmp_path: Path) -> None:
+    with started(SteeredFeeder(schema_of("a")), history=SchemaHistory(tmp_path)) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+    feeder = SteeredFeeder(UnavailableError("away"))
+    with started(feeder, history=SchemaHistory(tmp_path)) as holder:
+        # The node is asked first: it may have been replaced.
+        assert holder.wait_until_known(DEADLINE_S)
+        assert names(holder.current()) == {"a"}
+        assert holder.identity == IDENTITY
+
+
+def test_a_refusal_before_the_first_answer_is_waited_out() -> None:
+    feeder = SteeredFeeder(RefusedError("no"))
+    with started(feeder, interval_ms=1) as holder:
+        feeder.wait_for_fetches(2)
+        assert holder.fatal is None
+        assert holder.last_error == "no"
+        feeder.answer = schema_of("a")
+        assert holder.wait_until_known(DEADLINE_S)
+        assert names(holder.current()) == {"a"}
+
+
+def test_a_refusal_before_the_first_answer_is_final_where_that_is_wanted() -> None:
+    feeder = SteeredFeeder(RefusedError("no"))
+    with started(feeder, waits_when_refused=False) as holder:
+        with pytest.raises(RefusedError):
+            holder.wait_until_known(DEADLINE_S)
+        assert isinstance(holder.fatal, RefusedError)
+        assert not holder.refresh("the test asks")
+
+
+def test_a_refusal_after_an_answer_is_waited_out() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder, interval_ms=1) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        feeder.answer = RefusedError("no")
+        feeder.wait_for_fetches(feeder.fetched + 3)
+        assert holder.fatal is None
+        assert names(holder.current()) == {"a"}
+        feeder.answer = schema_of("b")
+        refreshed(holder)
+        assert names(holder.current()) == {"a", "b"}
+
+
+def test_closing_ends_the_thread_and_the_feeder() -> None:
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+    assert feeder.is_closed
+
+
+def test_what_another_node_left_is_not_used(tmp_path: Path) -> None:
+    other = Known(schema_of("b"), NodeIdentity("node-2", "lab"))
+    SchemaHistory(tmp_path).save(other)
+    with started(SteeredFeeder(schema_of("a")), history=SchemaHistory(tmp_path)) as holder:
+        refreshed(holder)
+        assert names(holder.current()) == {"a"}
+
+
+def test_a_change_is_told_and_a_fetch_without_news_is_not(tmp_path: Path) -> None:
+    told = threading.Semaphore(0)
+    feeder = SteeredFeeder(schema_of("a"))
+    holder = SchemaHolder(feeder, SchemaHistory(tmp_path), refresh_interval_ms=1)
+    holder.when_changed(told.release)
+    holder.start()
+    try:
+        assert told.acquire(timeout=DEADLINE_S)
+        feeder.wait_for_fetches(feeder.fetched + 5)
+        feeder.answer = schema_of("b")
+        assert told.acquire(timeout=DEADLINE_S)
+        assert not told.acquire(blocking=False)
+    finally:
+        holder.close()
+
+
+def test_what_could_not_be_kept_is_kept_when_the_disk_takes_it_again(tmp_path: Path) -> None:
+    """Progress may have passed the place in the log where it stands."""
+    history = SchemaHistory(tmp_path)
+    # A directory of that name: no file can be put in its place.
+    history.path.mkdir()
+    feeder = SteeredFeeder(schema_of("a"))
+    with started(feeder, interval_ms=1, history=history) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        feeder.wait_for_fetches(feeder.fetched + 2)
+        history.path.rmdir()
+        feeder.wait_for_fetches(feeder.fetched + 2)
+    known = SchemaHistory(tmp_path).load()
+    assert known is not None
+    assert names(known.schema) == {"a"}
+
+
+def test_a_replaced_node_is_not_taken_for_the_one_before(tmp_path: Path) -> None:
+    """The agent delivers as node-1; then another node answers at the address."""
+    feeder = SteeredFeeder(schema_of("a"))
+    history = SchemaHistory(tmp_path)
+    with started(feeder, interval_ms=1, history=history) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        feeder.identity = NodeIdentity("node-2", "lab")
+        wait_until(lambda: holder.fatal is not None, "the refusal")
+        with pytest.raises(ConfigError, match=r"node-2 .* node-1 .*agent offsets reset --copies"):
+            holder.wait_until_known(DEADLINE_S)
+        assert isinstance(holder.fatal, ReplacedNodeError)
+    known = history.load()
+    assert known is not None
+    assert known.identity == IDENTITY
+
+
+def test_a_stored_schema_does_not_hide_a_replaced_node(tmp_path: Path) -> None:
+    """The node was replaced while the agent was stopped."""
+    history = SchemaHistory(tmp_path)
+    history.save(Known(schema_of("a"), NodeIdentity("node-0", "lab")))
+    with started(SteeredFeeder(schema_of("b")), history=history) as holder:
+        assert holder.wait_until_known(DEADLINE_S)
+        assert holder.identity == IDENTITY

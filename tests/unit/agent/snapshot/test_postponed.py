@@ -1,0 +1,142 @@
+"""A table whose schemas a registry does not take, before others that are to be copied."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from agent.snapshot.encoders import SchemaEncoders
+from agent.snapshot.errors import PostponedTableError
+from agent.snapshot.plan import NodeTable
+from agent.snapshot.progress import Copy, Progress, State
+from agent.snapshot.snapshot import Snapshot, SnapshotSettings
+from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
+from sidecar.errors import UnavailableError
+from sidecar.schema_registry import RefusedSchemaError, Registrar, Strategy, Subjects
+from tests.support.servers.processes import wait_until
+from tests.unit.agent.snapshot.test_snapshot import FakeNode, acknowledge, component
+
+FIRST, SECOND = (f"5a1c0000-0000-1000-8000-00000000000{number}" for number in (1, 2))
+SCHEMA = Schema.from_cql(
+    "".join(
+        f"CREATE TABLE ks.{name} (k int PRIMARY KEY, v int) WITH ID = {table_id} AND cdc = true;"
+        for name, table_id in (("first", FIRST), ("second", SECOND))
+    )
+)
+
+
+@dataclass
+class Registry:
+    """Gives ids, but to subjects with a word that it refuses."""
+
+    refused: str = ""
+    is_away: bool = False
+    known: list[str] = field(default_factory=list)
+
+    def schema_id(self, subject: str, schema: str) -> int:
+        if self.is_away:
+            raise UnavailableError("the schema registry is away: http://r:8081 does not answer")
+        if self.refused and self.refused in subject:
+            raise RefusedSchemaError(f"the schema registry does not take the schema of {subject}")
+        self.known.append(subject)
+        return len(self.known)
+
+
+class Holder:
+    """A schema that is known and stays."""
+
+    def latest(self) -> Schema:
+        return SCHEMA
+
+    def refresh(self, reason: str) -> bool:
+        return False
+
+
+def snapshot_of(registry: Registry) -> Snapshot:
+    ids = SchemaIds()
+    form = EventFormat(
+        topic_prefix="x", cluster="lab", node_id="n", key="avro", value="avro", schema_ids=ids
+    )
+    side = Subjects(registry, Strategy.TOPIC)
+    registrar = Registrar(ids, {"key": side, "value": side})
+    tables = [
+        NodeTable(FIRST, "ks", "first", True, False),
+        NodeTable(SECOND, "ks", "second", True, False),
+    ]
+    return Snapshot(
+        SnapshotSettings(
+            mode="initial",
+            consistency="ALL",
+            scan_interval_ms=50,
+            rows_per_second=None,
+            copies_whole_ring=False,
+            page_bytes=1000,
+        ),
+        FakeNode(known=tables),
+        SchemaEncoders(Holder(), form, registrar),  # type: ignore[arg-type]  # as far as it is asked
+        Progress("n"),
+        on_ready=lambda: None,
+        postponed_s=0.05,
+    )
+
+
+def acknowledge_all(snapshot: Snapshot) -> None:
+    """What the pipeline does with the pages that are there."""
+    while (ready := snapshot.peek()) is not None:
+        snapshot.take()
+        acknowledge(snapshot, ready)
+
+
+def is_completed(snapshot: Snapshot, table_id: str) -> bool:
+    acknowledge_all(snapshot)
+    copy = snapshot.progress.copies.get(table_id)
+    return copy is not None and copy.state is State.COMPLETED
+
+
+def test_others_are_copied_and_it_follows_once_it_is_taken() -> None:
+    registry = Registry(refused="ks.first")
+    snapshot = snapshot_of(registry)
+    snapshot.start()
+    try:
+        wait_until(lambda: is_completed(snapshot, SECOND), "the second table")
+        wait_until(lambda: bool(snapshot.trouble), "the reason")
+        assert "The snapshot of ks.first waits: the schema registry does not" in snapshot.trouble
+        assert not component(snapshot).ok
+        assert not is_completed(snapshot, FIRST)
+        registry.refused = ""
+        wait_until(lambda: is_completed(snapshot, FIRST), "the first table")
+        wait_until(lambda: not snapshot.trouble, "the end of the reason")
+    finally:
+        snapshot.close()
+
+
+def test_a_registry_that_is_away_is_waited_for_by_all() -> None:
+    registry = Registry(is_away=True)
+    snapshot = snapshot_of(registry)
+    snapshot.start()
+    try:
+        wait_until(lambda: "is away" in snapshot.trouble, "the reason")
+        assert snapshot.peek() is None
+        registry.is_away = False
+        wait_until(lambda: is_completed(snapshot, FIRST), "the first table")
+        wait_until(lambda: is_completed(snapshot, SECOND), "the second table")
+    finally:
+        snapshot.close()
+
+
+def test_a_copy_that_is_stopped_waits_for_nothing() -> None:
+    snapshot = snapshot_of(Registry(refused="ks.first"))
+    snapshot.start()
+    try:
+        wait_until(lambda: is_completed(snapshot, SECOND), "the second table")
+        snapshot.stop("ks.first")
+        wait_until(lambda: not snapshot.trouble, "no reason")
+    finally:
+        snapshot.close()
+
+
+def test_the_encoder_says_which_table() -> None:
+    encoder = snapshot_of(Registry(refused="first"))._encoders
+    with pytest.raises(PostponedTableError, match=r"x\.ks\.first-key"):
+        encoder.encoder(Copy(FIRST, "ks.first", 1), element_times=True, is_refused=False)
+    other = encoder.encoder(Copy(SECOND, "ks.second", 1), element_times=True, is_refused=False)
+    assert isinstance(other, SnapshotEncoder)

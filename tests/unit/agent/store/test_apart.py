@@ -1,0 +1,203 @@
+"""A store worked with by a process of its own: what it answers, and when that process ends."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.store.apart import StoreApart
+from agent.store.base import StoreError, StoreStoppedError
+from tests.support.folder_store import BROKEN, FORBIDDEN, HANGING, REFUSED, FolderStore
+from tests.support.servers.processes import wait_until
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "stored"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[StoreApart]:
+    store = StoreApart(FolderStore(folder))
+    yield store
+    store.close()
+
+
+def segment(tmp_path: Path, name: str = "CommitLog-7-1.log") -> Path:
+    file = tmp_path / name
+    file.write_bytes(b"a segment")
+    return file
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "ZX"
+
+
+def test_what_the_store_answers_comes_back(store: StoreApart, folder: Path, tmp_path: Path) -> None:
+    file = segment(tmp_path)
+    assert store.where == "folder:stored"
+    assert store.pid is None, "nothing is asked yet"
+    assert [store.put(file), store.put(file)] == [True, False]
+    assert store.names() == [file.name]
+    back = tmp_path / "back"
+    assert store.get(file.name, back)
+    assert back.read_bytes() == b"a segment"
+    assert not store.get("another", back)
+    store.remove(file.name)
+    assert list(folder.iterdir()) == []
+
+
+def test_what_the_store_raises_comes_back(store: StoreApart, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"It refuses this one\.") as refused:
+        store.put(segment(tmp_path, REFUSED))
+    assert (refused.value.of_segment, refused.value.is_forbidden) == (True, False)
+    with pytest.raises(StoreError, match=r"It lets nobody in\.") as forbidden:
+        store.put(segment(tmp_path, FORBIDDEN))
+    assert (forbidden.value.of_segment, forbidden.value.is_forbidden) == (False, True)
+    with pytest.raises(FileNotFoundError) as missing:
+        store.put(tmp_path / "missing")
+    assert missing.value.filename == str(tmp_path / "missing")
+    assert store.put(segment(tmp_path)), "the process is the same, and well"
+
+
+def test_it_leaves_the_processor_to_delivery(store: StoreApart) -> None:
+    store.names()
+    assert store.pid is not None
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, store.pid) == min(ours + 10, 19)
+
+
+def test_a_process_that_is_killed_is_said_and_started_again(
+    store: StoreApart, tmp_path: Path
+) -> None:
+    store.names()
+    first = store.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    with pytest.raises(StoreError, match=r"folder:stored ended by SIGKILL; it is started again\."):
+        store.put(segment(tmp_path))
+    assert not Path(f"/proc/{first}").exists(), "no zombie either"
+    assert store.put(segment(tmp_path))
+    assert store.pid != first
+
+
+def test_a_fault_of_the_store_ends_its_process_alone(store: StoreApart, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="ended with exit code 1; it is started again"):
+        store.put(segment(tmp_path, BROKEN))
+    assert store.put(segment(tmp_path))
+
+
+def test_one_that_cannot_be_started_is_said(
+    store: StoreApart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path / "no-python"))
+        with pytest.raises(StoreError, match=r"cannot be started: No such file or directory\."):
+            store.names()
+    assert store.names() == []
+
+
+def test_one_that_ends_before_it_has_the_store_is_said(
+    store: StoreApart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ends-at-once"
+    program.write_text("#!/bin/sh\nexit 3\n")
+    program.chmod(0o755)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(program))
+        with pytest.raises(StoreError, match="ended with exit code 3; it is started again"):
+            store.names()
+    assert store.names() == []
+
+
+def test_where_no_socket_can_be_had_is_said(
+    store: StoreApart, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more() -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("agent.store.apart.Pipe", no_more)
+        with pytest.raises(StoreError, match=r"cannot be started: Too many open files\."):
+            store.names()
+    assert store.names() == []
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_signals_to_the_whole_group_are_left_to_the_agent(store: StoreApart, name: str) -> None:
+    store.names()
+    first = store.pid
+    assert first is not None
+    os.kill(first, signal.Signals[name])
+    assert store.names() == []
+    assert store.pid == first
+
+
+def test_a_stop_gives_up_what_hangs_and_what_comes_after(
+    store: StoreApart, folder: Path, tmp_path: Path
+) -> None:
+    raised = list[BaseException]()
+
+    def send() -> None:
+        try:
+            store.put(segment(tmp_path, HANGING))
+        except StoreStoppedError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    wait_until((folder / HANGING).exists, "the request to hang")
+    pid = store.pid
+    assert pid is not None
+    store.stop()
+    thread.join(60)
+    assert len(raised) == 1
+    assert not Path(f"/proc/{pid}").exists(), "no zombie either"
+    with pytest.raises(StoreStoppedError):
+        store.names()
+
+
+def test_a_stop_before_the_first_request_begins_nothing(store: StoreApart) -> None:
+    store.stop()
+    with pytest.raises(StoreStoppedError):
+        store.names()
+    assert store.pid is None
+
+
+_AGENT = """
+import sys
+from pathlib import Path
+from agent.store.apart import StoreApart
+from tests.support.folder_store import FolderStore
+
+store = StoreApart(FolderStore(Path(sys.argv[1])))
+store.names()
+print(store.pid, flush=True)
+store.put(Path(sys.argv[2]))
+"""
+
+
+def test_it_ends_with_an_agent_that_is_killed(folder: Path, tmp_path: Path) -> None:
+    """In the middle of a request too."""
+    words = [sys.executable, "-c", _AGENT, str(folder), str(segment(tmp_path, HANGING))]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as agent:
+        assert agent.stdout is not None
+        try:
+            pid = int(agent.stdout.readline())
+            wait_until((folder / HANGING).exists, "the request to hang")
+            assert is_running(pid)
+        finally:
+            agent.kill()
+    wait_until(lambda: not is_running(pid), "the end of the store's process")

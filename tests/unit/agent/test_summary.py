@@ -1,0 +1,154 @@
+"""What the page tells of the agent, and what Debezium's names tell."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.debezium_metrics import snapshot_attributes, streaming_attributes
+from agent.quarantined import discard
+from agent.snapshot.progress import Copy, State
+from agent.snapshot.ring import TokenRange
+from agent.summary import AgentSummary
+from sidecar.page import Summary
+from tests.unit.agent.status.test_view import Site
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    (tmp_path / "site").mkdir()
+    site = Site(tmp_path / "site")
+    yield site
+    site.holder.close()
+    site.rig.pipeline._parts.looking.close()
+    site.rig.pipeline._wakeup.close()
+
+
+def summary(site: Site) -> Summary:
+    return AgentSummary(site.status, site.rig.metrics, 500)(site.status.health())
+
+
+def message(site: Site) -> str:
+    return site.status.health().message
+
+
+def test_before_it_delivers_it_says_what_it_waits_for(site: Site) -> None:
+    assert summary(site).state == "starting"
+    assert streaming_attributes(None, site.rig.metrics) == {
+        "CommitLogFilename": None,
+        "CommitLogPosition": -1,
+        "NumberOfProcessedMutations": 0,
+        "NumberOfUnrecoverableErrors": 0,
+        "CdcDirectoryTotalBytes": 0,
+    }
+
+
+def test_a_segment_on_its_way(site: Site) -> None:
+    site.begin()
+    log = site.rig.raw.segment(1, 2, 1)
+    site.rig.raw.index(log, log.end)
+    site.rig.settle()
+    shown = summary(site)
+    assert shown.state == "ok"
+    assert "wait" in message(site)
+    (bar,) = shown.bars
+    assert (bar.name, bar.done, bar.read) == (log.name.log, 0, log.end)
+    assert bar.done <= bar.read <= bar.there <= bar.size
+    assert {each.name: each.value for each in shown.figures}["Copies unacknowledged"] == 3
+    site.rig.sink.acknowledge()
+    site.rig.settle()
+    shown = summary(site)
+    assert message(site) == "All changes that the node has synced are delivered."
+    assert shown.bars[0].done == log.end
+    assert sum(n for each in shown.counts for n in each.by_kind.values()) == 3
+    told = streaming_attributes(site.status.view, site.rig.metrics)
+    assert told["CommitLogFilename"] == log.name.log
+    assert told["CommitLogPosition"] == log.end
+    assert told["NumberOfProcessedMutations"] == 2
+    assert told["CdcDirectoryTotalBytes"] == site.rig.view.raw_bytes > 0
+
+
+def test_a_segment_that_has_left_is_still_named(site: Site) -> None:
+    site.begin()
+    log = site.rig.raw.completed(1, 2)
+    site.rig.settle()
+    site.rig.sink.acknowledge()
+    site.rig.settle()
+    assert summary(site).bars == ()
+    told = streaming_attributes(site.status.view, site.rig.metrics)
+    assert told["CommitLogFilename"] == log.name.log
+
+
+def test_a_broker_that_is_away_is_the_sentence(site: Site) -> None:
+    site.begin()
+    site.rig.sink.go_away("no broker answers")
+    site.rig.pass_time(1)
+    assert summary(site).state == "failing"
+    assert message(site) == "Events are not delivered: no broker answers."
+
+
+def test_a_held_segment_asks_for_attention(site: Site) -> None:
+    site.begin()
+    site.rig.raw.completed(1).add(1, table="ks.new")
+    site.rig.settle()
+    shown = summary(site)
+    assert shown.state == "failing"
+    assert "ks.new is not known" in message(site)
+    assert [bar.state for bar in shown.bars] == ["held"]
+
+
+def test_the_headline_names_a_quarantined_segment_and_its_command(site: Site) -> None:
+    """The page reported that all changes are delivered."""
+    site.begin()
+    log = site.rig.raw.completed(1, 2)
+    log.add(1, is_damaged=True)
+    site.rig.settle()
+    site.rig.sink.acknowledge()
+    site.rig.pass_time(6)
+    assert summary(site).state == "degraded"
+    assert message(site) == (
+        f"1 segment has changes that were not delivered (1 range): {log.name.log}."
+    )
+    (condition,) = site.status.health().status.conditions
+    assert f"`agent segments retry {log.name.log}`" in condition.remedy
+    quarantine, cdc_raw = site.rig.quarantine.directory, site.rig.raw.directory
+    discard(quarantine, cdc_raw, log.name, lambda directory, name: None)
+    site.rig.pass_time(6)
+    assert summary(site).state == "ok"
+    assert message(site) == "All changes that the node has synced are delivered."
+
+
+def test_it_says_when_cdc_raw_will_be_full(site: Site) -> None:
+    site.begin()
+    site.rig.sink.go_away("no broker answers")
+    for number in range(1, 6):
+        site.rig.raw.completed(number, 1)
+        for _ in range(2):
+            site.rig.look()
+            site.rig.pass_time(10)
+    raw = next(each for each in summary(site).figures if each.name == "cdc_raw")
+    assert raw.limit == 1000
+    assert raw.note.startswith("full in ")
+    assert b"cdc_raw_full_seconds" in site.status.metrics()
+    assert 0 < site.status.raw_full_in_s < 1000
+
+
+def test_copies_of_tables_by_debeziums_names() -> None:
+    begun = Copy("1", "ks.a", 1_000_000, reached={TokenRange(0, 10): 5}, rows=7)
+    done = Copy("2", "ks.b", 1_000_000, State.COMPLETED, rows=3)
+    told = snapshot_attributes([begun, done], wall_s=61.5)
+    assert told == {
+        "TotalTableCount": 2,
+        "RemainingTableCount": 1,
+        "SnapshotRunning": True,
+        "SnapshotCompleted": False,
+        "SnapshotAborted": False,
+        "SnapshotDurationInSeconds": 60,
+        "RowsScanned": {"ks.a": 7, "ks.b": 3},
+    }
+    told = snapshot_attributes([done], wall_s=61.5)
+    assert told["SnapshotCompleted"]
+    assert told["SnapshotDurationInSeconds"] == 0
+    assert snapshot_attributes([replace(begun, state=State.STOPPED)], 61.5)["SnapshotAborted"]
+    assert not snapshot_attributes([], 61.5)["SnapshotCompleted"]

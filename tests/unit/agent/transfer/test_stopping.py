@@ -1,0 +1,46 @@
+"""What goes on between the node and a store ends with the agent, though the store never answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.cdc_raw import SegmentName
+from agent.metrics import AgentMetrics
+from agent.store.apart import StoreApart
+from agent.transfer.remote_errors import RemoteErrors, RemoteErrorsSettings
+from agent.transfer.uploads import Uploads, UploadSettings
+from sidecar.metrics import DeliveryMetrics
+from tests.support.folder_store import HANGING, FolderStore
+from tests.support.servers.processes import wait_until
+
+NAME = SegmentName(1, 7)
+
+
+def uploads(store: StoreApart, directory: Path) -> Uploads:
+    metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+    return Uploads(store, UploadSettings(directory, 1 << 20), metrics)
+
+
+def remote_errors(store: StoreApart, directory: Path) -> RemoteErrors:
+    metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
+    return RemoteErrors(store, RemoteErrorsSettings(directory, directory.parent), metrics)
+
+
+@pytest.mark.parametrize("sender", [uploads, remote_errors])
+def test_what_hangs_ends_with_the_agent(
+    tmp_path: Path, sender: Callable[[StoreApart, Path], Uploads | RemoteErrors]
+) -> None:
+    stored, directory = tmp_path / "stored", tmp_path / "waiting"
+    stored.mkdir()
+    directory.mkdir()
+    segment = directory / NAME.log
+    segment.write_bytes(b"a segment")
+    store = StoreApart(FolderStore(stored, hanging=NAME.log))
+    sending = sender(store, directory)
+    sending.open()
+    wait_until((stored / HANGING).exists, "the request to hang")
+    sending.close(0)
+    assert not sending._thread.is_alive()
+    assert store.pid is None
+    assert segment.exists()

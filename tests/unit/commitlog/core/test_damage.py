@@ -1,0 +1,281 @@
+"""Damaged segments: the rest is delivered, what is lost is said, and nothing wrong comes out."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+import commitlog
+from tests.oracle import writer
+from tests.oracle.reference.recordings import Scenario, scenarios
+from tests.oracle.reference.segment import read_bytes
+
+from .reading import FORMAT, overwrite, schema_of
+
+NAME = "CommitLog-7-1.log"
+TABLE = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
+SCHEMA = commitlog.Schema.from_cql(
+    f"CREATE TABLE k.t (p text, c int, v text, PRIMARY KEY (p, c)) WITH ID = {TABLE} AND cdc = true"
+)
+
+
+def mutations(first: int, count: int) -> list[bytes]:
+    """Payloads of single-row inserts with distinct clusterings."""
+    return [
+        writer.mutation(writer.update(TABLE, writer.insert(number, b"value-%d" % number)))
+        for number in range(first, first + count)
+    ]
+
+
+SECTIONS = [mutations(0, 3), mutations(3, 1), [], mutations(4, 3)]
+PLAIN = writer.segment(SECTIONS)
+LZ4 = writer.lz4_segment(SECTIONS)
+whole_segments = pytest.mark.parametrize("whole", [PLAIN, LZ4], ids=["plain", "lz4"])
+
+
+def read(
+    data: bytes,
+    folder: Path,
+    schema: commitlog.Schema = SCHEMA,
+    name: str = NAME,
+    keys: dict[str, bytes] | None = None,
+    **options: bool,
+) -> tuple[list[bytes], list[commitlog.Gap]]:
+    """Dump lines and gaps of a segment given as bytes."""
+    path = folder / name
+    overwrite(path, data)
+    reader = commitlog.SegmentReader(str(path), keys=keys)
+    lines: list[bytes] = []
+    while chunk := reader.dump(schema, **options):
+        lines += chunk.splitlines()
+    return lines, reader.gaps
+
+
+def position(line: bytes) -> int:
+    """Where the record of a dump line ends."""
+    return int(line.split(b'"pos":')[1].split(b",")[0])
+
+
+def is_lost_in(line: bytes, gaps: list[commitlog.Gap]) -> bool:
+    end = position(line)
+    return any(gap.start < end and (gap.end is None or end <= gap.end) for gap in gaps)
+
+
+def flips(data: bytes, bits: Iterator[int]) -> Iterator[tuple[int, bytes]]:
+    for bit in bits:
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        yield bit, bytes(damaged)
+
+
+def check_damaged(
+    label: str, damaged: bytes, whole_lines: list[bytes], folder: Path, **options: object
+) -> None:
+    """Nothing but lines of the whole segment, and each missing one lies in a gap."""
+    try:
+        lines, gaps = read(damaged, folder, **options)  # type: ignore[arg-type]
+    except commitlog.CommitLogError as error:
+        assert NAME in str(error) or str(options.get("name")) in str(error), label
+        return
+    known = iter(whole_lines)
+    assert all(line in known for line in lines), f"{label}: something else came out"
+    missing = set(whole_lines) - set(lines)
+    unexplained = [line for line in missing if not is_lost_in(line, gaps)]
+    assert not unexplained, f"{label}: lost without a word: {unexplained[0]!r}, gaps {gaps}"
+
+
+def test_the_whole_segments(tmp_path: Path) -> None:
+    plain_lines, plain_gaps = read(PLAIN, tmp_path)
+    lz4_lines, lz4_gaps = read(LZ4, tmp_path)
+    assert plain_gaps == lz4_gaps == []
+    assert len(plain_lines) == 7
+    shift = len(writer.header(7, 1, writer.LZ4.parameters)) - len(writer.header(7, 1))
+    assert [position(line) + shift for line in plain_lines] == [
+        position(line) for line in lz4_lines
+    ]
+
+
+@whole_segments
+def test_any_flipped_bit(whole: bytes, tmp_path: Path) -> None:
+    lines, _ = read(whole, tmp_path)
+    for bit, damaged in flips(whole, iter(range(len(whole) * 8))):
+        check_damaged(f"bit {bit}", damaged, lines, tmp_path)
+
+
+@whole_segments
+def test_a_flipped_bit_loses_at_most_its_section(whole: bytes, tmp_path: Path) -> None:
+    """Damage inside a section leaves the others alone, and in plain ones the other records."""
+    lines, _ = read(whole, tmp_path)
+    header_bits = 20 * 8 if whole is PLAIN else len(writer.header(7, 1, writer.LZ4.parameters)) * 8
+    for bit, damaged in flips(whole, iter(range(header_bits, len(whole) * 8))):
+        survivors, gaps = read(damaged, tmp_path)
+        assert len(survivors) >= len(lines) - 3, f"bit {bit}: {gaps}"
+
+
+@whole_segments
+def test_cut_at_any_byte(whole: bytes, tmp_path: Path) -> None:
+    """A file that ends early gives a beginning; a live one says nothing about the rest."""
+    lines, _ = read(whole, tmp_path)
+    for length in range(len(whole)):
+        cut = whole[:length]
+        for complete in (True, False):
+            try:
+                found, gaps = read(cut, tmp_path, complete=complete)
+            except commitlog.CorruptSegmentError as error:
+                assert "header is incomplete" in str(error)
+                continue
+            assert found == lines[: len(found)]
+            assert complete or not gaps
+
+
+def test_every_error_names_the_segment(tmp_path: Path) -> None:
+    for data, what in [
+        (b"", "header is incomplete"),
+        (bytes(4096), "header is damaged"),
+        (writer.header(7, 1)[:-1] + b"\0", "header is damaged"),
+        (writer.header(5, 1), "version 5 is not known"),
+        (writer.header(5, 1), "Cassandra 2.2 or earlier; upgrade the node"),
+        (writer.header(10, 1), "version 10 is not known"),
+        (writer.header(99, 1), "newer Cassandra than this release knows; upgrade the agent"),
+        (writer.header(7, 1, b'{"compressionClass":"OwnCompressor"}'), "OwnCompressor"),
+        (writer.header(7, 1, b'{"encCipher":"AES","encKeyAlias":"k"}'), 'the key "k"'),
+        (writer.header(7, 1, b"[]"), "not JSON"),
+    ]:
+        with pytest.raises(commitlog.CommitLogError) as caught:
+            read(data, tmp_path)
+        assert what in str(caught.value)
+        assert NAME in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 1, 9, 1 << 20, (1 << 31) - 1, (1 << 32) - 1])
+def test_hostile_record_sizes(size: int, tmp_path: Path) -> None:
+    """A size with a good checksum that cannot be: its section is lost, the next one is not."""
+    hostile = writer.be32(size) + writer.be32(_crc(writer.be32(size))) + bytes(8)
+    first = b"".join(writer.record(payload) for payload in mutations(0, 1))
+    start = writer.header(7, 1)
+    section_end = len(start) + 8 + len(first) + len(hostile)
+    data = start + writer.marker(1, len(start), section_end) + first + hostile
+    content = b"".join(writer.record(payload) for payload in mutations(1, 1))
+    data += writer.marker(1, len(data), len(data) + 8 + len(content)) + content + bytes(8)
+    lines, gaps = read(data, tmp_path)
+    assert [b"value-0".hex() in line.decode() for line in lines] == [True, False]
+    assert len(lines) == 2
+    assert [(gap.start, gap.end) for gap in gaps] == [(section_end - len(hostile), section_end)]
+
+
+def _crc(data: bytes) -> int:
+    import zlib
+
+    return zlib.crc32(data)
+
+
+HOSTILE_VINTS = [writer.uvint(n) for n in (1 << 20, 1 << 31, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)]
+
+
+@pytest.mark.parametrize("vint", HOSTILE_VINTS, ids=bytes.hex)
+def test_hostile_lengths_inside_a_payload(vint: bytes, tmp_path: Path) -> None:
+    """Every length and count of a payload, blown up: one record is refused, and no more."""
+    good = mutations(0, 1)[0]
+    for place in range(len(good)):
+        hostile = good[:place] + vint + good[place + 1 :]
+        data = writer.segment([[hostile, *mutations(1, 1)]])
+        path = tmp_path / NAME
+        overwrite(path, data)
+        reader = commitlog.SegmentReader(str(path))
+        batch = reader.read(SCHEMA, FORMAT, complete=True)
+        if batch.blocked is not None:
+            assert batch.blocked.reason
+            gap = reader.skip()
+            assert (gap.start, gap.end) == (28, batch.blocked.position)
+            batch = reader.read(SCHEMA, FORMAT, complete=True)
+        assert batch.stop == "end"
+        assert b"value-1" in batch.ndjson(0, len(batch))
+
+
+def _positions(reader: commitlog.SegmentReader) -> list[int]:
+    lines: list[bytes] = []
+    while chunk := reader.dump(SCHEMA):
+        lines += chunk.splitlines()
+    return [position(line) for line in lines]
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 3, 4])
+def test_going_on_behind_a_marker_that_points_into_zeros(first: int, tmp_path: Path) -> None:
+    """The zeros of a value, or of room that was never written, look like the end of the chain."""
+    values = [b"v" * 5, b"w" * 5, bytes(100), b"x" * 5, b"y" * 5]
+    payloads = [
+        writer.mutation(writer.update(TABLE, writer.insert(number, value)))
+        for number, value in enumerate(values)
+    ]
+    whole = writer.write_segment([[payload] for payload in payloads])
+    ends = [section[0] for section in whole.record_ends]
+    damaged = bytearray(whole.data)
+    marker = whole.markers[1]
+    damaged[marker : marker + 4] = writer.be32(ends[2] - 50)
+    path = tmp_path / NAME
+    path.write_bytes(damaged)
+    reader = commitlog.SegmentReader(str(path), position=ends[first])
+    assert _positions(reader) == ends[first + 1 :]
+    assert [gap.start for gap in reader.gaps][:1] in ([marker], [ends[2] - 50])
+
+
+def test_going_on_before_room_that_a_wrong_marker_points_into(tmp_path: Path) -> None:
+    records = [writer.record(payload) for payload in mutations(0, 3)]
+    data = bytearray(writer.header(7, 1))
+    markers, ends = [], []
+    for content, room in zip(records, (0, 60, 0), strict=True):
+        markers.append(len(data))
+        end = len(data) + writer.MARKER_LENGTH + len(content) + room
+        data += writer.marker(1, len(data), end) + content + bytes(room)
+        ends.append(end - room)
+    data[markers[0] : markers[0] + 4] = writer.be32(ends[1] + 20)
+    path = tmp_path / NAME
+    path.write_bytes(data + bytes(16))
+    assert _positions(commitlog.SegmentReader(str(path))) == ends
+    reader = commitlog.SegmentReader(str(path), position=ends[1])
+    assert _positions(reader) == ends[2:]
+    assert [(gap.start, gap.end) for gap in reader.gaps] == [(markers[0], markers[0] + 8)]
+
+
+def _smallest_real_segments() -> list[tuple[Scenario, Path, str]]:
+    found = [
+        (scenario, path, name) for scenario in scenarios() for path, name in scenario.segments()
+    ]
+    return sorted(found, key=lambda entry: entry[1].stat().st_size)[:40:8]
+
+
+@pytest.mark.parametrize("entry", _smallest_real_segments(), ids=lambda e: f"{e[0]}/{e[2]}")
+def test_real_segments_with_flipped_bits(entry: tuple[Scenario, Path, str], tmp_path: Path) -> None:
+    scenario, packed, name = entry
+    schema = schema_of(scenario)
+    whole = read_bytes(packed)
+    keys = scenario.keys()
+    lines, _ = read(whole, tmp_path, schema, name, keys)
+    end = max((position(line) for line in lines), default=len(whole))
+    seed = 20_250_101
+    bits = random.Random(seed).sample(range(min(end, len(whole)) * 8), 60)
+    print(f"seed {seed}")
+    for bit, damaged in flips(whole, iter(bits)):
+        check_damaged(f"bit {bit}", damaged, lines, tmp_path, schema=schema, name=name, keys=keys)
+
+
+@pytest.mark.parametrize("entry", _smallest_real_segments()[:2], ids=lambda e: f"{e[0]}/{e[2]}")
+def test_real_segments_cut_in_the_first_4_kib_and_around_each_section(
+    entry: tuple[Scenario, Path, str], tmp_path: Path
+) -> None:
+    scenario, packed, name = entry
+    schema = schema_of(scenario)
+    whole = read_bytes(packed)
+    keys = scenario.keys()
+    lines, _ = read(whole, tmp_path, schema, name, keys)
+    ends = {position(line) for line in lines}
+    places = {*range(4096), *(end + step for end in ends for step in (-1, 0, 1))}
+    for length in sorted(place for place in places if place < len(whole)):
+        try:
+            found, _ = read(whole[:length], tmp_path, schema, name, keys)
+        except commitlog.CorruptSegmentError as error:
+            assert name in str(error)
+            continue
+        assert found == lines[: len(found)], f"cut at {length}"

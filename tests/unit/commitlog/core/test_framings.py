@@ -1,0 +1,265 @@
+"""Compressed and encrypted segments: read, damaged, hostile, and with keys that do not fit."""
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import commitlog
+from tests.oracle.writer import be32, header, marker, write_segment
+from tests.oracle.writer.framings import (
+    DEFLATE,
+    KEY,
+    LZ4,
+    NOOP,
+    SNAPPY,
+    ZSTD,
+    Framing,
+    aes_cbc,
+    aes_cfb,
+    aes_ctr,
+    aes_ofb,
+)
+from tests.unit.commitlog.core.reading import overwrite
+from tests.unit.commitlog.core.test_damage import (
+    NAME,
+    SCHEMA,
+    flips,
+    is_lost_in,
+    mutations,
+    position,
+    read,
+)
+
+SECTIONS = [mutations(0, 6), mutations(6, 1), [], mutations(7, 5)]
+# Chunks so small that a section has several.
+ENCRYPTED = (aes_cbc(128), aes_cfb(128), aes_ofb(128), aes_ctr(128))
+FRAMINGS = (LZ4, SNAPPY, DEFLATE, ZSTD, NOOP, *ENCRYPTED)
+every_framing = pytest.mark.parametrize("framing", FRAMINGS, ids=lambda each: each.name)
+every_cipher = pytest.mark.parametrize("framing", ENCRYPTED, ids=lambda each: each.name)
+
+
+def segment(framing: Framing, sections: Iterable[Sequence[bytes]] = SECTIONS) -> bytes:
+    return write_segment(sections, framing=framing).data
+
+
+def start_of(framing: Framing) -> bytes:
+    """The header of such a segment."""
+    return header(7, 1, framing.parameters)
+
+
+def markers(data: bytes, start: int) -> Iterator[int]:
+    """File offsets of all markers, and the end of the file."""
+    while start < len(data):
+        yield start
+        start = int.from_bytes(data[start : start + 4], "big")
+    yield start
+
+
+@every_framing
+def test_what_is_written_is_read(framing: Framing, tmp_path: Path) -> None:
+    lines, gaps = read(segment(framing), tmp_path, keys=framing.keys)
+    plain, _ = read(segment(framing), tmp_path, keys=framing.keys, complete=False)
+    assert gaps == []
+    assert lines == plain
+    assert [b"value-%d" % number for number in range(12)] == [
+        bytes.fromhex(line.decode().rsplit('"val":"', 1)[1].split('"')[0]) for line in lines
+    ]
+
+
+@every_framing
+def test_any_flipped_bit_behind_the_header(framing: Framing, tmp_path: Path) -> None:
+    """What is lost lies in gaps, and is one section at most; what comes is at its own position."""
+    whole = segment(framing)
+    lines, _ = read(whole, tmp_path, keys=framing.keys)
+    start = len(start_of(framing))
+    for bit, damaged in flips(whole, iter(range(start * 8, len(whole) * 8))):
+        found, gaps = read(damaged, tmp_path, keys=framing.keys)
+        assert set(found) <= set(lines), f"bit {bit}: something else came out"
+        missing = [line for line in lines if line not in found]
+        assert all(is_lost_in(line, gaps) for line in missing), f"bit {bit}: {gaps}"
+        assert len(missing) <= 6, f"bit {bit}: {gaps}"
+
+
+@every_framing
+def test_a_zeroed_range_loses_what_it_touches(framing: Framing, tmp_path: Path) -> None:
+    """Sixteen bytes anywhere but on a whole marker, which ends the chain by the format: sections
+    before stay, nothing wrong comes out, and what is lost is said."""
+    whole = segment(framing)
+    lines, _ = read(whole, tmp_path, keys=framing.keys)
+    places = list(markers(whole, len(start_of(framing))))
+    before = dict(zip(places, (0, 6, 7, 7, 12), strict=True))
+    for at in range(len(start_of(framing)), len(whole) - 16, 5):
+        damaged = whole[:at] + bytes(16) + whole[at + 16 :]
+        if any(damaged[place : place + 8] == bytes(8) for place in places):
+            continue
+        found, gaps = read(damaged, tmp_path, keys=framing.keys)
+        first = max(place for place in places if place <= at)
+        assert found[: before[first]] == lines[: before[first]], at
+        known = {line.split(b'"update":', 1)[1] for line in lines}
+        assert {line.split(b'"update":', 1)[1] for line in found} <= known, at
+        assert len(found) == len(lines) or gaps, at
+
+
+@every_framing
+def test_cut_at_any_byte(framing: Framing, tmp_path: Path) -> None:
+    whole = segment(framing)
+    lines, _ = read(whole, tmp_path, keys=framing.keys)
+    for length in range(len(start_of(framing)), len(whole)):
+        for complete in (True, False):
+            found, gaps = read(whole[:length], tmp_path, keys=framing.keys, complete=complete)
+            assert found == lines[: len(found)]
+            assert complete or not gaps
+
+
+@every_framing
+def test_every_record_end_is_a_place_to_resume(framing: Framing, tmp_path: Path) -> None:
+    whole = segment(framing)
+    lines, _ = read(whole, tmp_path, keys=framing.keys)
+    for line, following in pairwise(lines):
+        reader = commitlog.SegmentReader(
+            str(tmp_path / NAME), position=position(line), keys=framing.keys
+        )
+        assert reader.dump(SCHEMA, max_bytes=1) == following + b"\n"
+        assert reader.gaps == []
+
+
+@every_framing
+def test_a_damaged_section_before_the_position_moves_nothing(
+    framing: Framing, tmp_path: Path
+) -> None:
+    """Its length is not believed when the reader passes over it either."""
+    whole = bytearray(segment(framing))
+    lines, _ = read(bytes(whole), tmp_path, keys=framing.keys)
+    length = len(start_of(framing)) + 8
+    for bit in range(32):
+        damaged = bytearray(whole)
+        damaged[length + bit // 8] ^= 1 << bit % 8
+        path = tmp_path / NAME
+        overwrite(path, damaged)
+        reader = commitlog.SegmentReader(str(path), position=position(lines[6]), keys=framing.keys)
+        rest = b""
+        while chunk := reader.dump(SCHEMA):
+            rest += chunk
+        assert rest.splitlines() == lines[7:], bit
+
+
+_HOSTILE = """
+import resource, sys
+import commitlog
+schema = commitlog.Schema.from_cql(sys.argv[2])
+keys = {"testing:1": bytes(range(16))}
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+reader = commitlog.SegmentReader(sys.argv[1], keys=keys)
+while reader.dump(schema):
+    pass
+assert reader.gaps
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@every_framing
+def test_hostile_lengths_allocate_nothing(framing: Framing, tmp_path: Path) -> None:
+    """A section, and in it a block or a chunk, that claims two gibibytes."""
+    huge = be32((1 << 31) - 1)
+    start = start_of(framing)
+    blocks = {
+        "LZ4": b"\xff\xff\xff\x7f" + b"\xf0" + b"\xff" * 200,
+        "Snappy": b"\xff\xff\xff\xff\x07" + b"\xfe\x01\x00" * 60,
+        "Zstd": bytes.fromhex("28b52ffd 84 00 ff ff ff 7f".replace(" ", "")) + bytes(99),
+    }
+    block = blocks.get(framing.name, huge + huge + bytes(200))
+    stored_section = huge + block
+    data = start + marker(1, len(start), len(start) + 8 + len(stored_section)) + stored_section
+    path = tmp_path / NAME
+    path.write_bytes(data)
+    schema = "CREATE TABLE k.t (p text PRIMARY KEY) WITH ID = 5a1c395e-b41f-11e5-9f22-ba0be0483c18"
+    limit = 4 << 30
+    done = subprocess.run(
+        [sys.executable, "-c", _HOSTILE, str(path), schema],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert done.returncode == 0 or "key" in done.stderr, done.stderr
+    if done.returncode == 0:
+        assert int(done.stdout) < 20_000, "KiB"
+
+
+@every_cipher
+def test_a_key_that_is_missing_is_named(framing: Framing, tmp_path: Path) -> None:
+    with pytest.raises(commitlog.SegmentKeyError) as caught:
+        read(segment(framing), tmp_path, keys={"other": KEY})
+    assert (
+        str(caught.value) == f'{NAME}: the key "Testing:1" of this encrypted segment is not given'
+    )
+    assert caught.value.alias == "Testing:1"
+
+
+@every_cipher
+def test_another_key_is_one_error_and_no_damage(framing: Framing, tmp_path: Path) -> None:
+    for damage in (None, len(start_of(framing)) + 30):
+        data = bytearray(segment(framing, SECTIONS * 50))
+        if damage is not None:
+            data[damage] ^= 1
+        path = tmp_path / NAME
+        overwrite(path, data)
+        reader = commitlog.SegmentReader(str(path), keys={"testing:1": bytes(16)})
+        with pytest.raises(commitlog.SegmentKeyError, match="is not the one that was given"):
+            reader.dump(SCHEMA)
+        assert reader.gaps == []
+
+
+@every_cipher
+def test_the_right_key_is_known_in_spite_of_damage(framing: Framing, tmp_path: Path) -> None:
+    """The first section's only chunk is damaged where keys are told apart."""
+    data = bytearray(segment(framing, [mutations(0, 1), mutations(1, 1)]))
+    data[len(start_of(framing)) + 8 + 4 + 8] ^= 1
+    lines, gaps = read(bytes(data), tmp_path, keys=framing.keys)
+    assert len(lines) == 1
+    assert [gap.cause for gap in gaps] == ["an encrypted chunk is damaged"]
+
+
+@every_cipher
+def test_keys_of_other_sizes(framing: Framing, tmp_path: Path) -> None:
+    with pytest.raises(commitlog.SegmentKeyError, match="it has 5 bytes, and AES takes 16, 24 or"):
+        read(segment(framing), tmp_path, keys={"testing:1": bytes(5)})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "what"),
+    [
+        ({"compressionClass": "com.example.OwnCompressor"}, "com.example.OwnCompressor"),
+        ({"compressionClass": "ZstdDictionaryCompressor"}, "ZstdDictionaryCompressor"),
+        ({"encCipher": "AES/ECB/PKCS5Padding"}, "AES/ECB/PKCS5Padding, which is not known"),
+        ({"encCipher": "AES/GCM/NoPadding"}, "AES/GCM/NoPadding"),
+        ({"encCipher": "DESede/CBC/PKCS5Padding"}, "DESede/CBC/PKCS5Padding"),
+        ({"encCipher": "AES/CBC/PKCS5Padding", "encIV": "00"}, "has 1 bytes"),
+        ({"encCipher": "AES/CBC/PKCS5Padding", "encIV": "zz"}, "has 0 bytes"),
+    ],
+)
+def test_what_is_not_known_is_refused_by_name(
+    parameters: dict[str, object], what: str, tmp_path: Path
+) -> None:
+    if "encCipher" in parameters:
+        parameters = {"encKeyAlias": "k", "encIV": "00" * 16, **parameters}
+    data = segment(replace(NOOP, parameters=json.dumps(parameters).encode()))
+    with pytest.raises(commitlog.UnsupportedFeatureError) as caught:
+        read(data, tmp_path, keys={"k": bytes(16)})
+    assert NAME in str(caught.value)
+    assert what in str(caught.value)
+
+
+def test_java_does_not_look_at_the_case_of_a_cipher(tmp_path: Path) -> None:
+    framing = aes_cbc(128)
+    parameters = {**json.loads(framing.parameters), "encCipher": "aes/cbc/pkcs5padding"}
+    data = segment(replace(framing, parameters=json.dumps(parameters).encode()))
+    lines, gaps = read(data, tmp_path, keys=framing.keys)
+    assert (len(lines), gaps) == (12, [])

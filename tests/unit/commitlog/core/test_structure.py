@@ -1,0 +1,324 @@
+"""The structure of segments: what it says is what Cassandra and the plain reader say, and every
+place in it is the place of those bytes."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import commitlog
+from tests.oracle import writer
+from tests.oracle.reference.descriptor import read_descriptor
+from tests.oracle.reference.recordings import KEYSTORE, OWN, Scenario, recorded_keys, scenarios
+from tests.oracle.reference.records import read_records
+from tests.oracle.reference.sections import read_sections
+from tests.oracle.writer import FRAMINGS, write_mutation, write_segment
+from tests.oracle.writer.expected import expected
+from tests.oracle.writer.strategies import workloads
+
+from .reading import overwrite, reader_of, schema_of, unpacked
+from .test_damage import LZ4, NAME, PLAIN, SCHEMA, TABLE, flips
+
+Json = dict[str, Any]
+
+SCENARIOS = scenarios()
+OWN_SCENARIOS = [scenario for scenario in SCENARIOS if scenario.root == OWN]
+_PLACES = ("at", "bytes", "ck_values", "row_estimate")
+
+
+def structure(
+    path: Path,
+    schema: commitlog.Schema | None = None,
+    *,
+    max_bytes: int = 1 << 20,
+    keys: Mapping[str, bytes] | None = None,
+) -> list[Json]:
+    """All lines of a finished segment."""
+    reader = reader_of(path, keys=keys)
+    lines: list[Json] = []
+    while chunk := reader.structure(schema, max_bytes=max_bytes):
+        lines += [json.loads(line) for line in chunk.splitlines()]
+    return lines
+
+
+def keys_of(path: Path) -> dict[str, bytes]:
+    """The keys beside a segment."""
+    return dict(recorded_keys(path.with_name(KEYSTORE)))
+
+
+def of_kind(lines: list[Json], kind: str) -> list[Json]:
+    return [line for line in lines if line["t"] == kind]
+
+
+def canonical(segment: str, record: Json) -> list[Json]:
+    """The lines of the canonical dump that a record's tree stands for."""
+    mutation = record["mutation"]
+    if "undecoded" in mutation:
+        # It leaves out mutations with a table that the schema lacks, as Cassandra's reader does.
+        return []
+    return [
+        {
+            "segment": segment,
+            "pos": record["end"],
+            "update": index,
+            "updates": mutation["updates"],
+            "ks": update["keyspace"],
+            "table": update["table"],
+            "id": update["table_id"],
+            "key": update["key"],
+            "del": update["del"],
+            "static": next(
+                (_item(item) for item in update["items"] if item["t"] == "static"), None
+            ),
+            "items": [_item(item) for item in update["items"] if item["t"] != "static"],
+        }
+        for index, update in enumerate(mutation["tree"])
+    ]
+
+
+def _item(item: Json) -> Json:
+    plain = {name: value for name, value in item.items() if name not in _PLACES}
+    if "cells" in item:
+        cells = [
+            {name: value for name, value in cell.items() if name not in ("element", "value")}
+            for cell in item["cells"]
+        ]
+        plain["cells"] = sorted(cells, key=lambda c: (c["col"].encode(), c["path"] or ""))
+        plain["cdel"] = sorted(item["cdel"], key=lambda deletion: deletion["col"].encode())
+    if item["t"] == "static":
+        del plain["t"]
+    return plain
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
+def test_it_says_what_cassandra_says(scenario: Scenario, tmp_path: Path) -> None:
+    schema = schema_of(scenario)
+    found = []
+    for path, name in scenario.segments():
+        lines = structure(unpacked(path, name, tmp_path), schema)
+        assert lines[0]["segment"] == name
+        assert lines[-1]["t"] == "end"
+        assert of_kind(lines, "gap") == []
+        for record in of_kind(lines, "record"):
+            found += canonical(name, record)
+    assert found == scenario.expected()
+
+
+@pytest.mark.parametrize("scenario", OWN_SCENARIOS, ids=str)
+def test_places_are_those_of_the_plain_reader(scenario: Scenario, tmp_path: Path) -> None:
+    for path, name in scenario.segments():
+        file = unpacked(path, name, tmp_path)
+        data = file.read_bytes()
+        descriptor = read_descriptor(data, name)
+        lines = structure(file)
+        header = lines[0]
+        assert header["file"] == {"from": 0, "to": descriptor.header_length}
+        assert (header["version"], header["id"]) == (descriptor.version, descriptor.id)
+        sections = list(read_sections(data, descriptor, keys_of(file)))
+        assert [
+            (line["file"]["from"], line["file"]["to"], line["start"], line["end"], line["crc"])
+            for line in of_kind(lines, "section")
+        ] == [(each.marker, each.file_end, each.start, each.end, "ok") for each in sections]
+        records = [record for each in sections for record in read_records(each, name, Counter())]
+        shown = of_kind(lines, "record")
+        assert [(line["start"], line["end"]) for line in shown] == [
+            (record.start, record.end) for record in records
+        ]
+        for line, record in zip(shown, records, strict=True):
+            assert line["payload_bytes"] == len(record.payload)
+            first = line["mutation"]["tree"][0]
+            at = first["at"] - line["start"] - 8
+            table_id = first["table_id"].replace("-", "")
+            assert record.payload[at : at + 16].hex() == table_id
+            if header["compression"] is None and header["encryption"] is None:
+                place = line["file"]
+                assert data[place["from"] + 8 : place["to"] - 4] == record.payload
+            else:
+                assert line["file"] is None
+        end = lines[-1]
+        assert (end["sections"], end["records"]) == (len(sections), len(records))
+
+
+@pytest.mark.parametrize("scenario", OWN_SCENARIOS, ids=str)
+def test_updates_and_rows_lie_side_by_side(scenario: Scenario, tmp_path: Path) -> None:
+    schema = schema_of(scenario)
+    for path, name in scenario.segments():
+        file = unpacked(path, name, tmp_path)
+        data = file.read_bytes()
+        records = {
+            record.end: record
+            for section in read_sections(data, read_descriptor(data, name), keys_of(file))
+            for record in read_records(section, name, Counter())
+        }
+        for line in of_kind(structure(file, schema), "record"):
+            if "undecoded" in line["mutation"]:
+                continue
+            payload, start = records[line["end"]].payload, line["start"] + 8
+            end = None
+            for update in line["mutation"]["tree"]:
+                assert end in (None, update["at"])
+                end = update["at"] + update["bytes"]
+                items = update["items"]
+                for item, behind in zip(items, [*items[1:], None][: len(items)], strict=True):
+                    stop = item["at"] + item["bytes"]
+                    flags = payload[item["at"] - start]
+                    is_marker = item["t"] in ("bound", "boundary")
+                    assert bool(flags & 0x02) == is_marker
+                    if behind is not None and item["t"] != "static":
+                        assert stop == behind["at"]
+                    if behind is None and item["t"] != "static":
+                        assert (payload[stop - start], stop + 1) == (0x01, end)
+                    if item["t"] == "row":
+                        assert bool(flags & 0x04) == (item["live"] is not None)
+            assert end == line["end"] - 4
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS[::6], ids=str)
+def test_without_a_schema_the_heads_are_the_same(scenario: Scenario, tmp_path: Path) -> None:
+    schema = schema_of(scenario)
+    bare_names = (
+        "update",
+        "at",
+        "table_id",
+        "key",
+        "flags",
+        "bases",
+        "static_columns",
+        "regular_columns",
+    )
+    for path, name in scenario.segments():
+        file = unpacked(path, name, tmp_path)
+        with_schema = of_kind(structure(file, schema), "record")
+        without = of_kind(structure(file), "record")
+        for known, bare in zip(with_schema, without, strict=True):
+            (head,) = bare["mutation"]["tree"]
+            whole = known["mutation"]["tree"][0]
+            assert {name: head[name] for name in bare_names} == {
+                name: whole[name] for name in bare_names
+            }
+            assert head["table"] is None
+            assert "not in the schema" in bare["mutation"]["undecoded"]["cause"]
+            assert bare["mutation"]["updates"] == known["mutation"]["updates"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS[::9], ids=str)
+def test_the_size_of_a_chunk_changes_nothing(scenario: Scenario, tmp_path: Path) -> None:
+    schema = schema_of(scenario)
+    for path, name in scenario.segments():
+        file = unpacked(path, name, tmp_path)
+        assert structure(file, schema, max_bytes=1) == structure(file, schema)
+
+
+@pytest.mark.parametrize("whole", [PLAIN, LZ4], ids=["plain", "lz4"])
+def test_damage_is_shown_in_its_place(whole: bytes, tmp_path: Path) -> None:
+    """Any flipped bit: lines come to an end, and what is shown of records is of whole ones."""
+    path = tmp_path / NAME
+    path.write_bytes(whole)
+    records = {line["start"]: line for line in of_kind(structure(path, SCHEMA), "record")}
+    for bit, damaged in flips(whole, iter(range(len(whole) * 8))):
+        overwrite(path, damaged)
+        try:
+            lines = structure(path, SCHEMA)
+        except (commitlog.CorruptSegmentError, commitlog.UnsupportedFeatureError):
+            continue
+        assert lines[-1]["t"] == "end", f"bit {bit}"
+        assert lines[-1]["gaps"] == len(of_kind(lines, "gap"))
+        for line in of_kind(lines, "record"):
+            known = records[line["start"]]
+            if line["crc"] == "ok":
+                assert line["mutation"] == known["mutation"], f"bit {bit}"
+            else:
+                assert "mutation" not in line
+                assert (line["start"], line["end"]) == (known["start"], known["end"])
+
+
+def test_a_bad_record_is_followed_by_its_gap(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    path.write_bytes(PLAIN.replace(b"value-1", b"VALUE-1"))
+    lines = structure(path, SCHEMA)
+    kinds = [line["t"] for line in lines[:6]]
+    assert kinds == ["header", "section", "record", "record", "gap", "record"]
+    assert [line.get("crc") for line in lines[2:6]] == ["ok", "bad", None, "ok"]
+    assert (lines[3]["start"], lines[3]["end"]) == (lines[4]["start"], lines[4]["end"])
+
+
+def test_values_are_told_as_people_write_them(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    path.write_bytes(PLAIN)
+    (update,) = of_kind(structure(path, SCHEMA), "record")[0]["mutation"]["tree"]
+    assert update["table_id"] == str(TABLE)
+    assert update["key_values"] == {"p": "a"}
+    (row,) = update["items"]
+    assert row["ck_values"] == {"c": 0}
+    (cell,) = row["cells"]
+    assert (cell["col"], cell["value"], cell["val"]) == ("v", "value-0", b"value-0".hex())
+
+
+@pytest.mark.parametrize("version", [6, 7, 8, 9])
+@settings(
+    max_examples=15,
+    deadline=None,
+    print_blob=True,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_it_shows_what_was_written_where_it_was_written(
+    version: int, data: st.DataObject, tmp_path: Path
+) -> None:
+    """Random schemas and mutations in every version and framing."""
+    workload = data.draw(workloads(version))
+    framing = data.draw(st.sampled_from(FRAMINGS))
+    written = write_segment(
+        [[write_mutation(*each) for each in section] for section in workload.sections],
+        version,
+        framing=framing,
+    )
+    path = tmp_path / f"CommitLog-{version}-1.log"
+    overwrite(path, written.data)
+    schema = commitlog.Schema.from_cql(workload.schema_text)
+    lines = structure(path, schema, keys=framing.keys)
+    records = of_kind(lines, "record")
+    shown_lines = [line for record in records for line in canonical(path.name, record)]
+    assert shown_lines == expected(workload, written, path.name)
+    assert [record["end"] for record in records] == [
+        end for ends in written.record_ends for end in ends
+    ]
+    shown = of_kind(lines, "section")
+    assert tuple(section["end"] for section in shown) == written.section_ends
+    assert tuple(section["file"]["from"] for section in shown) == written.markers
+    assert lines[-1]["tail"]["file"]["from"] == written.chain_end
+    epochs = {update.get("epoch") for record in records for update in record["mutation"]["tree"]}
+    forms = {form.epoch for section in workload.sections for _, form in section}
+    assert epochs <= (forms if version >= 9 else {None})
+
+
+def test_what_follows_an_unknown_table_is_shown_where_it_is_found(tmp_path: Path) -> None:
+    unknown = UUID("6a1c395e-b41f-11e5-9f22-ba0be0483c18")
+    other = UUID("7a1c395e-b41f-11e5-9f22-ba0be0483c18")
+    both = commitlog.Schema.from_cql(
+        "".join(
+            f"CREATE TABLE k.{name} (p text, c int, v text, PRIMARY KEY (p, c)) "
+            f"WITH ID = {table_id};\n"
+            for name, table_id in (("t", TABLE), ("u", other))
+        )
+    )
+    updates = [
+        writer.update(table_id, writer.insert(1, b"value")) for table_id in (TABLE, unknown, other)
+    ]
+    path = tmp_path / NAME
+    path.write_bytes(writer.segment([[writer.mutation(*updates)]]))
+    (record,) = of_kind(structure(path, both), "record")
+    mutation = record["mutation"]
+    found = [(update["update"], update["table"]) for update in mutation["tree"]]
+    assert found == [(0, "t"), (1, None), (2, "u")]
+    assert mutation["undecoded"]["at"] == mutation["tree"][1]["at"]
+    assert mutation["undecoded"]["bytes"] == len(updates[1])
+    assert mutation["tree"][2]["at"] == mutation["tree"][1]["at"] + len(updates[1])
+    assert [len(update.get("items", ())) for update in mutation["tree"]] == [1, 0, 1]

@@ -1,0 +1,214 @@
+"""First inputs for the guided fuzzer, made of recordings, and of what pymongo writes."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import bson
+from bson import (
+    Binary,
+    Code,
+    DatetimeMS,
+    Decimal128,
+    Int64,
+    MaxKey,
+    MinKey,
+    ObjectId,
+    Regex,
+    Timestamp,
+)
+
+from tests.oracle.reference.descriptor import read_descriptor
+from tests.oracle.reference.recordings import Scenario, scenarios
+from tests.oracle.reference.records import read_records
+from tests.oracle.reference.sections import read_sections
+from tests.oracle.reference.segment import read_bytes
+from tests.unit.commitlog.mongo.documents import encoded, event
+
+_PER_TABLE = 6
+_MAX_BYTES = 4000
+_FRAMINGS = 8
+"""That `framing.rs` knows."""
+_ID = re.compile(r"ID = ([0-9a-f-]{36})")
+
+
+def seeds(target: str) -> list[bytes]:
+    """Inputs in the form that the target takes (`commitlog/fuzz`); small ones, each but once."""
+    found = {data for data in _MAKERS[target]() if len(data) <= _MAX_BYTES}
+    return sorted(found, key=lambda data: (len(data), data))
+
+
+def _recordings() -> Iterator[Scenario]:
+    return (each for each in scenarios() if each.root.name == "fixtures")
+
+
+def _readable() -> Iterator[Scenario]:
+    return (each for each in _recordings() if not each.keys())
+
+
+def _headers() -> Iterator[bytes]:
+    for scenario in _recordings():
+        for path, _ in scenario.segments():
+            yield read_bytes(path)[:200]
+
+
+def _chains() -> Iterator[bytes]:
+    """Instructions (`segment.rs`): sections of records, whole and damaged, in every framing."""
+    record = b"\x01\x05" + bytes(range(15))
+    other = b"\x01\x40" + bytes(range(100, 174))
+    bad = b"\x02\x05" + bytes(range(15))
+    chains = (
+        b"\x00" + record * 3,
+        b"\x00" + record + b"\x00" + other + record + b"\x00",
+        b"\x00" + record + bad + other + b"\x00" + record,
+        b"\x00" + record + b"\x04\x20" + b"\x00" + record,
+        b"\x00" + record + b"\x03\x08abcdefgh" + record + b"\x00" + record,
+        b"\x00" + record + b"\x05\x7f\xff\xff\xff" + b"\x00" + record,
+        b"\x00" + b"\x01\xff" + bytes(265) + b"\x00\x00\x00",
+        b"\x00" + record + other + b"\x06\x00\x20\x01" + b"\x00" + record,
+        b"\x00" + record + other + b"\x06\x00\x08\x40" + b"\x00" + record,
+        b"\x00" + record + b"\x07\x00\x00\x00\x30" + b"\x00" + record,
+    )
+    for first in range(_FRAMINGS * 4):
+        cut = b"\x00\x09" if first // _FRAMINGS == 3 else b""
+        for chain in chains:
+            yield bytes([first]) + cut + chain
+
+
+def _payloads() -> Iterator[bytes]:
+    """Version, schema of the first table, payload: some of each table of each recording."""
+    for scenario in _readable():
+        statements = _statements(scenario.folder / "schema.cql")
+        types = "".join(each for each in statements if each.startswith("CREATE TYPE"))
+        tables = {
+            found[1]: _short(each)
+            for each in statements
+            if each.startswith("CREATE TABLE") and (found := _ID.search(each))
+        }
+        taken: Counter[str] = Counter()
+        for path, name in scenario.segments():
+            data = read_bytes(path)
+            descriptor = read_descriptor(data, name)
+            for section in read_sections(data, descriptor):
+                for record in read_records(section, name, Counter()):
+                    table_id = str(UUID(bytes=record.payload[1:17]))
+                    text = tables.get(table_id)
+                    if text is None or taken[table_id] >= _PER_TABLE:
+                        continue
+                    taken[table_id] += 1
+                    schema = (types + text).encode()
+                    head = bytes([descriptor.version - 6]) + len(schema).to_bytes(2, "big")
+                    yield head + schema + record.payload
+
+
+def _short(statement: str) -> str:
+    """The statement without the options that say nothing about stored data."""
+    head, _, options = statement.partition(") WITH ")
+    kept = [
+        option
+        for option in options.rstrip(";\n").split("\n    AND ")
+        if option.startswith(("ID", "CLUSTERING", "COMPACT", "cdc"))
+    ]
+    return f"{head}) WITH {' AND '.join(kept)};"
+
+
+def _statements(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    return [each.strip() + ";" for each in re.split(r";\n", text) if each.strip()]
+
+
+def _texts() -> Iterator[bytes]:
+    for scenario in _readable():
+        for statement in _statements(scenario.folder / "schema.cql"):
+            yield (_short(statement) if " WITH ID" in statement else statement).encode()
+
+
+def _rows() -> Iterator[bytes]:
+    column = {
+        "keyspace_name": "k",
+        "table_name": "t",
+        "column_name": "v",
+        "kind": "regular",
+        "position": -1,
+        "clustering_order": "none",
+    }
+    table = {"keyspace_name": "k", "table_name": "t", "cdc": True, "flags": ["compound"]}
+    table["id"] = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
+    for kind in ("int", "frozen<map<text, u>>", "list<frozen<tuple<int, text>>>", "vector<int, 3>"):
+        document = {
+            "tables": [table],
+            "columns": [
+                {**column, "type": kind},
+                {**column, "column_name": "p", "kind": "partition_key", "position": 0}
+                | {"type": "text"},
+                {**column, "column_name": "c", "kind": "clustering", "position": 0}
+                | {"type": "int", "clustering_order": "desc"},
+            ],
+            "dropped_columns": [
+                {**column, "column_name": "d", "type": kind, "dropped_time": 1700000000000}
+            ],
+            "types": [
+                {
+                    "keyspace_name": "k",
+                    "type_name": "u",
+                    "field_names": ["a", "b"],
+                    "field_types": ["int", "frozen<list<text>>"],
+                }
+            ],
+            "views": [],
+        }
+        yield json.dumps(document).encode()
+
+
+def _mongo() -> Iterator[bytes]:
+    """Layout, form of JSON, events: of each operation, in a transaction, a part, of every type."""
+    types = {
+        "n": None,
+        "a": [{"b": 1, "c": True}, 1.5, {"b": {"x": Int64(1)}}],
+        "x": {"y": {"z": DatetimeMS(0)}, "name": Decimal128("1.5")},
+        "name": '\N{GREEK SMALL LETTER ALPHA}\U0001f600\\"\n',
+        "o": [ObjectId(bytes(12)), Regex("a", "i"), Timestamp(1, 2), MinKey(), MaxKey()],
+        "p": [Code("f"), Code("f", {"s": 1}), Binary(b"ab", 0), Binary(bytes(16), 4), b""],
+    }
+    update = {
+        "updatedFields": {"a.0.b": 1, "x.y": {"z": 1}, "name": "m"},
+        "removedFields": ["n", "a.b", "o"],
+        "truncatedArrays": [{"field": "a", "newSize": 1}],
+        "disambiguatedPaths": {"a.0": ["a", 0]},
+    }
+    session = {"lsid": {"id": Binary(bytes(16), 4)}, "txnNumber": Int64(3)}
+    hidden = {"ns": {"db": "shop", "coll": "hidden"}}
+    events = (
+        event("insert", fullDocument=types),
+        event("update", updateDescription=update, fullDocument=types),
+        event("replace", fullDocument={"a": {"b": 1, "name": 2}}, **session),
+        event("delete", documentKey={"a": 1, "_id": {"x": 1.0}}, **session),
+        event("delete", fullDocumentBeforeChange=types, **hidden),
+        event("rename", to={"db": "shop", "coll": "b"}),
+        event("invalidate"),
+        event("insert", splitEvent={"fragment": 1, "of": 2}, fullDocument={}),
+    )
+    reply = {"cursor": {"nextBatch": [{"_id": 1}, {}], "id": Int64(5), "ns": "a.b"}, "ok": 1.0}
+    yield bytes(2) + encoded(reply)
+    part = encoded({**bson.decode(event("insert")), "splitEvent": {"fragment": 1, "of": 1}})
+    for layout in range(4):
+        for form in (*range(4), 0x10):
+            head = bytes([layout, form])
+            yield from (head + each for each in events)
+            yield head + events[2] + events[3] + events[0] + events[2]
+            yield head + events[4] + events[5] + events[3] + events[6]
+            yield head + part
+
+
+_MAKERS = {
+    "header": _headers,
+    "chain": _chains,
+    "payload": _payloads,
+    "mongo": _mongo,
+    "schema_text": _texts,
+    "system_rows": _rows,
+}
+TARGETS = tuple(_MAKERS)

@@ -1,0 +1,134 @@
+"""Extended JSON from raw BSON: pymongo reads the same documents out of it, and MongoDB's driver for
+Java writes the same bytes."""
+
+import json
+import math
+import struct
+from typing import Literal
+
+import bson
+import pytest
+from bson import json_util
+from bson.codec_options import DatetimeConversion
+from bson.json_util import JSONMode, JSONOptions
+from bson.raw_bson import RawBSONDocument
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from commitlog.mongo import MongoEncoder
+from tests.unit.commitlog.mongo.documents import (
+    CODEC,
+    SHORT_DOUBLES,
+    Json,
+    documents,
+    encoded,
+    event,
+)
+from tests.unit.commitlog.mongo.java_driver import extended_json
+
+DocumentJson = Literal["legacy", "strict", "extended", "relaxed"]
+_READ = JSONOptions(
+    json_mode=JSONMode.CANONICAL, datetime_conversion=DatetimeConversion.DATETIME_MS
+)
+_RELAXED = JSONOptions(
+    json_mode=JSONMode.RELAXED, datetime_conversion=DatetimeConversion.DATETIME_MS
+)
+_ALL_DOUBLES = st.floats(allow_nan=False) | st.just(math.nan)
+
+
+def texts(document: bytes, document_json: DocumentJson) -> tuple[str, str]:
+    """The text as a whole document and as the fields of an update."""
+    encoder = MongoEncoder(
+        topic_prefix="L", replica_set="rs0", node_id="a", document_json=document_json
+    )
+    fields = RawBSONDocument(document)
+    batch = encoder.encode(
+        [
+            event("insert", fullDocument=fields),
+            event("update", updateDescription={"updatedFields": fields}),
+        ]
+    )
+    assert batch.refused == []
+    insert, update = (json.loads(message[2] or b"") for message in batch.messages(0, 2))
+    return insert["after"], update["updateDescription"]["updatedFields"]
+
+
+def read_back(text: str) -> bytes:
+    return encoded(json_util.loads(text, json_options=_READ))
+
+
+@given(documents(_ALL_DOUBLES))
+def test_nothing_is_lost_in_canonical_and_strict_json(document: Json) -> None:
+    raw = encoded(document)
+    canonical, fields = texts(raw, "extended")
+    assert canonical == fields
+    assert read_back(canonical) == raw
+    strict, fields = texts(raw, "strict")
+    assert strict == fields
+    assert read_back(strict) == raw
+
+
+@given(documents(_ALL_DOUBLES))
+def test_relaxed_json_means_what_pymongo_writes(document: Json) -> None:
+    raw = encoded(document)
+    decoded = bson.decode(raw, codec_options=CODEC)
+    theirs = json_util.dumps(decoded, json_options=_RELAXED)
+    relaxed, fields = texts(raw, "relaxed")
+    assert relaxed == fields
+    assert read_back(relaxed) == read_back(theirs)
+    legacy, fields = texts(raw, "legacy")
+    assert legacy == texts(raw, "strict")[0]
+    assert read_back(fields) == read_back(theirs)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (10.0, "10.0"),
+        (12.34, "12.34"),
+        (1e10, "1.0E10"),
+        (1.5e-7, "1.5E-7"),
+        (9999999.0, "9999999.0"),
+        (1e7, "1.0E7"),
+        (0.001, "0.001"),
+        (2e23, "2.0E23"),
+        (5e-324, "4.9E-324"),
+        (-0.0, "-0.0"),
+        (math.nan, '{"$numberDouble": "NaN"}'),
+        (-math.inf, '{"$numberDouble": "-Infinity"}'),
+    ],
+)
+def test_doubles(number: float, text: str) -> None:
+    assert texts(encoded({"v": number}), "relaxed")[0] == f'{{"v": {text}}}'
+
+
+@pytest.mark.servers
+def test_the_bytes_are_those_of_the_driver_for_java() -> None:
+    found: list[bytes] = []
+
+    @settings(max_examples=500, database=None, phases=[Phase.generate])
+    @given(documents(SHORT_DOUBLES))
+    def collect(document: Json) -> None:
+        found.append(encoded(document))
+
+    collect()
+    for raw, expected in zip(found, extended_json(found), strict=True):
+        shown = raw.hex()
+        assert texts(raw, "legacy") == (expected.strict, expected.spaced), shown
+        assert texts(raw, "relaxed")[0] == expected.relaxed, shown
+        assert texts(raw, "extended")[0] == expected.canonical, shown
+
+
+@pytest.mark.servers
+def test_types_that_nobody_writes_any_more() -> None:
+    """pymongo reads them as other types, so here are their bytes."""
+    text = struct.pack("<i", 7) + "größ".encode() + b"\0"
+    members = (
+        b"\x06undefined\0"
+        b"\x0esymbol\0" + text + b"\x0cpointer\0" + text + bytes(range(12)) + b"\x02text\0" + text
+    )
+    raw = struct.pack("<i", 4 + len(members) + 1) + members + b"\0"
+    (expected,) = extended_json([raw])
+    assert texts(raw, "legacy") == (expected.strict, expected.spaced)
+    assert texts(raw, "relaxed")[0] == expected.relaxed
+    assert texts(raw, "extended")[0] == expected.canonical

@@ -1,0 +1,337 @@
+"""Fields that are left out or renamed: what Debezium's FieldExcludeListIT and FieldRenamesIT show,
+and a second implementation over plain dictionaries."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import bson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commitlog.mongo import MongoBatch, MongoEncoder
+from tests.unit.commitlog.mongo.documents import Json, encoded, event
+
+_ADDRESS = {"number": 34, "street": "Claude Debussylaan", "city": "Amsterdam"}
+_OTHER = {"number": 7, "street": "Fragkokklissias", "city": "Athens"}
+_SALLY: Json = {
+    "_id": 7,
+    "name": "Sally",
+    "phone": 123,
+    "address": _ADDRESS,
+    "active": True,
+    "scores": [1.5, 3.5],
+}
+
+
+def encoder(
+    excluded: Iterable[str] = (), renamed: Iterable[str] = (), layout: str = "debezium-3"
+) -> MongoEncoder:
+    return MongoEncoder(
+        topic_prefix="L",
+        replica_set="rs0",
+        node_id="a",
+        layout=layout,  # type: ignore[arg-type] # a name of one of them
+        document_json="relaxed",
+        excluded_fields=[f"*.cust.{rule}" for rule in excluded],
+        renamed_fields=[f"*.cust.{rule}" for rule in renamed],
+    )
+
+
+def copied(making: MongoEncoder, document: Mapping[str, Any]) -> MongoBatch:
+    return making.encode_copied(
+        [encoded(document)],
+        database="shop",
+        collection="cust",
+        cluster_time=(5, 6),
+        read_at_ms=0,
+        snapshot="true",
+    )
+
+
+def value_of(batch: MongoBatch) -> Json:
+    assert batch.refused == []
+    read: Json = json.loads(batch.messages(0, 1)[0][2] or b"")
+    return read
+
+
+def without(document: Json, *names: str) -> Json:
+    return {name: value for name, value in document.items() if name not in names}
+
+
+LEFT_OUT = [
+    (["name", "active"], _SALLY, without(_SALLY, "name", "active")),
+    (["missing", "address.missing", "name.missing", "scores.missing"], _SALLY, _SALLY),
+    (["address.number"], _SALLY, {**_SALLY, "address": without(_ADDRESS, "number")}),
+    (
+        ["addresses.number"],
+        {"_id": 7, "addresses": [_ADDRESS, 5, _OTHER]},
+        {"_id": 7, "addresses": [without(_ADDRESS, "number"), 5, without(_OTHER, "number")]},
+    ),
+    (
+        ["addresses.number"],
+        {"_id": 7, "addresses": [[_ADDRESS]]},
+        {"_id": 7, "addresses": [[_ADDRESS]]},
+    ),
+    (
+        ["all.addresses.number"],
+        {"_id": 7, "all": [{"addresses": [_ADDRESS]}]},
+        {"_id": 7, "all": [{"addresses": [without(_ADDRESS, "number")]}]},
+    ),
+    (["_id"], _SALLY, without(_SALLY, "_id")),
+]
+
+
+@pytest.mark.parametrize(("rules", "document", "expected"), LEFT_OUT)
+def test_fields_of_documents_are_left_out(rules: list[str], document: Json, expected: Json) -> None:
+    making = encoder(rules)
+    read = copied(making, document)
+    inserted = making.encode([event("insert", fullDocument=document)])
+    assert json.loads(value_of(read)["after"]) == expected
+    assert json.loads(value_of(inserted)["after"]) == expected
+    deleted = making.encode([event("delete", fullDocumentBeforeChange=document)])
+    assert json.loads(value_of(deleted)["before"]) == expected
+
+
+RENAMED = [
+    (["missing:x", "address.missing:x"], _SALLY, _SALLY),
+    (
+        ["name:new_name", "address.number:new_number"],
+        {"_id": 7, "name": "Sally", "phone": 1, "address": {"number": 34, "city": "A"}},
+        {"_id": 7, "phone": 1, "address": {"city": "A", "new_number": 34}, "new_name": "Sally"},
+    ),
+    (
+        ["addresses.number:n"],
+        {"_id": 7, "addresses": [{"number": 34, "city": "A"}, [{"number": 1}], 5]},
+        {"_id": 7, "addresses": [{"city": "A", "n": 34}, [{"number": 1}], 5]},
+    ),
+    (["a:b", "b.x:y"], {"_id": 7, "a": {"x": 1}}, {"_id": 7, "b": {"y": 1}}),
+    (["a:b", "c:a"], {"_id": 7, "a": 1, "c": 2}, {"_id": 7, "b": 1, "a": 2}),
+]
+
+
+@pytest.mark.parametrize(("rules", "document", "expected"), RENAMED)
+def test_fields_of_documents_are_renamed(rules: list[str], document: Json, expected: Json) -> None:
+    """A renamed field is the last one of its document."""
+    value = value_of(encoder((), rules).encode([event("replace", fullDocument=document)]))
+    assert list(json.loads(value["after"]).items()) == list(expected.items())
+
+
+def described(making: MongoEncoder, **description: object) -> Json:
+    value = value_of(making.encode([event("update", updateDescription=description)]))
+    read: Json = value["updateDescription"]
+    if read["updatedFields"] is not None:
+        read["updatedFields"] = json.loads(read["updatedFields"])
+    return read
+
+
+UPDATED = [
+    ("name", "name:n", {"name": 1, "x": 2}, {"x": 2}, {"x": 2, "n": 1}),
+    ("a", "a:n", {"a.b": 1, "ab": 2}, {"ab": 2}, {"ab": 2, "n.b": 1}),
+    ("a", "a:n", {"a.0.b": 1}, {}, {"n.0.b": 1}),
+    ("a.b", "a.b:n", {"a.b": 1}, {}, {"a.n": 1}),
+    ("a.b", "a.b:n", {"a.0.b": 1, "a.1.c": 2}, {"a.1.c": 2}, {"a.1.c": 2, "a.0.n": 1}),
+    ("a.b", "a.b:n", {"a.0.b.0.c": 1}, {}, {"a.0.n.0.c": 1}),
+    ("a.b", "a.b:n", {"a": {"b": 1, "c": 2}}, {"a": {"c": 2}}, {"a": {"c": 2, "n": 1}}),
+    ("a.b", "a.b:n", {"a": [{"b": 1}, 5]}, {"a": [{}, 5]}, {"a": [{"n": 1}, 5]}),
+    ("a.b", "a.b:n", {"a.0": {"b": 1}, "a.1": {"b": 2}}, {"a.0": {}, "a.1": {}}, None),
+    ("a.b", "a.b:n", {"a.0.0.b": 1}, {"a.0.0.b": 1}, {"a.0.0.b": 1}),
+    ("a.b", "a.b:n", {"a": 1, "a2.b": 2}, {"a": 1, "a2.b": 2}, {"a": 1, "a2.b": 2}),
+    ("a.b.c", "a.b.c:n", {"a.b": {"c": 1}}, {"a.b": {}}, {"a.b": {"n": 1}}),
+]
+
+
+@pytest.mark.parametrize(("excluded", "renaming", "fields", "left", "renamed"), UPDATED)
+def test_updated_fields(
+    excluded: str, renaming: str, fields: Json, left: Json, renamed: Json | None
+) -> None:
+    assert described(encoder([excluded]), updatedFields=fields)["updatedFields"] == left
+    if renamed is not None:
+        shown = described(encoder((), [renaming]), updatedFields=fields)["updatedFields"]
+        assert list(shown.items()) == list(renamed.items())
+
+
+def test_removed_fields_and_truncated_arrays() -> None:
+    description = {
+        "updatedFields": {},
+        "removedFields": ["name", "address.number", "address.city", "items.0.price"],
+        "truncatedArrays": [
+            {"field": "tags", "newSize": 1},
+            {"field": "items.0.prices", "newSize": 2},
+        ],
+    }
+    left = described(encoder(["name", "address.number", "items.price", "tags"]), **description)
+    assert left["removedFields"] == ["address.city"]
+    assert left["truncatedArrays"] == [{"field": "items.0.prices", "size": 2}]
+    nothing = described(encoder(["name", "address", "items", "tags"]), **description)
+    assert (nothing["removedFields"], nothing["truncatedArrays"]) == (None, None)
+    names = ["name:n", "address.number:no", "address:a", "items.price:p", "items.prices:ps"]
+    renamed = described(encoder((), names), **description)
+    assert renamed["removedFields"] == ["n", "a.no", "a.city", "items.0.p"]
+    assert renamed["truncatedArrays"][1] == {"field": "items.0.ps", "size": 2}
+    # What is inside of a removed field says nothing of the field itself.
+    inside = described(encoder(["name.first"], ["tags.x:y"]), **description)
+    assert inside["removedFields"] == description["removedFields"]
+
+
+def test_exclusions_come_before_renamings() -> None:
+    making = encoder(["name"], ["phone:name", "name:called"])
+    value = value_of(making.encode([event("insert", fullDocument={"name": "S", "phone": 1})]))
+    assert json.loads(value["after"]) == {"called": 1}
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    making = encoder((), ["address.street:city"])
+    batch = making.encode([event("insert", fullDocument=_SALLY), event("insert")])
+    assert [refused.event for refused in batch.refused] == [0]
+    assert 'the field "street" cannot be renamed: there is a "city" already' in (
+        batch.refused[0].cause
+    )
+    assert len(batch) == 1
+    update = event("update", updateDescription={"updatedFields": {"a.street": 1, "a.city": 2}})
+    assert len(encoder((), ["a.street:city"]).encode([update]).refused) == 1
+
+
+def test_other_collections_are_as_they_are() -> None:
+    elsewhere = event("insert", fullDocument=_SALLY, ns={"db": "shop", "coll": "custom"})
+    [ruled] = encoder(["name"]).encode([elsewhere], at_ns=1).messages(0, 1)
+    [plain] = encoder().encode([elsewhere], at_ns=1).messages(0, 1)
+    assert ruled == plain
+
+
+@pytest.mark.parametrize("pattern", ["shop.cust", "*.*", "SHOP.c*t", "s*.cust"])
+def test_names_of_collections_are_patterns(pattern: str) -> None:
+    making = MongoEncoder(
+        topic_prefix="L", replica_set="r", node_id="a", excluded_fields=[f" {pattern}.name "]
+    )
+    value = value_of(making.encode([event("insert", fullDocument={"name": 1, "x": 2})]))
+    assert json.loads(value["after"]) == {"x": 2}
+
+
+def test_key_and_id_do_not_depend_on_rules() -> None:
+    raw = event("insert", fullDocument=_SALLY)
+    _, key, _, headers, _ = encoder(["_id", "name"]).encode([raw], at_ns=1).messages(0, 1)[0]
+    _, plain_key, _, plain_headers, _ = encoder().encode([raw], at_ns=1).messages(0, 1)[0]
+    assert (key, headers) == (plain_key, plain_headers)
+    _, copied_key, *_ = copied(encoder(["_id"]), _SALLY).messages(0, 1)[0]
+    assert copied_key == key
+
+
+def test_the_native_event() -> None:
+    raw = event(
+        "update",
+        documentKey={"_id": 7, "country": "NL"},
+        fullDocument=_SALLY,
+        updateDescription={
+            "updatedFields": {"name": 1, "x": 2},
+            "disambiguatedPaths": {"a.0": ["a", "0"]},
+        },
+    )
+    value = value_of(encoder(["name", "_id", "country"], layout="mongodb").encode([raw]))
+    assert value["documentKey"] == {"_id": 7}
+    assert value["fullDocument"] == without(_SALLY, "name", "_id")
+    assert value["updateDescription"] == {"updatedFields": {"x": 2}}
+    read = value_of(copied(encoder(["name", "_id"], layout="mongodb"), _SALLY))
+    assert read["documentKey"] == {"_id": 7}
+    assert read["fullDocument"] == without(_SALLY, "name", "_id")
+
+
+@pytest.mark.parametrize(
+    ("excluded", "renamed", "said"),
+    [
+        (["shop.cust"], [], "`shop.cust` is not of the form `database.collection.field`"),
+        ([], ["a.b.c"], "`a.b.c` is not of the form `database.collection.field:name`"),
+        ([], ["a.b.c:c"], "`a.b.c:c` gives a field the name that it has"),
+    ],
+)
+def test_rules_that_are_none(excluded: list[str], renamed: list[str], said: str) -> None:
+    with pytest.raises(ValueError, match="^" + said.replace(".", r"\.") + "$"):
+        MongoEncoder(
+            topic_prefix="L",
+            replica_set="r",
+            node_id="a",
+            excluded_fields=excluded,
+            renamed_fields=renamed,
+        )
+
+
+class TakenError(Exception):
+    """There is a field of the new name."""
+
+
+def ruled(document: Any, path: list[str], new_name: str | None) -> Any:
+    """One rule over a plain document."""
+    if not isinstance(document, dict):
+        return document
+    name, *deeper = path
+    if name not in document:
+        return document
+    if deeper:
+        inner = document[name]
+        if isinstance(inner, list):
+            changed: Any = [ruled(item, deeper, new_name) for item in inner]
+        else:
+            changed = ruled(inner, deeper, new_name)
+        return {**document, name: changed}
+    left = without(document, name)
+    if new_name is None:
+        return left
+    if new_name in left:
+        raise TakenError
+    return {**left, new_name: document[name]}
+
+
+_NAMES = st.sampled_from("abc")
+_VALUES = st.recursive(
+    st.integers(0, 3),
+    lambda inner: (
+        st.dictionaries(_NAMES, inner, max_size=3)
+        | st.lists(inner | st.lists(inner, max_size=2), max_size=2)
+    ),
+    max_leaves=10,
+)
+_PATHS = st.lists(_NAMES, min_size=1, max_size=3)
+
+
+@given(
+    st.dictionaries(_NAMES, _VALUES, max_size=3),
+    st.lists(_PATHS, max_size=3),
+    st.lists(st.tuples(_PATHS, st.sampled_from("abcd")), max_size=3),
+)
+def test_documents_are_those_of_a_second_implementation(
+    document: Json, excluded: list[list[str]], renamed: list[tuple[list[str], str]]
+) -> None:
+    renamed = [(path, name) for path, name in renamed if path[-1] != name]
+    making = encoder(
+        [".".join(path) for path in excluded],
+        [f"{'.'.join(path)}:{name}" for path, name in renamed],
+    )
+    batch = making.encode([event("insert", fullDocument=document)])
+    expected: Any = document
+    try:
+        for path in excluded:
+            expected = ruled(expected, path, None)
+        for path, name in renamed:
+            expected = ruled(expected, path, name)
+    except TakenError:
+        assert len(batch.refused) == 1
+        return
+    after = json.loads(value_of(batch)["after"])
+    assert json.dumps(after) == json.dumps(expected)
+
+
+@given(st.binary(max_size=40), st.data())
+def test_any_bytes_are_refused_or_read(noise: bytes, data: st.DataObject) -> None:
+    description = {"updatedFields": {"a.0.b": 1}, "removedFields": ["a"], "truncatedArrays": []}
+    raw = event("update", fullDocument={"a": [{"b": 1}]}, updateDescription=description)
+    changed = bytearray(raw)
+    for _ in range(data.draw(st.integers(1, 4))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    given_bytes = [noise, bytes(changed), bson.encode({"operationType": noise})]
+    batch = encoder(["a.b"], ["a:c", "n:m"]).encode(given_bytes)
+    for refused in batch.refused:
+        assert refused.offset <= len(given_bytes[refused.event])
+    for _, key, value, _, _ in batch.messages(0, len(batch)):
+        json.loads(key)
+        json.loads(value or b"null")

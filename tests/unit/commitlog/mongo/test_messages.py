@@ -1,0 +1,315 @@
+"""Messages of MongoDB's events as Python sees them: keys, headers, tombstones, refusals."""
+
+import json
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import bson
+import pytest
+from bson import Binary, DatetimeMS, Decimal128, Int64, ObjectId
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commitlog.mongo import MongoBatch, MongoEncoder
+from tests.unit.commitlog.mongo.documents import SHORT_DOUBLES, Json, documents, encoded, event
+
+_AT_NS = 1_700_000_000_123_456_789
+_DOCUMENT = {"_id": Int64(7), "n": "x"}
+_OID = ObjectId("596e275826f08b2730779e1f")
+
+
+def encoder(**choices: Any) -> MongoEncoder:
+    return MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a", **choices)
+
+
+def copied(*given_documents: bytes) -> MongoBatch:
+    return copied_by(encoder(), *given_documents)
+
+
+def copied_by(making: MongoEncoder, *given_documents: bytes) -> MongoBatch:
+    return making.encode_copied(
+        given_documents,
+        database="shop",
+        collection="cust",
+        cluster_time=(5, 6),
+        read_at_ms=1_600_000_000_000,
+        snapshot="first",
+        at_ns=_AT_NS,
+    )
+
+
+def value_of(batch: MongoBatch, index: int) -> Json:
+    value = batch.messages(index, index + 1)[0][2]
+    assert value is not None
+    read: Json = json.loads(value)
+    return read
+
+
+@pytest.mark.parametrize(
+    ("identity", "text"),
+    [
+        (1234, "1234"),
+        (Int64(1234), "1234"),
+        (12.34, "12.34"),
+        ("1234", '"1234"'),
+        ({"hi": "kafka", "nums": [10.0, 100.0]}, '{"hi": "kafka","nums": [10.0,100.0]}'),
+        (_OID, '{"$oid": "596e275826f08b2730779e1f"}'),
+        (b"kafka", '{"$binary": {"base64": "a2Fma2E=","subType": "00"}}'),
+        (
+            Binary.from_uuid(uuid.UUID(int=1)),
+            '{"$binary": {"base64": "AAAAAAAAAAAAAAAAAAAAAQ==","subType": "04"}}',
+        ),
+        (DatetimeMS(1577836800000), '{"$date": "2020-01-01T00:00:00Z"}'),
+        (DatetimeMS(-1), '{"$date": {"$numberLong": "-1"}}'),
+        (Decimal128("123.45678"), '{"$numberDecimal": "123.45678"}'),
+        (None, "null"),
+        (True, "true"),
+    ],
+)
+def test_keys_are_those_of_debezium(identity: object, text: str) -> None:
+    key = f'{{"id":{json.dumps(text)}}}'.encode()
+    streamed = encoder().encode([event("insert", identity)])
+    assert streamed.messages(0, 1)[0][1] == key
+    assert copied(encoded({"_id": identity})).messages(0, 1)[0][1] == key
+
+
+def test_a_message() -> None:
+    batch = encoder().encode([event("insert", Int64(7), fullDocument=_DOCUMENT)], at_ns=_AT_NS)
+    [(topic, key, value, headers, partition_hash)] = batch.messages(0, 9)
+    assert (topic, key) == ("L.shop.cust", b'{"id":"7"}')
+    assert 0 <= partition_hash < 2**31
+    names = [name for name, _ in headers]
+    assert names == ["cdc.id", "cdc.source", "cdc.ts_us", "cdc.kind"]
+    assert len(headers[0][1]) == 16
+    assert [text for _, text in headers[1:]] == [
+        b"a/rs0/1674749174.2/0",
+        b"1674749174123000",
+        b"insert",
+    ]
+    assert json.loads(value or b"") == {
+        "before": None,
+        "after": '{"_id": {"$numberLong": "7"},"n": "x"}',
+        "updateDescription": None,
+        "source": {
+            "version": "0.1.0",
+            "connector": "mongodb",
+            "name": "L",
+            "ts_ms": 1674749174123,
+            "snapshot": "false",
+            "db": "shop",
+            "sequence": None,
+            "ts_us": 1674749174123000,
+            "ts_ns": 1674749174123000000,
+            "collection": "cust",
+            "ord": 2,
+            "lsid": None,
+            "txnNumber": None,
+            "wallTime": 1674749174123,
+        },
+        "op": "c",
+        "ts_ms": 1700000000123,
+        "ts_us": 1700000000123456,
+        "ts_ns": _AT_NS,
+        "transaction": None,
+    }
+    assert batch.counts == {("shop.cust", "insert"): 1}
+    assert batch.last_write_ts_us == 1674749174123000
+
+
+def test_a_delete_and_its_tombstone() -> None:
+    batch = encoder().encode([event("delete"), event("insert")])
+    delete, tombstone, _ = batch.messages(0, 3)
+    assert delete[1] == tombstone[1]
+    assert delete[4] == tombstone[4]
+    assert tombstone[2] is None
+    assert dict(tombstone[3])["cdc.kind"] == b"tombstone"
+    assert dict(tombstone[3])["cdc.source"] == b"a/rs0/1674749174.2/1"
+    assert dict(tombstone[3])["cdc.id"] != dict(delete[3])["cdc.id"]
+    assert [batch.position_after(done) for done in range(4)] == [0, 0, 1, 2]
+    assert len(encoder(tombstones=False).encode([event("delete")])) == 1
+
+
+def test_a_copied_document() -> None:
+    batch = copied(encoded(_DOCUMENT))
+    value = value_of(batch, 0)
+    assert value["op"] == "r"
+    assert value["after"] == '{"_id": {"$numberLong": "7"},"n": "x"}'
+    source = value["source"]
+    assert (source["snapshot"], source["ts_ms"], source["ord"]) == ("first", 1600000000000, 6)
+    headers = dict(batch.messages(0, 1)[0][3])
+    assert headers["cdc.kind"] == b"read"
+    assert headers["cdc.source"] == b"a/rs0/5.6/0"
+
+
+def test_lines_of_json() -> None:
+    batch = encoder().encode([event("delete")])
+    lines = [json.loads(line) for line in batch.ndjson(0, 2).splitlines()]
+    assert lines[0]["key"] == {"id": "7"}
+    assert lines[0]["value"]["op"] == "d"
+    assert lines[1]["value"] is None
+    assert lines[1]["headers"]["cdc.kind"] == "tombstone"
+
+
+def test_arguments_of_a_kafka_client() -> None:
+    batch = encoder().encode([event("delete")])
+
+    def delivered() -> None: ...
+
+    arguments = batch.produce_arguments(0, 2, {"L.shop.cust": 3}.get, delivered)
+    _, key, value, headers, partition_hash = batch.messages(1, 2)[0]
+    assert arguments[1] == (
+        "L.shop.cust",
+        value,
+        key,
+        partition_hash % 3,
+        delivered,
+        None,
+        0,
+        headers,
+    )
+    assert batch.produce_arguments(0, 2, dict[str, int]().get, delivered) == []
+
+
+def test_views_are_taken_as_they_are() -> None:
+    raw = event("insert", fullDocument=_DOCUMENT)
+    views = [memoryview(raw), memoryview(b"." + raw)[1:]]
+    batch = encoder().encode([raw, *views], at_ns=_AT_NS)
+    first, *others = batch.messages(0, 3)
+    assert all(other == first for other in others)
+
+
+def test_other_inputs_are_refused() -> None:
+    with pytest.raises(ValueError, match=r'layout: "debezium-9" is not known'):
+        encoder(layout="debezium-9")
+    with pytest.raises(ValueError, match=r'document_json: "bson" is not known'):
+        encoder(document_json="bson")
+    with pytest.raises((TypeError, BufferError)):
+        encoder().encode(["text"])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match=r'snapshot: "no" is not known'):
+        encoder().encode_copied(
+            [],
+            database="d",
+            collection="c",
+            cluster_time=(1, 1),
+            read_at_ms=0,
+            snapshot="no",  # type: ignore[arg-type]
+        )
+
+
+def test_what_gives_no_message() -> None:
+    drop = encoded({"operationType": "drop", "ns": {"db": "shop", "coll": "cust"}})
+    batch = encoder().encode([b"\x05\0\0\0\1", drop, event("insert"), event("delete")[:-1]])
+    assert batch.skipped == {"drop": 1}
+    assert [refused.event for refused in batch.refused] == [0, 3]
+    assert batch.refused[0].cause == "a document does not end with a zero at byte 0"
+    assert len(batch) == 1
+    assert batch.position_after(0) == 2
+    assert batch.position_after(1) == 4
+
+
+def in_collection(name: str) -> bytes:
+    return event("insert", ns={"db": "shop", "coll": name})
+
+
+def test_each_collection_is_asked_for_once() -> None:
+    asked = []
+
+    def captures(database: str, collection: str) -> bool:
+        asked.append((database, collection))
+        return collection == "cust"
+
+    making = encoder(captures=captures)
+    for _ in range(2):
+        batch = making.encode([in_collection("cust"), in_collection("ü"), in_collection("cust")])
+        assert len(batch) == 2
+        assert batch.skipped == {"not captured": 1}
+        assert batch.position_after(1) == 2
+    assert asked == [("shop", "cust"), ("shop", "ü")]
+    everything = copied_by(making, encoded(_DOCUMENT))
+    assert len(everything) == 1
+
+
+def test_what_captures_raises_is_raised() -> None:
+    def captures(database: str, collection: str) -> bool:
+        raise LookupError(f"{database}.{collection}")
+
+    with pytest.raises(LookupError, match=r"shop\.cust"):
+        encoder(captures=captures).encode([event("insert")])
+    assert encoder(captures=captures).encode([]).position_after(0) == 0
+
+
+def test_any_number_of_collections_is_asked_for() -> None:
+    """More than are remembered: some are asked for again, and all answers are right."""
+    names = [f"c{number}" for number in range(10_500)]
+    making = encoder(captures=lambda _, collection: collection.endswith("7"))
+    for _ in range(2):
+        batch = making.encode([in_collection(name) for name in names])
+        assert len(batch) == 1050
+        assert batch.skipped == {"not captured": 9450}
+
+
+def test_threads_share_an_encoder_that_asks() -> None:
+    names = [f"c{number}" for number in range(200)]
+    making = encoder(captures=lambda _, collection: collection.endswith("7"))
+    events = [in_collection(name) for name in names]
+    with ThreadPoolExecutor(4) as pool:
+        batches = list(pool.map(making.encode, [events] * 16))
+    assert {len(batch) for batch in batches} == {20}
+
+
+def test_operations_that_are_left_out() -> None:
+    events = [event("insert"), event("update"), event("replace"), event("delete")]
+    batch = encoder(skipped_operations={"u", "d"}).encode(events)
+    assert batch.skipped == {"update": 1, "replace": 1, "delete": 1}
+    assert batch.counts == {("shop.cust", "insert"): 1}
+    assert [batch.position_after(done) for done in (0, 1)] == [0, 4]
+    without = copied_by(encoder(skipped_operations={"r"}), encoded(_DOCUMENT))
+    assert (len(without), without.skipped) == (0, {"read": 1})
+    with pytest.raises(ValueError, match=r'skipped_operations: "t" is not known'):
+        encoder(skipped_operations={"t"})
+
+
+@given(documents(SHORT_DOUBLES), documents(SHORT_DOUBLES))
+def test_ids_leave_out_what_was_looked_up(fields: Json, looked_up: Json) -> None:
+    update = {"updatedFields": fields, "removedFields": [], "truncatedArrays": []}
+    plain = event("update", updateDescription=update)
+    with_images = event(
+        "update",
+        updateDescription=update,
+        fullDocument=looked_up,
+        fullDocumentBeforeChange=looked_up,
+    )
+    batch = encoder().encode([plain, with_images, event("replace", fullDocument=fields)])
+    ids = [dict(headers)["cdc.id"] for _, _, _, headers, _ in batch.messages(0, 3)]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_ids_do_not_depend_on_what_is_encoded_together() -> None:
+    """Forms of many sizes, hashed side by side or one by one."""
+    events = [
+        event("delete" if number % 5 == 0 else "insert", number, fullDocument={"n": "x" * number})
+        for number in range(0, 4000, 17)
+    ]
+
+    def ids(batch: MongoBatch) -> list[bytes]:
+        return [dict(headers)["cdc.id"] for *_, headers, _ in batch.messages(0, len(batch))]
+
+    together = ids(encoder().encode(events))
+    assert together == [each for raw in events for each in ids(encoder().encode([raw]))]
+    assert len(set(together)) == len(together)
+
+
+@given(st.binary(max_size=60), documents(SHORT_DOUBLES), st.data())
+def test_any_bytes_are_refused_or_read(noise: bytes, document: Json, data: st.DataObject) -> None:
+    changed = bytearray(event("insert", fullDocument=document))
+    for _ in range(data.draw(st.integers(1, 4))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    given_bytes = [noise, bytes(changed), bson.encode({"operationType": noise})]
+    batch = encoder(layout=data.draw(st.sampled_from(["debezium-3", "mongodb"]))).encode(
+        given_bytes
+    )
+    assert all(refused.offset <= len(given_bytes[refused.event]) for refused in batch.refused)
+    for _, key, value, _, _ in batch.messages(0, len(batch)):
+        json.loads(key)
+        json.loads(value or b"null")

@@ -1,0 +1,59 @@
+"""Replies taken apart, by what pymongo writes and reads."""
+
+from typing import Any
+
+import bson
+import pytest
+from bson import Int64, Timestamp
+from bson.raw_bson import RawBSONDocument
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commitlog.mongo import MongoEncoder, MongoEvents, events_of_reply
+from tests.unit.commitlog.mongo.documents import encoded, event
+
+ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
+TOKEN = {"_data": "8263D2A4F6000000022B022C0100296E5A1004"}
+
+
+def reply_of(events: list[bytes], batch: str = "nextBatch", **cursor: Any) -> bytes:
+    documents = [RawBSONDocument(each) for each in events]
+    told = {batch: documents, "id": Int64(7), "ns": "admin.$cmd.aggregate", **cursor}
+    return encoded({"cursor": told, "ok": 1.0, "operationTime": Timestamp(1, 2)})
+
+
+@given(st.lists(st.binary(max_size=9)), st.sampled_from(["firstBatch", "nextBatch"]))
+def test_a_reply_is_its_events_and_its_cursor(contents: list[bytes], batch: str) -> None:
+    given_events = [bson.encode({"n": content}) for content in contents]
+    reply = reply_of(given_events, batch, postBatchResumeToken=TOKEN)
+    for raw in (reply, memoryview(bytearray(reply))):
+        events, cursor = events_of_reply(raw)
+        assert (list(events), len(events)) == (given_events, len(contents))
+        told = {"id": 7, "ns": "admin.$cmd.aggregate", "postBatchResumeToken": TOKEN}
+        assert bson.decode(cursor) == told
+
+
+def test_events_are_reached_by_their_number() -> None:
+    given_events = [bson.encode({"n": number}) for number in range(3)]
+    events, _ = events_of_reply(reply_of(given_events))
+    assert [events[0], events[2], events[-1], events[-3]] == [
+        given_events[at] for at in (0, 2, 2, 0)
+    ]
+    assert (bool(events), repr(events)) == (True, "<MongoEvents: 3>")
+    for beyond in (3, -4):
+        with pytest.raises(IndexError):
+            events[beyond]
+
+
+def test_they_outlive_the_reply_and_are_encoded_as_they_are() -> None:
+    given_events = [event("update", number, fullDocument={"n": number}) for number in range(50)]
+    events: MongoEvents = events_of_reply(reply_of(given_events))[0]
+    batch, expected = (ENCODER.encode(each, at_ns=1) for each in (events, given_events))
+    assert batch.messages(0, 50) == expected.messages(0, 50)
+    assert batch.position_after(50) == 50
+
+
+def test_bytes_that_are_no_reply_are_refused() -> None:
+    for raw in (b"", b"\x05\0\0\0\0", encoded({"ok": 1.0}), reply_of([])[:-1]):
+        with pytest.raises(ValueError, match=r"at byte \d+"):
+            events_of_reply(raw)

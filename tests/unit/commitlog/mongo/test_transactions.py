@@ -1,0 +1,250 @@
+"""Transactions begin once, count their events, and end as soon as that can be known."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+from bson import Int64, Timestamp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commitlog.mongo import MongoBatch, MongoEncoder, MongoTransaction
+from tests.unit.commitlog.mongo.documents import Json, event
+
+_TOPIC = "L.transaction"
+
+
+def encoder(layout: str = "debezium-3", **choices: object) -> MongoEncoder:
+    return MongoEncoder(
+        topic_prefix="L",
+        replica_set="rs0",
+        node_id="a",
+        transaction_topic=_TOPIC,
+        layout=layout,  # type: ignore[arg-type] # a name of one of them
+        **choices,  # type: ignore[arg-type] # of a test's own
+    )
+
+
+def name_of(transaction: int) -> str:
+    return f'{{"id": "s"}}:{transaction}'
+
+
+def in_transaction(transaction: int | None, collection: str, increment: int = 1) -> bytes:
+    others: Json = {
+        "ns": {"db": "shop", "coll": collection},
+        "clusterTime": Timestamp(9, increment),
+        "fullDocument": {},
+    }
+    if transaction is not None:
+        others |= {"lsid": {"id": "s"}, "txnNumber": Int64(transaction)}
+    return event("insert", **others)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A message: of a transaction its value, of a document the member `transaction`."""
+
+    topic: str
+    value: Json | None
+    headers: dict[str, bytes]
+
+
+def told(batch: MongoBatch, done: int = 0) -> list[Told]:
+    found = []
+    for topic, key, value, headers, _ in batch.messages(done, len(batch)):
+        assert value is not None
+        read = json.loads(value)
+        if topic == _TOPIC:
+            assert json.loads(key) == {"id": read["id"]}
+            assert dict(headers)["cdc.kind"] == b"transaction"
+        else:
+            read = read["transaction"]
+        found.append(Told(topic, read, dict(headers)))
+    return found
+
+
+def part(transaction: int, total: int, of_collection: int) -> Json:
+    return {
+        "id": name_of(transaction),
+        "total_order": total,
+        "data_collection_order": of_collection,
+    }
+
+
+def test_a_transaction_is_told_of_from_its_begin_to_its_end() -> None:
+    batch = encoder().encode(
+        [
+            in_transaction(1, "a", 4),
+            in_transaction(1, "b", 4),
+            in_transaction(1, "a", 5),
+            in_transaction(None, "a", 6),
+        ]
+    )
+    ts_ms = 1674749174123
+    begin: Json = {"status": "BEGIN", "id": name_of(1), "event_count": None}
+    end: Json = {"status": "END", "id": name_of(1), "event_count": 3}
+    counts = [
+        {"data_collection": "shop.a", "event_count": 2},
+        {"data_collection": "shop.b", "event_count": 1},
+    ]
+    messages = told(batch)
+    assert [(message.topic, message.value) for message in messages] == [
+        (_TOPIC, {**begin, "data_collections": None, "ts_ms": ts_ms}),
+        ("L.shop.a", part(1, 1, 1)),
+        ("L.shop.b", part(1, 2, 1)),
+        ("L.shop.a", part(1, 3, 2)),
+        (_TOPIC, {**end, "data_collections": counts, "ts_ms": ts_ms}),
+        ("L.shop.a", None),
+    ]
+    assert messages[0].headers["cdc.source"] == b"a/rs0/9.4/0"
+    assert messages[4].headers["cdc.source"] == b"a/rs0/9.5/0"
+    assert [batch.position_after(done) for done in range(7)] == [0, 0, 1, 2, 3, 3, 4]
+    assert batch.counts[("", "transaction")] == 2
+    assert len({message.headers["cdc.id"] for message in messages}) == 6
+
+
+def test_names_of_collections_have_the_replica_set_in_front_in_the_old_layout() -> None:
+    batch = encoder("debezium-2.1").encode([in_transaction(1, "a"), in_transaction(None, "a")])
+    end = told(batch)[2].value
+    assert end is not None
+    assert end["data_collections"] == [{"data_collection": "rs0.shop.a", "event_count": 1}]
+
+
+def test_without_a_topic_nothing_is_told() -> None:
+    silent = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
+    state = encoder().encode([in_transaction(1, "a")]).transaction_after(1)
+    batch = silent.encode([in_transaction(1, "a"), in_transaction(None, "a")], transaction=state)
+    assert [message.value for message in told(batch)] == [None, None]
+    assert batch.transaction_after(1) is None
+
+
+def test_numbers_go_on_behind_a_restart() -> None:
+    events = [in_transaction(1, "a"), in_transaction(1, "b"), in_transaction(1, "a")]
+    first = encoder().encode(events)
+    stored = first.transaction_after(2)
+    assert stored is not None
+    assert (stored.id, stored.time, stored.events) == (name_of(1), (9, 1), 2)
+    assert stored.counts == {"shop.a": 1, "shop.b": 1}
+    read = MongoTransaction.from_json(stored.to_json())
+    assert read == stored
+    batch = encoder().encode(events[2:], transaction=read)
+    assert [message.value for message in told(batch)] == [part(1, 3, 2)]
+    assert batch.transaction_after(0) == stored
+    assert batch.transaction_after(1) == first.transaction_after(3)
+
+
+def test_a_stored_state_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="no transaction: missing field `time`"):
+        MongoTransaction.from_json('{"id": "x"}')
+    made = MongoTransaction(id="x", time=(1, 2), ts_ms=3, counts={"a.b": 4})
+    assert MongoTransaction.from_json(made.to_json()) == made
+    assert made != MongoTransaction(id="x", time=(1, 2), ts_ms=3, counts={})
+
+
+def test_a_later_token_ends_it() -> None:
+    making = encoder()
+    state = making.encode([in_transaction(1, "a", 4)]).transaction_after(1)
+    assert state is not None
+    same = making.end_transaction(state, (9, 4))
+    assert (len(same), same.position_after(0), same.transaction_after(1)) == (0, 1, state)
+    end = making.end_transaction(state, (9, 5))
+    assert (len(end), end.position_after(0), end.position_after(1)) == (1, 0, 1)
+    assert (end.transaction_after(0), end.transaction_after(1)) == (state, None)
+    by_event = making.encode([in_transaction(2, "a", 9)], transaction=state)
+    assert end.messages(0, 1) == by_event.messages(0, 1)
+
+
+def test_a_large_one_has_several_times() -> None:
+    making = encoder()
+    state = making.encode([in_transaction(1, "a", 1), in_transaction(1, "a", 4)])
+    open_one = state.transaction_after(2)
+    assert open_one is not None
+    assert len(making.end_transaction(open_one, (9, 3))) == 0
+    assert len(making.end_transaction(open_one, (9, 5))) == 1
+
+
+def test_what_gives_no_message_ends_it_and_is_not_counted() -> None:
+    making = encoder(captures=lambda _, collection: collection != "x")
+    events = [
+        in_transaction(1, "x"),
+        in_transaction(1, "a"),
+        in_transaction(1, "x"),
+        in_transaction(2, "x"),
+        in_transaction(2, "b"),
+        event("drop", ns={"db": "shop", "coll": "a"}),
+    ]
+    batch = making.encode(events)
+    statuses = [(message.topic, (message.value or {}).get("status")) for message in told(batch)]
+    assert statuses == [
+        (_TOPIC, "BEGIN"),
+        ("L.shop.a", None),
+        (_TOPIC, "END"),
+        (_TOPIC, "BEGIN"),
+        ("L.shop.b", None),
+        (_TOPIC, "END"),
+    ]
+    # The end is told with the event that shows it, which gives no message of its own.
+    assert [batch.position_after(done) for done in range(7)] == [1, 1, 3, 4, 4, 5, 6]
+
+
+def test_an_event_that_is_refused_leaves_no_trace() -> None:
+    """Its lsid can be read, so its transaction has begun, when its document turns out damaged."""
+    good = in_transaction(2, "a")
+    damaged = bytearray(in_transaction(2, "a"))
+    place = damaged.index(b"fullDocument") + len(b"fullDocument\0")
+    # A document that has an element of no type, in the room of an empty one.
+    damaged[place : place + 5] = b"\x08\0\0\0\x20x\0\0"
+    damaged[:4] = len(damaged).to_bytes(4, "little")
+    making = encoder()
+    before = making.encode([in_transaction(1, "a")])
+    state = before.transaction_after(1)
+    batch = making.encode([bytes(damaged), good], transaction=state)
+    assert [refused.event for refused in batch.refused] == [0]
+    assert batch.transaction_after(1) == state
+    without = making.encode([good], transaction=state)
+    assert [message.value for message in told(batch)] == [
+        message.value for message in told(without)
+    ]
+
+
+histories = st.lists(
+    st.tuples(st.sampled_from([1, 2, None]), st.sampled_from(["a", "b"])), max_size=12
+)
+
+
+@given(histories, st.data())
+def test_all_that_begins_ends_with_what_it_had(
+    history: list[tuple[int | None, str]], data: st.DataObject
+) -> None:
+    """Over a restart behind any message, with what is repeated then carrying the same ids."""
+    making = encoder()
+    events = [in_transaction(*each, number) for number, each in enumerate(history)]
+    whole = making.encode(events, at_ns=1)
+    done = data.draw(st.integers(0, len(whole)))
+    position = whole.position_after(done)
+    state = whole.transaction_after(position)
+    stored = None if state is None else MongoTransaction.from_json(state.to_json())
+    second = making.encode(events[position:], transaction=stored, at_ns=1)
+    resumed = second.messages(0, len(second))
+    everything = whole.messages(0, len(whole))
+    assert resumed == everything[len(everything) - len(resumed) :]
+    assert len(everything) - len(resumed) <= done
+
+    messages = told(whole)
+    last = second.transaction_after(len(events) - position)
+    if last is not None:
+        messages += told(making.end_transaction(last, (9, len(events) + 1)))
+    boundaries = [each.value for each in messages if each.topic == _TOPIC and each.value]
+    statuses = [(each["status"], each["id"]) for each in boundaries]
+    begun = [name for status, name in statuses if status == "BEGIN"]
+    expected = [("BEGIN", name) for name in begun] + [("END", name) for name in begun]
+    assert statuses[::2] + statuses[1::2] == expected
+    counted: Counter[str] = Counter()
+    for each in boundaries[1::2]:
+        of_collections = {
+            of["data_collection"]: of["event_count"] for of in each["data_collections"]
+        }
+        assert each["event_count"] == sum(of_collections.values()) > 0
+        counted.update(of_collections)
+    assert counted == Counter(f"shop.{name}" for transaction, name in history if transaction)

@@ -1,0 +1,101 @@
+"""What docs/spark-sizing.md computes from measured costs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benches.sizing import (
+    RATES,
+    TABLE_CELLS,
+    Laws,
+    compaction_core_s,
+    compaction_cores,
+    sizing,
+)
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "spark-sizing.md"
+LAWS = Laws(
+    dedupe_rate=10_000,
+    reconcile_rate=30_000,
+    compaction_us=10,
+    scan_us=1.0,
+    disk_bytes=30,
+    checkpoint_bytes=40,
+)
+
+
+def test_by_hand() -> None:
+    found = sizing(10_000, LAWS)
+    assert (found.records, found.kafka_partitions) == (30_000, 3)
+    assert found.keys == 10_000 * 6 * 3600
+    assert found.disk_gb == pytest.approx(6.48)
+    assert found.checkpoint_mb_per_s == pytest.approx(0.4)
+    assert found.scan_core_s == pytest.approx(216)
+    # Twice the records, a scan every 300 s, and four cores of ten left idle.
+    assert found.cores_dedupe == 12
+    assert found.cores_reconcile == 4
+    assert found.state_partitions == found.cores_dedupe
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_more_events_need_more(rate: int) -> None:
+    smaller, larger = sizing(rate, LAWS), sizing(2 * rate, LAWS)
+    assert larger.disk_gb == pytest.approx(2 * smaller.disk_gb)
+    assert larger.cores_dedupe > smaller.cores_dedupe
+    assert larger.cores_reconcile > smaller.cores_reconcile
+    assert larger.state_partitions > smaller.state_partitions
+
+
+def test_the_state_of_a_partition_is_bounded() -> None:
+    found = sizing(1_000_000, LAWS)
+    assert found.disk_gb * 1e9 / found.state_partitions <= 1e9
+
+
+def test_compaction_by_hand() -> None:
+    # Ten seconds a million cells, every ninth micro-batch of 300 s, four cores of ten left idle.
+    assert compaction_core_s(1_000_000, LAWS) == pytest.approx(10)
+    assert compaction_cores(1_000_000_000, LAWS) == 7
+
+
+def test_larger_tables_need_more() -> None:
+    cores = [compaction_cores(cells, LAWS) for cells in TABLE_CELLS]
+    assert cores == sorted(set(cores))
+
+
+def test_the_document_says_what_was_computed() -> None:
+    """Its laws, by `sizing`: so a figure that was measured anew is carried to every row."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+
+    def law(pattern: str) -> float:
+        found = re.search(pattern, text)
+        assert found, pattern
+        return float(found[1].replace(",", ""))
+
+    laws = Laws(
+        dedupe_rate=law(r"dedupe takes \| ([\d.]+) thousand") * 1000,
+        reconcile_rate=law(r"reconcile takes \| ([\d.]+) thousand") * 1000,
+        compaction_us=law(r"compaction \| ([\d.]+) µs"),
+        scan_us=law(r"old keys \| ([\d.]+) µs"),
+        disk_bytes=law(r"local disk \| ([\d.]+) bytes"),
+        checkpoint_bytes=law(r"checkpoint \| ([\d.]+) bytes"),
+    )
+    found = [sizing(rate, laws) for rate in RATES]
+    for name, figures in (
+        ("keys in the state", [f"{each.keys / 1e6:,.0f} M" for each in found]),
+        ("RocksDB on local disks", [f"{each.disk_gb:,.0f} GB" for each in found]),
+        ("checkpoint, written", [f"{each.checkpoint_mb_per_s:,.1f} MB/s" for each in found]),
+        (
+            "looking for old keys, each micro-batch",
+            [f"{each.scan_core_s:,.0f} core-s" for each in found],
+        ),
+        ("`state.partitions`", [f"{each.state_partitions:,}" for each in found]),
+        ("**cores, dedupe**", [f"{each.cores_dedupe:,}" for each in found]),
+        ("**cores, reconcile**", [f"{each.cores_reconcile:,}" for each in found]),
+        (
+            "all buckets once",
+            [f"{compaction_core_s(cells, laws):,.0f} core-s" for cells in TABLE_CELLS],
+        ),
+        ("**cores, compaction**", [f"{compaction_cores(cells, laws):,}" for cells in TABLE_CELLS]),
+    ):
+        assert f"| {name} | {' | '.join(figures)} |" in text

@@ -1,0 +1,109 @@
+"""Every file in k8s/ and examples/ that holds properties passes `config check` of its agent, or is
+taken by its job. Directories and secrets of a pod are laid out below a temporary one."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import yaml
+
+from agent.cli.entry import main as agent
+from mongo_agent.cli.entry import main as mongo_agent
+from sidecar.properties import Properties, load
+from spark_jobs.dedupe.job_options import DedupeJobOptions
+from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = ("k8s", "examples")
+Main = Callable[[list[str]], NoReturn]
+
+AGENTS: dict[str, Main] = {
+    "k8s/base/cassandra/cdc.properties": agent,
+    "k8s/base/mongo/mongo.properties": mongo_agent,
+    "examples/quickstart/cdc.properties": agent,
+}
+JOBS: dict[str, type[Properties]] = {
+    "k8s/spark/dedupe.yaml": DedupeJobOptions,
+    "k8s/spark/reconcile.yaml": ReconcileOptions,
+    "k8s/spark/reconcile-scheduled.yaml": ReconcileOptions,
+    "k8s/spark/purge-scheduled.yaml": PurgeOptions,
+}
+_ABSOLUTE = re.compile(r"(?<=[=:])/[\w./-]+")
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_every_file_is_in_the_table() -> None:
+    files = {
+        relative(path)
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".properties", ".conf") and "demo-output" not in path.parts
+    }
+    embedded = {
+        relative(path)
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.yaml")
+        if ".properties: |" in path.read_text()
+    }
+    assert (files, embedded) == (set(AGENTS), set(JOBS))
+
+
+def laid_out(text: str, root: Path) -> str:
+    """The text with absolute paths below `root`: secrets and names with a suffix as files,
+    everything else as directories."""
+
+    def below(match: re.Match[str]) -> str:
+        path = root / match[0].lstrip("/")
+        if "/secrets/" in match[0] or path.suffix:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("secret\n")
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+        return str(path)
+
+    lines = [
+        line if line.startswith("#") else _ABSOLUTE.sub(below, line) for line in text.split("\n")
+    ]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_takes_its_file(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # The quickstart names its files from the repository's root.
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    for folder in ("cdc_raw", "relocation", "offsets"):
+        (tmp_path / "demo-output" / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "agent.properties"
+    path.write_text(laid_out((ROOT / name).read_text(), tmp_path / "pod"))
+    with pytest.raises(SystemExit) as ended:
+        AGENTS[name](["config", "check", "--config", str(path)])
+    captured = capsys.readouterr()
+    assert (ended.value.code, captured.out) == (0, "The configuration is good.\n"), captured.err
+    assert captured.err == "", "no warning either"
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_job_takes_its_file(name: str, tmp_path: Path) -> None:
+    documents: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / name).read_text()))
+    texts = [
+        text
+        for document in documents
+        for key, text in document.get("data", {}).items()
+        if key.endswith(".properties")
+    ]
+    assert len(texts) == 1
+    path = tmp_path / "job.properties"
+    path.write_text(texts[0])
+    assert load(JOBS[name], [path]).warnings == ()

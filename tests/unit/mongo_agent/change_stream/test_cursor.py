@@ -1,0 +1,176 @@
+"""Streams as the agent reads them, from a replica set that speaks the real protocol."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import bson
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.capture import Namespaces, match_stage
+from mongo_agent.change_stream.cursor import (
+    Client,
+    Reply,
+    Scope,
+    StreamCursor,
+    StreamFailedError,
+    StreamOptions,
+)
+from mongo_agent.change_stream.failures import Failure
+from mongo_agent.change_stream.position import Opening, StreamPosition, opening, reopening
+from mongo_agent.change_stream.tokens import ClusterTime, is_behind
+from tests.support.mongo_server import MongoReplicaSet
+
+OPTIONS = StreamOptions(await_ms=1)
+SHOP = [match_stage(Namespaces(include_collections=("shop[.]a",)), others=("drop", "invalidate"))]
+
+
+@pytest.fixture
+def replica_set() -> Iterator[MongoReplicaSet]:
+    with MongoReplicaSet(members=3) as started:
+        yield started
+
+
+@pytest.fixture
+def client(replica_set: MongoReplicaSet) -> Iterator[Client]:
+    with MongoClient[Any](replica_set.connection_string) as connected:
+        yield connected
+
+
+def read_on(cursor: StreamCursor) -> tuple[list[dict[str, Any]], Reply]:
+    """Events up to a reply without any, or the last one, and that reply."""
+    # What the cursor was opened with comes first, and says nothing of what was written since.
+    reply = cursor.read()
+    found = [bson.decode(event) for event in reply.events]
+    while not reply.is_last:
+        reply = cursor.read()
+        found += map(bson.decode, reply.events)
+        if not reply.events:
+            break
+    return found, reply
+
+
+def ids(events: list[dict[str, Any]]) -> list[Any]:
+    return [event["documentKey"]["_id"] for event in events]
+
+
+def test_events_that_are_captured_come_in_order(client: Client) -> None:
+    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
+        client.shop.a.insert_many([{"_id": number} for number in range(5)])
+        client.shop.b.insert_one({"_id": "other"})
+        client.shop.a.update_one({"_id": 1}, {"$set": {"n": 1}})
+        events, reply = read_on(cursor)
+    assert ids(events) == [0, 1, 2, 3, 4, 1]
+    assert events[-1]["fullDocument"] == {"_id": 1, "n": 1}
+    assert reply.token is not None
+    assert not is_behind(events[-1]["_id"], reply.token)
+
+
+def test_the_token_moves_when_nothing_is_captured(client: Client) -> None:
+    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
+        tokens = []
+        for number in range(3):
+            client.shop.b.insert_one({"_id": number})
+            tokens.append(read_on(cursor)[1].token)
+    first, second, third = tokens
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert is_behind(second, first)
+    assert is_behind(third, second)
+
+
+def test_it_goes_on_behind_any_token(client: Client) -> None:
+    with StreamCursor.open(client, Scope("shop"), SHOP, Opening(), OPTIONS) as cursor:
+        client.shop.a.insert_many([{"_id": number} for number in range(5)])
+        events, _ = read_on(cursor)
+    for number, event in enumerate(events):
+        again = Opening(start_after=event["_id"])
+        with StreamCursor.open(client, Scope("shop"), SHOP, again, OPTIONS) as cursor:
+            assert ids(read_on(cursor)[0]) == [0, 1, 2, 3, 4][number + 1 :]
+
+
+def test_other_filters_lose_nothing_and_repeat_nothing(client: Client) -> None:
+    """The event of the token does not pass the new filter; the time is asked for instead."""
+    both = [match_stage(Namespaces(include_databases=("shop",)))]
+    with StreamCursor.open(client, Scope(), both, Opening(), OPTIONS) as cursor:
+        with client.start_session() as session, session.start_transaction():
+            client.shop.b.insert_one({"_id": "b1"}, session=session)
+            client.shop.a.insert_one({"_id": "a1"}, session=session)
+        client.shop.a.insert_one({"_id": "a2"})
+        events, _ = read_on(cursor)
+    assert ids(events) == ["b1", "a1", "a2"]
+    last, time = events[0]["_id"], events[0]["clusterTime"]
+    position = StreamPosition(last, ClusterTime(time.time, time.inc), "both", "rs0")
+    again = Opening(start_after=last)
+    with (
+        pytest.raises(StreamFailedError) as refused,
+        StreamCursor.open(client, Scope(), SHOP, again, OPTIONS) as cursor,
+    ):
+        read_on(cursor)
+    assert refused.value.failure is Failure.FILTERED_TOKEN
+    by_time = opening(position, "shop.a")
+    assert reopening(again, position, refused.value.failure) == by_time
+    with StreamCursor.open(client, Scope(), SHOP, by_time, OPTIONS) as cursor:
+        found, _ = read_on(cursor)
+    assert ids([each for each in found if not by_time.was_sent(each["_id"])]) == ["a1", "a2"]
+
+
+def test_an_election_ends_the_cursor_and_loses_nothing(
+    client: Client, replica_set: MongoReplicaSet
+) -> None:
+    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
+        client.shop.a.insert_one({"_id": 1})
+        events, reply = read_on(cursor)
+        replica_set.step_down()
+        with pytest.raises(StreamFailedError) as failed:
+            while True:
+                cursor.read()
+        assert not cursor.is_open
+    assert failed.value.failure is Failure.RESUMABLE
+    client.shop.a.insert_one({"_id": 2})
+    again = Opening(start_after=reply.token)
+    with StreamCursor.open(client, Scope(), SHOP, again, OPTIONS) as cursor:
+        assert ids(events) + ids(read_on(cursor)[0]) == [1, 2]
+
+
+def test_a_lost_history_is_said(client: Client, replica_set: MongoReplicaSet) -> None:
+    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
+        client.shop.a.insert_one({"_id": 1})
+        events, _ = read_on(cursor)
+    client.shop.a.insert_one({"_id": 2})
+    client.shop.a.insert_one({"_id": 3})
+    replica_set.truncate_oplog()
+    again = Opening(start_after=events[0]["_id"])
+    with (
+        pytest.raises(StreamFailedError) as failed,
+        StreamCursor.open(client, Scope(), SHOP, again, OPTIONS) as cursor,
+    ):
+        read_on(cursor)
+    assert failed.value.failure is Failure.HISTORY_LOST
+
+
+def test_behind_an_invalidation_a_new_stream_begins(client: Client) -> None:
+    scope = Scope("shop", "a")
+    with StreamCursor.open(client, scope, SHOP, Opening(), OPTIONS) as cursor:
+        client.shop.a.insert_one({"_id": 1})
+        client.shop.a.drop()
+        events, reply = read_on(cursor)
+        while not reply.is_last:
+            more, reply = read_on(cursor)
+            events += more
+        assert not cursor.is_open
+    assert [event["operationType"] for event in events] == ["insert", "drop", "invalidate"]
+    client.shop.a.insert_one({"_id": 2})
+    again = Opening(start_after=events[-1]["_id"])
+    with StreamCursor.open(client, scope, SHOP, again, OPTIONS) as cursor:
+        assert ids(read_on(cursor)[0]) == [2]
+
+
+def test_a_cursor_that_is_left_is_closed(client: Client, replica_set: MongoReplicaSet) -> None:
+    with StreamCursor.open(client, Scope(), SHOP, Opening(), OPTIONS) as cursor:
+        cursor.read()
+        assert replica_set.open_cursors == 1
+    assert replica_set.open_cursors == 0
+    with pytest.raises(ValueError, match="closed cursor"):
+        cursor.read()

@@ -1,0 +1,92 @@
+"""Releases, collections, images: what is said of them, and how bad it is."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from mongo_agent.capture.catalogue import Listed
+from mongo_agent.capture.kinds import Kind
+from mongo_agent.check.abilities import check_abilities
+from mongo_agent.check.collections import check_collections
+from mongo_agent.check.server import check_deployment
+from mongo_agent.deployment import Deployment
+from sidecar.check.finding import Finding, Level
+from tests.support.mongo_properties import Settings, load
+
+PRE_IMAGES = {"capture.mode": "change_streams_with_pre_image"}
+POST_IMAGES = {"capture.mode.full.update.type": "post_image"}
+
+
+def texts(found: Iterable[Finding], level: Level) -> str:
+    """Sentences and remedies of one level."""
+    listed = [each for each in found if each.level is level]
+    assert all(bool(each.remedy) is (level is not Level.OK) for each in listed)
+    return "\n".join(f"{each.message} {each.remedy}" for each in listed)
+
+
+def test_a_present_release_has_everything(tmp_path: Path) -> None:
+    config = load(tmp_path, {**PRE_IMAGES, **POST_IMAGES, "topic.schema.changes": "ddl"})
+    assert list(check_abilities(config, (7, 0, 14))) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "changes", "level", "part"),
+    [
+        ((6, 0, 8), {}, Level.WARNING, "cannot split events"),
+        ((5, 0, 1), PRE_IMAGES, Level.FAULT, "`capture.mode` asks for"),
+        ((5, 0, 1), POST_IMAGES, Level.FAULT, "`capture.mode.full.update.type` asks for"),
+        ((5, 0, 1), {"topic.schema.changes": "d"}, Level.FAULT, "`topic.schema.changes`"),
+        ((4, 4, 0), {}, Level.WARNING, "cannot be read at a cluster time"),
+    ],
+)
+def test_what_an_older_release_lacks(
+    tmp_path: Path, version: tuple[int, ...], changes: Settings, level: Level, part: str
+) -> None:
+    assert part in texts(check_abilities(load(tmp_path, changes), version), level)
+
+
+@pytest.mark.parametrize("version", [(3, 6, 23), (4, 0, 28)])
+def test_a_release_whose_tokens_have_another_form(tmp_path: Path, version: tuple[int, ...]) -> None:
+    """Bytes in MongoDB 3.6 and 4.0, where a dropped collection leaves a gap besides."""
+    deployment = Deployment("rs0", "rs0", version)
+    sentence = texts(check_deployment(load(tmp_path), deployment), Level.FAULT)
+    assert "its resume tokens have another form: use MongoDB 4.2 or later." in sentence
+    assert list(check_deployment(load(tmp_path), Deployment("rs0", "rs0", (4, 2, 0)))) == []
+
+
+@pytest.mark.parametrize(
+    ("action", "level"), [("warn", Level.WARNING), ("fail", Level.FAULT), ("FAIL", Level.FAULT)]
+)
+def test_more_collections_than_are_allowed(tmp_path: Path, action: str, level: Level) -> None:
+    found = [Listed("shop", name, Kind.PLAIN) for name in ("a", "b", "c")]
+    limited = {"guardrail.collections.max": "2", "guardrail.collections.limit.action": action}
+    said = texts(check_collections(load(tmp_path, limited), found), level)
+    assert "3 collections are captured, and `guardrail.collections.max=2` allows fewer" in said
+    narrow = load(tmp_path, {**limited, "collection.exclude.list": "shop[.]c"})
+    assert texts(check_collections(narrow, found), level) == ""
+
+
+def test_images_that_are_wanted_and_not_kept(tmp_path: Path) -> None:
+    kept = Listed("shop", "orders", Kind.PLAIN, has_images=True)
+    lost = Listed("shop", "people", Kind.PLAIN)
+    config = load(tmp_path, PRE_IMAGES)
+    assert "keeps them" in texts(check_collections(config, [kept]), Level.OK)
+    some = texts(check_collections(config, [kept, lost]), Level.WARNING)
+    assert "`before` will be null for 1 of 2" in some
+    assert '{"collMod": "people", "changeStreamPreAndPostImages": {"enabled": true}}' in some
+    assert 'db.getSiblingDB("shop")' in some
+    assert "1 of 1" in texts(check_collections(config, [lost]), Level.FAULT)
+    assert "images" not in {each.subject for each in check_collections(load(tmp_path), [lost])}
+
+
+def test_collections(tmp_path: Path) -> None:
+    config = load(tmp_path, {"database.include.list": "shop"})
+    capped = Listed("shop", "log", Kind.CAPPED)
+    system = Listed("shop", "system.views", Kind.SYSTEM)
+    other = Listed("crm", "people", Kind.PLAIN)
+    said = texts(check_collections(config, [capped, system, other]), Level.OK)
+    assert "1 of 2 collections are captured, 1 are copied: shop.log." in said
+    assert "Capped collections cannot be read at a cluster time: shop.log" in said
+    assert "None of the 1 collections" in texts(check_collections(config, [other]), Level.FAULT)
+    assert "None of the 0 collections" in texts(check_collections(config, []), Level.WARNING)

@@ -1,0 +1,110 @@
+"""What becomes of collections, and which property says so."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.capture.catalogue import Listed, listed
+from mongo_agent.capture.kinds import Kind
+from mongo_agent.plan import verdict
+from tests.support.mongo_properties import Settings, load
+
+ORDERS = Listed("shop", "orders", Kind.PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind", "has_images"),
+    [
+        ({"name": "orders", "type": "collection", "options": {}}, Kind.PLAIN, False),
+        ({"name": "log", "type": "collection", "options": {"capped": True}}, Kind.CAPPED, False),
+        ({"name": "v", "type": "view", "options": {"viewOn": "orders"}}, Kind.VIEW, False),
+        ({"name": "t", "type": "timeseries", "options": {}}, Kind.TIME_SERIES, False),
+        ({"name": "system.buckets.t", "type": "collection"}, Kind.SYSTEM, False),
+        (
+            {"name": "o", "options": {"changeStreamPreAndPostImages": {"enabled": True}}},
+            Kind.PLAIN,
+            True,
+        ),
+    ],
+)
+def test_kinds_of_collections(entry: dict[str, object], kind: Kind, has_images: bool) -> None:
+    found = listed("shop", entry)
+    assert (found.kind, found.has_images) == (kind, has_images)
+
+
+@pytest.mark.parametrize(
+    ("changes", "captured", "copied", "reason"),
+    [
+        ({}, True, True, "no list leaves it out"),
+        ({"database.include.list": "crm,SHOP"}, True, True, "database.include.list: SHOP"),
+        ({"database.include.list": "crm"}, False, False, "not in database.include.list"),
+        ({"database.exclude.list": "s.*"}, False, False, "database.exclude.list: s.*"),
+        (
+            {"collection.include.list": "a.b,shop[.]o.*"},
+            True,
+            True,
+            "collection.include.list: shop[.]o.*",
+        ),
+        ({"collection.include.list": "shop[.]o"}, False, False, "not in collection.include.list"),
+        (
+            {"collection.exclude.list": "shop[.].*"},
+            False,
+            False,
+            "collection.exclude.list: shop[.].*",
+        ),
+        ({"snapshot.mode": "never"}, True, False, "no list leaves it out"),
+        ({"snapshot.include.collection.list": "a.b"}, True, False, "no list leaves it out"),
+    ],
+)
+def test_the_pattern_that_decides_is_named(
+    tmp_path: Path, changes: Settings, captured: bool, copied: bool, reason: str
+) -> None:
+    found = verdict(ORDERS, load(tmp_path, changes))
+    assert (found.is_captured, found.is_copied, found.reason) == (captured, copied, reason)
+    assert bool(found.copy_reason) is (captured and not copied)
+
+
+@pytest.mark.parametrize("kind", [Kind.VIEW, Kind.TIME_SERIES, Kind.SYSTEM])
+def test_what_has_no_events_is_not_captured(tmp_path: Path, kind: Kind) -> None:
+    found = verdict(Listed("shop", "v", kind), load(tmp_path))
+    assert not found.is_captured
+    assert not found.is_copied
+    assert found.reason
+
+
+NAMES = st.sampled_from(["a", "ab", "b"])
+DATABASE_PATTERNS = st.lists(st.sampled_from(["a", "a.*", "b", ".b"]), max_size=2).map(tuple)
+PATTERNS = st.lists(
+    st.sampled_from(["a.a", "a[.].*", ".*b", "ab\\..{1,2}", "b.ab"]), max_size=2
+).map(tuple)
+LISTS = st.one_of(
+    st.builds(Namespaces, DATABASE_PATTERNS, st.just(()), PATTERNS, st.just(())),
+    st.builds(Namespaces, st.just(()), DATABASE_PATTERNS, st.just(()), PATTERNS),
+    st.builds(Namespaces, DATABASE_PATTERNS, st.just(()), st.just(()), PATTERNS),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(lists=LISTS, database=NAMES, name=NAMES)
+def test_the_plan_says_what_the_agent_does(
+    tmp_path: Path, lists: Namespaces, database: str, name: str
+) -> None:
+    def text(patterns: tuple[str, ...]) -> str:
+        return ",".join(patterns).replace("\\", "\\\\")
+
+    config = load(
+        tmp_path,
+        {
+            "database.include.list": text(lists.include_databases),
+            "database.exclude.list": text(lists.exclude_databases),
+            "collection.include.list": text(lists.include_collections),
+            "collection.exclude.list": text(lists.exclude_collections),
+        },
+    )
+    assert config.namespaces == lists
+    found = verdict(Listed(database, name, Kind.PLAIN), config)
+    assert found.is_captured == lists.captures(database, name)
+    assert found.reason

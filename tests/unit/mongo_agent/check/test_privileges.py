@@ -1,0 +1,100 @@
+"""What a user lacks, by what `connectionStatus` says of its privileges."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mongo_agent.change_stream.cursor import Scope
+from mongo_agent.check.privileges import CLUSTER, Need, Resource, grant_commands, missing, needs
+from tests.support.mongo_server import Privilege, User
+
+ACTIONS = ("find", "changeStream", "listCollections", "listDatabases", "replSetGetConfig")
+DATABASES = st.sampled_from(["", "shop", "local", "admin", "config"])
+COLLECTIONS = st.sampled_from(["", "orders", "system.version", "oplog.rs"])
+
+resources = st.one_of(st.just(CLUSTER), st.builds(Resource, DATABASES, COLLECTIONS))
+privileges = st.builds(
+    Privilege,
+    st.lists(st.sampled_from(ACTIONS), unique=True).map(tuple),
+    st.one_of(st.none(), DATABASES),
+    COLLECTIONS,
+    st.booleans(),
+)
+
+
+@given(resources, st.lists(st.sampled_from(ACTIONS), min_size=1).map(tuple), st.lists(privileges))
+def test_the_same_is_missing_as_a_server_would_refuse(
+    resource: Resource, actions: tuple[str, ...], granted: list[Privilege]
+) -> None:
+    user = User("u", "p", (), tuple(granted))
+    need = Need(actions, resource, "for the test")
+    refused = tuple(
+        action for action in actions if not user.may(action, resource.database, resource.collection)
+    )
+    found = missing([need], [each.document() for each in granted])
+    assert [each.actions for each in found] == ([refused] if refused else [])
+
+
+def lacking(user: User, scope: Scope, **deployment: bool) -> dict[str, bool]:
+    """What is missing, and whether it must be there."""
+    facts = {"is_sharded": False, "is_shard": False, **deployment}
+    wanted = needs([scope], version=(8, 0, 0), **facts)
+    granted = [each.document() for each in user.all_privileges()]
+    return {str(each): each.need.is_required for each in missing(wanted, granted)}
+
+
+USEFUL = {
+    "`replSetGetConfig` on the cluster": False,
+    "`find` on admin.system.version": False,
+}
+
+
+def test_the_roles_of_the_manual_are_enough() -> None:
+    user = User("u", "p", (("readAnyDatabase", "admin"), ("read", "local")))
+    assert lacking(user, Scope()) == USEFUL
+
+
+def test_a_reader_of_one_database_can_watch_only_that() -> None:
+    user = User("u", "p", (("read", "shop"),))
+    missing_locally = {"`find` on local.oplog.rs": False, **USEFUL}
+    assert lacking(user, Scope("shop")) == missing_locally
+    assert lacking(user, Scope("shop", "orders")) == missing_locally
+    assert lacking(user, Scope("crm")) == {
+        "`changeStream` and `find` on the database crm": True,
+        "`listCollections` on the database crm": True,
+        **missing_locally,
+    }
+    assert lacking(user, Scope())["`changeStream` and `find` on all databases"]
+
+
+def test_only_the_action_that_is_missing_is_named() -> None:
+    of_shop = Privilege(("find", "listCollections"), "shop")
+    user = User("u", "p", (("read", "local"),), (of_shop,))
+    assert "`changeStream` on shop.orders" in lacking(user, Scope("shop", "orders"))
+
+
+def test_a_shard_asks_for_the_action_of_direct_connections() -> None:
+    user = User("u", "p", (("readAnyDatabase", "admin"), ("read", "local")))
+    assert lacking(user, Scope(), is_shard=True) == {
+        "`issueDirectShardOperations` on the cluster": True,
+        **USEFUL,
+    }
+    before = needs([Scope()], version=(7, 0, 0), is_sharded=False, is_shard=True)
+    assert not any("issueDirectShardOperations" in need.actions for need in before)
+
+
+def test_a_mongos_has_no_oplog() -> None:
+    user = User("u", "p", (("readAnyDatabase", "admin"),))
+    assert lacking(user, Scope(), is_sharded=True) == {"`find` on config.version": False}
+
+
+@pytest.mark.parametrize("scope", [Scope(), Scope("shop"), Scope("shop", "orders")])
+def test_what_the_commands_grant_is_all_that_was_missing(scope: Scope) -> None:
+    wanted = list(needs([scope], version=(8, 0, 0), is_sharded=False, is_shard=True))
+    commands = grant_commands(missing(wanted, []), "cdc", "users")
+    text = commands.partition("createRole(")[2]
+    role, end = json.JSONDecoder().raw_decode(text)
+    assert missing(wanted, role["privileges"]) == []
+    assert 'db.getSiblingDB("users").grantRolesToUser("cdc", ' in text[end:]

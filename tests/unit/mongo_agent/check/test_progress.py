@@ -1,0 +1,48 @@
+"""How near a position is to the end of the oplog, and how bad that is."""
+
+from pathlib import Path
+
+import pytest
+
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.check.progress import check_headroom, duration_text
+from sidecar.check.finding import Level
+from tests.support.mongo_properties import load
+from tests.unit.mongo_agent.check.test_findings import texts
+
+NOW = ClusterTime(2_000_000, 1)
+
+
+@pytest.mark.parametrize(
+    ("oldest_s", "position_s", "level", "part"),
+    [
+        (None, None, None, ""),
+        (1_900_000, None, Level.OK, "reaches back 1 d 3 h 46 min (100000 s)."),
+        (1_999_000, None, Level.WARNING, "A longer outage loses changes"),
+        (1_900_000, 1_950_000, Level.OK, "13 h 53 min (50000 s) older than the position"),
+        (1_900_000, 1_900_050, Level.WARNING, "50 s (50 s) older than the position"),
+        (1_900_000, 1_899_000, Level.FAULT, "the position is 16 min older"),
+    ],
+)
+def test_how_far_the_oplog_reaches(
+    tmp_path: Path,
+    oldest_s: int | None,
+    position_s: int | None,
+    level: Level | None,
+    part: str,
+) -> None:
+    oldest = None if oldest_s is None else ClusterTime(oldest_s, 1)
+    position = None if position_s is None else ClusterTime(position_s, 1)
+    found = list(check_headroom(load(tmp_path), oldest, NOW, position))
+    assert [each.level for each in found] == ([] if level is None else [level])
+    assert level is None or part in texts(found, level)
+
+
+def test_durations_as_people_say_them() -> None:
+    assert [duration_text(s) for s in (0, 59, 60, 3_720, 93_780)] == [
+        "0 s",
+        "59 s",
+        "1 min",
+        "1 h 2 min",
+        "1 d 2 h 3 min",
+    ]

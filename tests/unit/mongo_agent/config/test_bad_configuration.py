@@ -1,0 +1,248 @@
+"""Every fault of the configuration is one sentence that names the property and the way out."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.mongo_properties import Settings, load, problems
+
+FILTERS = "snapshot.collection.filter.overrides"
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"mongodb.usr": "x"}, "the nearest one is `mongodb.user`"),
+        ({"topic.prefix": None}, "`topic.prefix` must be set"),
+        ({"topic.prefix": "a b"}, "must have only letters"),
+        ({"mongodb.hosts": None}, "`mongodb.hosts` or `mongodb.connection.string` must be set"),
+        ({"mongodb.connection.string": "mongodb://h"}, "exclude each other"),
+        ({"mongodb.hosts": "rs0/a:x"}, "must be `host:port,host:port`"),
+        ({"mongodb.hosts": "rs0/a,,b"}, "must be `host:port,host:port`"),
+        ({"mongodb.hosts": "rs0/a;rs1/b"}, "names several replica sets"),
+        (
+            {"mongodb.hosts": "a", "mongodb.members.auto.discover": "false"},
+            "needs the name of the replica set",
+        ),
+        (
+            {"mongodb.hosts": "rs0/a,b", "mongodb.members.auto.discover": "false"},
+            "takes one address",
+        ),
+        ({"mongodb.user": "u"}, "is set without `mongodb.password`"),
+        ({"mongodb.password": "p"}, "is set without `mongodb.user`"),
+        ({"mongodb.heartbeat.frequency.ms": "100"}, "must be at least 500"),
+        (
+            {"mongodb.ssl.enabled": "true", "mongodb.ssl.keystore": "/x.p12"},
+            "/x.p12 cannot be read",
+        ),
+        ({"connect.backoff.initial.delay.ms": "200000"}, "`connect.backoff.max.delay.ms`"),
+        ({"mongodb.deployment": "sharded"}, "must be 'auto', 'replica_set', 'mongos' or 'shard'"),
+        ({"collection.include.list": "a[.](b"}, "'a[.](b' is no regular expression"),
+        ({"snapshot.include.collection.list": "a.*+*"}, "is no regular expression"),
+        (
+            {"database.include.list": "a", "database.exclude.list": "b"},
+            "`database.exclude.list` exclude each other",
+        ),
+        (
+            {"collection.include.list": "a.b", "collection.exclude.list": "b.a"},
+            "`collection.exclude.list` exclude each other",
+        ),
+        ({"capture.mode": "oplog"}, "'change_streams_with_pre_image'"),
+        ({"capture.scope": "database"}, "`capture.target` must be set"),
+        ({"capture.target": "shop"}, "goes with `capture.scope=database`"),
+        ({"capture.scope": "database", "capture.target": "a.b"}, "must name databases"),
+        ({"capture.scope": "collection", "capture.target": "a"}, "must name collections"),
+        ({"capture.scope": "database", "capture.target": "admin"}, "the server's own"),
+        (
+            {
+                "capture.scope": "collection",
+                "capture.target": "a.b",
+                "collection.exclude.list": "a.b",
+            },
+            "the lists do not let pass",
+        ),
+        ({"capture.start.op.time": "1700000000"}, "must be a cluster time"),
+        ({"capture.start.op.time": "soon"}, "must be a cluster time"),
+        ({"skipped.operations": "c,x"}, "`x` is none"),
+        ({"skipped.operations": "c,none"}, "`none` alone"),
+        ({"skipped.operations": "c,u,d", "snapshot.mode": "never"}, "nothing would be published"),
+        ({"event.layout": "avro"}, "must be 'debezium-3'"),
+        ({"field.exclude.list": "shop.orders"}, "`shop.orders` is not of the form"),
+        ({"field.exclude.list": "shop.orders.a.*"}, "has a `*` in the name of a field"),
+        ({"field.renames": "shop.orders.a"}, "`shop.orders.a` has no `:`"),
+        ({"field.renames": "a.b.c:d, a.b.c:d.e"}, "`a.b.c:d.e` needs one name without dots"),
+        ({"snapshot.mode": "sometimes"}, "must be 'initial', 'no_data'"),
+        ({FILTERS: "a.b"}, f"`{FILTERS}.a.b` must be set"),
+        ({f"{FILTERS}.a.b": "{}"}, f"only in force when `{FILTERS}`"),
+        ({FILTERS: "a.b", f"{FILTERS}.a.b": "{year: 1}"}, "it is no JSON"),
+        ({FILTERS: "a.b", f"{FILTERS}.a.b": "[1]"}, "it is no document"),
+        ({FILTERS: "a.b", f"{FILTERS}.a.b": '{"_id": {"$oid": "1"}}'}, "no extended JSON"),
+        (
+            {"mongodb.socket.timeout.ms": "500", "cursor.max.await.time.ms": "500"},
+            "must be more than `cursor.max.await.time.ms`",
+        ),
+        ({"max.queue.size": "10", "max.batch.size": "10"}, "must be more than `max.batch.size`"),
+        ({"max.queue.size": "10", "inflight.max.events": "10"}, "are the same"),
+        ({"position.store": "kafka"}, "goes with `sink=kafka`"),
+        ({"position.topic": "p"}, "goes with `position.store=kafka`"),
+        (
+            {"snapshot.mode": "when_needed", "history.lost.policy": "fail"},
+            "contradicts `snapshot.mode=when_needed`",
+        ),
+        ({"event.processing.failure.handling.mode": "stop"}, "must be 'quarantine' or 'fail'"),
+        ({"signal.enabled.channels": "jmx"}, "`jmx` is none of them"),
+        ({"signal.enabled.channels": "file"}, "`signal.file` must be set"),
+        ({"signal.enabled.channels": "kafka"}, "`signal.kafka.bootstrap.servers` must be set"),
+        ({"signal.data.collection": "signals"}, "must be of the form `database.collection`"),
+        ({"cursor.pipeline": "[{"}, "must be a list of stages: it is no JSON"),
+        ({"cursor.pipeline": '{"$match": {}}'}, "it is no list of stages"),
+        ({"cursor.pipeline": '[{"$match": {"_id": {"$oid": "1"}}}]'}, "no extended JSON"),
+        ({"cursor.pipeline": '[{"$group": {"_id": 1}}]'}, "and not $group"),
+        ({"cursor.pipeline": '[{"$match": {}, "$set": {}}]'}, "one in each object"),
+        ({"cursor.pipeline.order": "last"}, "must be 'internal_first'"),
+        ({"guardrail.collections.max": "-1"}, "must be at least 0"),
+        ({"guardrail.collections.limit.action": "stop"}, "must be 'warn' or 'fail'"),
+        ({"source.struct.version": "v1"}, "goes with `event.layout=debezium-1.x`"),
+        ({"source.struct.version": "v3"}, "must be 'v1' or 'v2'"),
+        ({"topic.creation.groups": "a"}, "`topic.creation.default.*` is for all topics"),
+        ({"snapshot.mode": "custom"}, "must be 'initial', 'no_data'"),
+        ({"snapshot.mode.custom.name": "x"}, "the five values of `snapshot.mode`"),
+        ({"database.hostname": "h"}, "it belongs to relational databases"),
+        ({"database.history.kafka.topic": "h"}, "it belongs to relational databases"),
+        ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "schema.registry.url"),
+        (
+            {"value.converter.schemas.enable": "yes"},
+            "is 'yes': it must be `true` or `false`",
+        ),
+        ({"value.converter.compression": "x"}, "no setting of the JSON converter"),
+        ({"value.converter.decimal.format": "hex"}, "must be BASE64 or NUMERIC"),
+        ({"key.converter": "org.example.Own"}, "`org.example.Own`, which is not here"),
+        ({"schema.name.adjustment.mode": "some"}, "must be 'none', 'avro' or 'avro_unicode'"),
+        ({"sanitize.field.names": "some"}, "must be true or false"),
+        (
+            {
+                "event.layout": "mongodb",
+                "value.converter": "avro",
+                "value.converter.schema.registry.url": "http://h:1",
+                "value.converter.value.subject.name.strategy": "RecordNameStrategy",
+            },
+            "values are text, which has no record to be named after",
+        ),
+    ],
+)
+def test_one_sentence_names_the_property_and_what_to_do(
+    tmp_path: Path, settings: Settings, part: str
+) -> None:
+    (problem,) = problems(tmp_path, settings)
+    assert part in problem
+    assert problem.endswith(".")
+    assert any(f"`{name}" in problem for name in settings)
+
+
+@pytest.mark.parametrize(
+    ("uri", "part"),
+    [
+        ("h:27017", "must begin with"),
+        ("mongodb://", "at least one hostname"),
+        ("mongodb://h/?nothing=1", "Unknown option"),
+        ("mongodb://u:p@ss@h/", "must be escaped"),
+        ("mongodb://h:99999", "the port `99999`, and ports are 1 to 65535"),
+    ],
+)
+def test_a_connection_string_that_no_driver_takes(tmp_path: Path, uri: str, part: str) -> None:
+    settings = {"mongodb.hosts": None, "mongodb.connection.string": uri}
+    (problem,) = problems(tmp_path, settings)
+    assert problem.startswith("`mongodb.connection.string` (")
+    assert part in problem
+
+
+def test_a_refused_connection_string_is_not_repeated(tmp_path: Path) -> None:
+    settings = {
+        "mongodb.hosts": None,
+        "mongodb.connection.string": "mongodb://u:open sesame@h:1:2/?x=1",
+    }
+    assert not any("open sesame" in problem for problem in problems(tmp_path, settings))
+
+
+def test_files_of_certificates_are_looked_at(tmp_path: Path) -> None:
+    store = tmp_path / "keystore.p12"
+    store.write_bytes(b"\x30\x82")
+    settings = {
+        "mongodb.ssl.enabled": "true",
+        "mongodb.ssl.ca.path": "/none/ca.pem",
+        "mongodb.ssl.certificate.path": str(store),
+    }
+    missing, wrong = problems(tmp_path, settings)
+    assert "/none/ca.pem cannot be read" in missing
+    assert "is no PEM file" in wrong
+
+
+def test_options_that_the_driver_refuses_together(tmp_path: Path) -> None:
+    settings = {
+        "mongodb.hosts": None,
+        "mongodb.connection.string": "mongodb://h/?directConnection=true&loadBalanced=true",
+    }
+    (problem,) = problems(tmp_path, settings)
+    assert "loadBalanced" in problem
+
+
+def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
+    found = problems(
+        tmp_path,
+        {
+            "mongodb.user": "u",
+            "capture.scope": "database",
+            "position.store": "kafka",
+            "snapshot.collection.filter.overrides": "a.b",
+        },
+    )
+    assert len(found) == 4
+    assert all("mongo.properties:" in problem for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "part"),
+    [
+        ({"mongodb.ssl.invalid.hostname.allowed": "true"}, "is believed"),
+        ({"mongodb.deployment": "shard"}, "how to copy them through a mongos"),
+        (
+            {"mongodb.deployment": "shard", "snapshot.mode": "no_data"},
+            "order between shards is only by cluster time.",
+        ),
+        ({"producer.override.partitioner.class": "x"}, "the key decides the partition"),
+        ({"kafka.producer.partitioner.class": "x"}, "the event decides its partition"),
+        ({"errors.tolerance": "all"}, "`event.processing.failure.handling.mode` says"),
+        ({"exactly.once.support": "required"}, "`position.store=kafka` writes"),
+        ({"plugin.path": "/x"}, "there is no Kafka Connect"),
+        ({"collection.include.list": "orders"}, "takes no collection"),
+        (
+            {"capture.mode": "change_streams", "capture.mode.full.update.type": "post_image"},
+            "has no effect here",
+        ),
+        (
+            {"database.include.list": "x", FILTERS: "a.b", f"{FILTERS}.a.b": "{}"},
+            "names a.b, which is not captured",
+        ),
+        (
+            {
+                "capture.scope": "database",
+                "capture.target": "shop",
+                "signal.data.collection": "ops.signals",
+            },
+            "is not seen",
+        ),
+        ({"cursor.pipeline.order": "user_first"}, "no effect without `cursor.pipeline`"),
+        (
+            {"signal.data.collection": "ops.signals", "cursor.pipeline": '[{"$match": {"a": 1}}]'},
+            "is seen only where `cursor.pipeline` lets its inserts pass",
+        ),
+        ({"signal.file": "/x"}, "no effect without `file` in `signal.enabled.channels`"),
+        ({"notification.enabled.channels": "log"}, "`notification.enabled.channels` has no effect"),
+        ({"incremental.snapshot.watermarking.strategy": "insert_delete"}, "never writes"),
+    ],
+)
+def test_what_may_be_meant_otherwise_is_a_warning(
+    tmp_path: Path, settings: Settings, part: str
+) -> None:
+    (warning,) = load(tmp_path, settings).warnings
+    assert part in warning

@@ -1,0 +1,58 @@
+"""Converters by the names that files for Kafka Connect have, and what follows from them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.mongo_properties import Settings, load
+
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+AVRO = "io.confluent.connect.avro.AvroConverter"
+REGISTRY: Settings = {"value.converter.schema.registry.url": "http://h:1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "encoding"),
+    [
+        ({}, "json"),
+        ({"value.converter": "json"}, "json"),
+        ({"value.converter": JSON}, "json_with_schema"),
+        ({"value.converter": JSON, "value.converter.schemas.enable": "false"}, "json"),
+        ({"value.converter": "JSON", "value.converter.schemas.enable": "TRUE"}, "json_with_schema"),
+        ({"value.converter.schemas.enable": "true"}, "json_with_schema"),
+        ({"value.converter": AVRO, **REGISTRY}, "avro"),
+        ({"value.converter": "Avro", **REGISTRY}, "avro"),
+    ],
+)
+def test_what_values_are(tmp_path: Path, settings: Settings, encoding: str) -> None:
+    properties = load(tmp_path, settings).properties
+    assert properties.value_encoding == encoding
+    assert properties.key_encoding == "json"
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, "none"),
+        ({"sanitize.field.names": "true"}, "avro"),
+        ({"value.converter": AVRO, **REGISTRY}, "avro"),
+        ({"value.converter": AVRO, **REGISTRY, "sanitize.field.names": "false"}, "none"),
+        ({"field.name.adjustment.mode": "AVRO_UNICODE"}, "avro_unicode"),
+        (
+            {"schema.name.adjustment.mode": "none", "field.name.adjustment.mode": "avro"},
+            "none",
+        ),
+    ],
+)
+def test_names_of_schemas(tmp_path: Path, settings: Settings, names: str) -> None:
+    assert load(tmp_path, settings).properties.schema_names == names
+
+
+def test_settings_that_change_nothing_are_told(tmp_path: Path) -> None:
+    names = ("schemas.cache.size", "decimal.format", "replace.null.with.default")
+    values = ("10", "NUMERIC", "false")
+    settings = {f"value.converter.{name}": value for name, value in zip(names, values, strict=True)}
+    warnings = load(tmp_path, {"value.converter": JSON, **settings}).warnings
+    assert sorted(warnings) == sorted(
+        f"`value.converter.{name}` has no effect here." for name in names
+    )

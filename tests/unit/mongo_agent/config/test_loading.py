@@ -1,0 +1,240 @@
+"""What follows from the properties of the MongoDB agent."""
+
+import socket
+from pathlib import Path
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.change_stream.cursor import Scope, StreamOptions
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.config import load_config
+from mongo_agent.config.document import configuration_document
+from mongo_agent.copy.filters import read_filter
+from mongo_agent.copy.settings import CopySettings
+from sidecar.properties import Loaded, Properties, rows
+from tests.support.mongo_properties import load
+
+REPOSITORY = Path(__file__).resolve().parents[4]
+# As the manuals' example of a registration has it.
+MANUAL_EXAMPLE = {
+    "name": "inventory-connector",
+    "connector.class": "io.debezium.connector.mongodb.MongoDbConnector",
+    "topic.prefix": None,
+    "mongodb.name": "fullfillment",
+    "mongodb.hosts": "rs0/192.168.99.100:27017",
+    "collection.include.list": "inventory[.]*",
+    "tasks.max": "1",
+    "snapshot.mode": "never",
+    "max.queue.size": "8192",
+    "max.batch.size": "2048",
+    "poll.interval.ms": "1000",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "key.converter.schemas.enable": "false",
+}
+
+
+def test_the_manual_is_made_from_the_model() -> None:
+    written = (REPOSITORY / "docs" / "mongo-configuration.md").read_text()
+    assert written == configuration_document(), "run `make docs`"
+
+
+def test_the_example_of_the_manual_is_good(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("sesame\n")
+    page = (REPOSITORY / "docs" / "mongo-agent.md").read_text()
+    text = page.partition("```properties\n")[2].partition("```")[0]
+    path = tmp_path / "mongo.properties"
+    path.write_text(text.replace("/run/secrets/mongodb", str(secret)))
+    config = load_config([path])
+    assert config.warnings == ()
+    assert config.namespaces.captures("inventory", "products")
+    assert config.client.options["password"] == "sesame"
+
+
+def test_the_minimum_is_enough(tmp_path: Path) -> None:
+    config = load(tmp_path)
+    assert config.warnings == ()
+    assert config.scopes == (Scope(),)
+    assert config.stream == StreamOptions(
+        full_document="updateLookup", batch_size=5000, await_ms=1000
+    )
+    assert config.operations == ("insert", "update", "replace", "delete")
+    assert config.backoff == Backoff(1000, 120_000, 16)
+    assert config.properties.capture_start_op_time is None
+    assert config.history_lost_policy == "fail"
+    assert config.copying == CopySettings()
+
+
+def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
+    config = load(tmp_path, MANUAL_EXAMPLE)
+    assert config.properties.topic_prefix == "fullfillment"
+    assert config.properties.snapshot_mode == "no_data"
+    assert config.client.options["replicaSet"] == "rs0"
+    assert (config.window_max_events, config.stream.batch_size) == (8192, 2048)
+    warned = "\n".join(config.warnings)
+    for name in ("name", "connector.class", "tasks.max", "poll.interval.ms"):
+        assert f"`{name}` (" in warned
+    # The example takes no collection, which nobody would be told elsewhere.
+    assert "`inventory[.]*` takes no collection" in warned
+    assert not config.namespaces.captures("inventory", "products")
+
+
+def test_hosts_become_seeds_and_the_name_of_the_set(tmp_path: Path) -> None:
+    hosts = "rs0/a:27018,[::1]:27019"
+    login = {"mongodb.user": "u", "mongodb.password": "p", "mongodb.authsource": "users"}
+    options = load(tmp_path, {"mongodb.hosts": hosts, **login}).client.options
+    client: MongoClient[dict[str, object]] = MongoClient(**options, connect=False)
+    with client:
+        assert client.topology_description.replica_set_name == "rs0"
+    assert options["host"] == ["a:27018", "[::1]:27019"]
+    assert (options["username"], options["authSource"]) == ("u", "users")
+    assert options["connectTimeoutMS"] == 10_000
+
+
+def test_a_connection_string_keeps_what_no_property_says(tmp_path: Path) -> None:
+    uri = "mongodb://u:p@h/?replicaSet=rs0&connectTimeoutMS=1"
+    config = load(
+        tmp_path,
+        {
+            "mongodb.hosts": None,
+            "mongodb.connection.string": uri,
+            "mongodb.socket.timeout.ms": "70000",
+        },
+    )
+    options = config.client.options
+    assert options["host"] == uri
+    assert options["socketTimeoutMS"] == 70_000
+    assert "connectTimeoutMS" not in options
+    assert "authSource" not in options
+    assert config.client.address == "h"
+
+
+def test_an_address_behind_a_proxy_is_the_only_one(tmp_path: Path) -> None:
+    options = load(tmp_path, {"mongodb.members.auto.discover": "false"}).client.options
+    assert options["directConnection"] is True
+
+
+def test_secrets_are_in_no_text(tmp_path: Path) -> None:
+    uri = "mongodb://u:sesame@h/?tls=true"
+    config = load(
+        tmp_path,
+        {
+            "mongodb.hosts": None,
+            "mongodb.connection.string": uri,
+            "mongodb.user": "u",
+            "mongodb.password": "open",
+            "mongodb.ssl.key.password": "rusty",
+        },
+    )
+    loaded: Loaded[Properties] = Loaded(config.properties, config.loaded.settings, ())
+    text = f"{config!r} {config} {rows(loaded)}"
+    for secret in ("sesame", "'open'", "rusty"):
+        assert secret not in text
+
+
+@pytest.mark.parametrize(
+    ("mode", "update_type", "after", "before"),
+    [
+        ("change_streams", "lookup", "default", "off"),
+        ("change_streams_update_full", "lookup", "updateLookup", "off"),
+        ("change_streams_update_full", "post_image", "whenAvailable", "off"),
+        ("change_streams_with_pre_image", "lookup", "default", "whenAvailable"),
+        ("Change_Streams_Update_Full_With_Pre_Image", "lookup", "updateLookup", "whenAvailable"),
+    ],
+)
+def test_the_capture_mode_in_the_words_of_the_server(
+    tmp_path: Path, mode: str, update_type: str, after: str, before: str
+) -> None:
+    changes = {"capture.mode": mode, "capture.mode.full.update.type": update_type}
+    stream = load(tmp_path, changes).stream
+    assert (stream.full_document, stream.full_document_before) == (after, before)
+
+
+def test_a_scope_has_a_stream_for_each_target(tmp_path: Path) -> None:
+    databases = {"capture.scope": "database", "capture.target": "shop, crm,shop"}
+    assert load(tmp_path, databases).scopes == (Scope("shop"), Scope("crm"))
+    collections = {"capture.scope": "collection", "capture.target": "shop.orders.eu"}
+    assert load(tmp_path, collections).scopes == (Scope("shop", "orders.eu"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("-1", None),
+        ("1700000000:7", ClusterTime(1_700_000_000, 7)),
+        (str((1_700_000_000 << 32) + 7), ClusterTime(1_700_000_000, 7)),
+    ],
+)
+def test_a_start_at_a_cluster_time(tmp_path: Path, text: str, time: ClusterTime | None) -> None:
+    config = load(tmp_path, {"capture.start.op.time": text})
+    assert config.properties.capture_start_op_time == time
+
+
+def test_skipped_operations_are_left_out_of_the_stream(tmp_path: Path) -> None:
+    assert load(tmp_path, {"skipped.operations": "u,t"}).operations == ("insert", "delete")
+    assert len(load(tmp_path, {"skipped.operations": "none"}).operations) == 4
+
+
+def test_a_comma_inside_of_brackets_does_not_end_a_pattern(tmp_path: Path) -> None:
+    config = load(tmp_path, {"collection.include.list": "shop[.]o{1,2}, crm\\\\.a"})
+    assert config.properties.collection_include_list == ("shop[.]o{1,2}", "crm\\.a")
+    assert config.namespaces.captures("shop", "oo")
+
+
+def test_a_subset_with_filters_is_copied(tmp_path: Path) -> None:
+    copying = load(
+        tmp_path,
+        {
+            "database.include.list": "shop",
+            "snapshot.include.collection.list": "shop[.]o.*",
+            "snapshot.collection.filter.overrides": "shop.orders",
+            "snapshot.collection.filter.overrides.shop.orders": '{"_id": {"$gt": '
+            '{"$oid": "596e275826f08b2730779e1f"}}}',
+        },
+    ).copying
+    assert copying.chosen.captures("shop", "orders")
+    assert not copying.chosen.captures("shop", "customers")
+    found = read_filter(copying.filters["shop.orders"])
+    assert str(found["_id"]["$gt"]) == "596e275826f08b2730779e1f"
+
+
+@pytest.mark.parametrize(
+    ("settings", "policy"),
+    [
+        ({"snapshot.mode": "when_needed"}, "resnapshot"),
+        ({"snapshot.mode": "always"}, "resnapshot"),
+        ({"snapshot.mode": "always", "history.lost.policy": "skip"}, "skip"),
+    ],
+)
+def test_what_a_lost_position_leads_to(
+    tmp_path: Path, settings: dict[str, str], policy: str
+) -> None:
+    assert load(tmp_path, settings).history_lost_policy == policy
+
+
+def test_topics_are_named_as_debezium_names_them(tmp_path: Path) -> None:
+    config = load(tmp_path)
+    properties = config.properties
+    assert properties.transaction_topic_name == "t.transaction"
+    assert properties.heartbeat_topic_name == "__debezium-heartbeat.t"
+    assert (config.position_topic, config.signal_topic) == ("t.position", "t-signal")
+    older = {
+        "transaction.topic": "${database.server.name}.tx",
+        "heartbeat.topics.prefix": "hb",
+        "topic.delimiter": "-",
+    }
+    properties = load(tmp_path, older).properties
+    assert properties.transaction_topic_name == "t.tx"
+    assert properties.heartbeat_topic_name == "hb-t"
+
+
+def test_nothing_is_connected_to(tmp_path: Path) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        listener.setblocking(False)
+        load(tmp_path, {"mongodb.hosts": f"127.0.0.1:{listener.getsockname()[1]}"})
+        with pytest.raises(BlockingIOError):
+            listener.accept()

@@ -1,0 +1,102 @@
+"""Signals from a file, taken once whatever happens in between."""
+
+import json
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.copy.asked import applied
+from mongo_agent.copy.progress import CopyProgress
+from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals.file import SignalFile, signals_of
+from tests.support.servers.processes import wait_until
+
+DEADLINE_S = 300.0
+
+
+def line(name: str, end: str = "\n") -> str:
+    data = {"data-collections": [f"shop.{name}"]}
+    return json.dumps({"id": name, "type": "execute-snapshot", "data": data}) + end
+
+
+class Agent:
+    """Applies signals as the pipeline does; without `stores` it ends before it answers."""
+
+    def __init__(self, progress: CopyProgress | None = None, *, stores: bool = True) -> None:
+        self.progress = progress or CopyProgress()
+        self._stores = stores
+
+    def send(self, signal: Signal) -> Future[Answer]:
+        future: Future[Answer] = Future()
+        self.progress, answer = applied(self.progress, signal, Namespaces())
+        if self._stores:
+            future.set_result(answer)
+        return future
+
+    @property
+    def asked(self) -> list[str | None]:
+        return [each.signal for each in self.progress.requests]
+
+
+def watched(path: Path, agent: Agent) -> SignalFile:
+    return SignalFile(path, agent.send, interval_s=0.01)
+
+
+def wait_until_empty(folder: Path) -> None:
+    wait_until(lambda: not any(folder.iterdir()), "an empty directory", deadline_s=DEADLINE_S)
+
+
+def test_lines_are_signals_each_with_a_name_of_its_own() -> None:
+    content = (line("a") + "\n" + line("b", "")).encode()
+    first, second = signals_of(content, "s.1.taken")
+    assert (first.id, first.type, first.channel) == ("a", "execute-snapshot", "file")
+    assert (first.occurrence, second.occurrence) == ("s.1.taken:0", "s.1.taken:2")
+
+
+@pytest.mark.parametrize("noise", [b"{", b"[]", b"\xff\xfe", b"nothing"])
+def test_a_line_that_is_none_is_refused_and_passed(noise: bytes) -> None:
+    (signal,) = signals_of(noise, "s.1.taken")
+    _, answer = applied(CopyProgress(), signal, Namespaces())
+    assert not answer.is_accepted
+
+
+def test_a_file_is_taken_and_removed_and_the_next_one_too(tmp_path: Path) -> None:
+    path, agent = tmp_path / "signals.txt", Agent()
+    with watched(path, agent):
+        path.write_text(line("a") + line("b", end=""))
+        wait_until_empty(tmp_path)
+        path.write_text(line("a"))
+        wait_until_empty(tmp_path)
+    assert agent.asked == ["a", "b", "a"]
+
+
+def test_what_was_stored_and_not_answered_is_taken_no_second_time(tmp_path: Path) -> None:
+    path, first = tmp_path / "signals.txt", Agent(stores=False)
+    path.write_text(line("a") + line("b"))
+    with watched(path, first):
+        wait_until(lambda: first.asked == ["a"], "the first signal", deadline_s=DEADLINE_S)
+    assert [each.suffix for each in tmp_path.iterdir()] == [".taken"]
+    second = Agent(first.progress)
+    with watched(path, second):
+        wait_until_empty(tmp_path)
+    assert second.asked == ["a", "b"]
+
+
+def test_what_was_not_answered_is_taken_by_the_next_agent(tmp_path: Path) -> None:
+    (tmp_path / "signals.txt.7.taken").write_text(line("a"))
+    agent = Agent()
+    with watched(tmp_path / "signals.txt", agent):
+        wait_until_empty(tmp_path)
+    assert agent.asked == ["a"]
+
+
+def test_a_directory_that_cannot_be_written_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, agent = tmp_path / "signals.txt", Agent()
+    path.mkdir()
+    with watched(path, agent):
+        wait_until(lambda: bool(caplog.records), "a line of the log", deadline_s=DEADLINE_S)
+    assert "cannot be taken: Is a directory" in caplog.text

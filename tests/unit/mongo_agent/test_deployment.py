@@ -1,0 +1,189 @@
+"""What the agent is pointed at, and what it says of it: each topology as an operator meets it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from mongo_agent.deployment import Deployment, look, refused_deployment
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster, User
+from tests.support.running_mongo_agent import RunningAgent
+
+Client = MongoClient[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def mixed() -> Iterator[MongoReplicaSet]:
+    """A primary and a secondary that clients are told of, an arbiter, a hidden secondary."""
+    with MongoReplicaSet(members=2, arbiters=1, hidden=1) as started:
+        yield started
+
+
+def alone(address: str, options: str = "") -> str:
+    return f"mongodb://{address}/?directConnection=true{options}"
+
+
+def sentence_of_start(directory: Path, connection_string: str, **properties: object) -> str:
+    """What the agent ends by."""
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    with RunningAgent(directory, connection_string, named) as agent:
+        error = agent.wait_until_ended()
+    assert isinstance(error, ConfigError)
+    return str(error)
+
+
+def test_config_servers_are_refused_and_name_the_routers_that_they_know(tmp_path: Path) -> None:
+    """MongoDB's old manuals had connectors pointed at them."""
+    with MongoReplicaSet(name="configRepl", is_config_server=True) as config_servers:
+        with MongoClient[dict[str, Any]](config_servers.connection_string) as client:
+            client.config.mongos.insert_many(
+                [{"_id": "router-1:27017", "ping": 1}, {"_id": "router-2:27017", "ping": 2}]
+            )
+            found = look(client)
+            client.config.shards.insert_one({"_id": "config"})
+            with_data = look(client)
+            client.config.shards.delete_many({})
+        assert found.holds_configuration
+        assert not found.is_shard
+        assert (with_data.holds_configuration, with_data.is_shard) == (False, True)
+        sentence = sentence_of_start(tmp_path, config_servers.connection_string)
+    assert "configRepl at 127.0.0.1" in sentence
+    assert "config servers" in sentence
+    assert "name a mongos of the cluster (it knows router-2:27017, router-1:27017)" in sentence
+
+
+def test_config_servers_that_hold_data_are_a_shard() -> None:
+    shard = Deployment("config", "config", (8, 0, 0), is_shard=True)
+    assert refused_deployment(shard, "shard", "a:1") is None
+    assert "is a shard" in (refused_deployment(shard, "auto", "a:1") or "")
+
+
+def test_a_direct_connection_to_an_arbiter_is_refused(
+    tmp_path: Path, mixed: MongoReplicaSet
+) -> None:
+    sentence = sentence_of_start(tmp_path, alone(mixed.members[2]))
+    assert f"The member at {mixed.members[2]} is an arbiter" in sentence
+    assert "`directConnection`" in sentence
+
+
+def test_an_arbiter_that_knows_no_users_is_not_taken_for_a_wrong_password(tmp_path: Path) -> None:
+    with MongoReplicaSet(arbiters=1, users=[User("cdc", "secret")]) as replica_set:
+        address = f"cdc:secret@{replica_set.members[1]}"
+        sentence = sentence_of_start(tmp_path, alone(address))
+    assert "is an arbiter" in sentence
+
+
+def test_the_members_are_found_by_an_arbiter(tmp_path: Path, mixed: MongoReplicaSet) -> None:
+    string = f"mongodb://{mixed.members[2]}/?replicaSet=rs0"
+    with RunningAgent(tmp_path, string) as agent:
+        agent.wait_until_streaming()
+
+
+@pytest.mark.parametrize("number", [1, 3], ids=["secondary", "hidden"])
+def test_an_agent_beside_a_secondary_reads_from_it_alone(
+    tmp_path: Path, mixed: MongoReplicaSet, number: int
+) -> None:
+    """A direct connection, as that of a sidecar in the pod of one member."""
+    address = mixed.members[number]
+    with (
+        MongoClient[dict[str, Any]](mixed.connection_string) as writer,
+        MongoClient[dict[str, Any]](alone(address)) as direct,
+        RunningAgent(tmp_path, alone(address), {"snapshot.mode": "initial"}) as agent,
+    ):
+        kinds = {1: "secondary", 3: "hidden secondary"}
+        assert look(direct).state == kinds[number]
+        agent.wait_until_streaming()
+        writer.shop[f"of_{number}"].insert_one({"_id": number})
+        agent.wait_until(lambda: number in [each.id for each in agent.of_documents()], "the event")
+
+
+def test_a_member_that_is_not_initiated_is_waited_for(tmp_path: Path) -> None:
+    with MongoReplicaSet(is_initiated=False) as replica_set:
+        hasty = {"mongodb.server.selection.timeout.ms": 300}
+        for string in (replica_set.connection_string, alone(replica_set.members[0])):
+            with RunningAgent(tmp_path, string, hasty) as agent:
+                agent.wait_until(
+                    lambda agent=agent: "`rs.initiate()`" in agent.service.status.ready().sentence,
+                    "a sentence that says what to do",
+                )
+        with RunningAgent(tmp_path, replica_set.connection_string, hasty) as agent:
+            replica_set.initiate()
+            agent.wait_until_streaming()
+
+
+def test_a_standalone_says_how_it_becomes_a_replica_set(tmp_path: Path) -> None:
+    with MongoReplicaSet(is_standalone=True) as standalone:
+        for string in (standalone.connection_string, alone(standalone.members[0])):
+            sentence = sentence_of_start(tmp_path, string)
+            assert "`--replSet rs0`" in sentence
+            assert "`rs.initiate()`" in sentence
+
+
+def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> None:
+    patience = {"connect.max.attempts": 1000}
+    with (
+        MongoShardedCluster() as cluster,
+        MongoClient[dict[str, Any]](cluster.connection_string) as router,
+        RunningAgent(tmp_path, cluster.connection_string, patience) as agent,
+    ):
+        agent.wait_until_streaming()
+        router.shop.a.insert_one({"_id": 1})
+        agent.wait_for(1)
+        data = {"failCommands": ["aggregate", "getMore"], "errorCode": 133}
+        router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
+        agent.wait_until(
+            lambda: "is opened again" in agent.service.status.ready().sentence,
+            "a stream that is not read any more",
+        )
+        router.shop.a.insert_one({"_id": 2})
+        router.admin.command("configureFailPoint", "failCommand", mode="off")
+        assert [each.id for each in agent.wait_for(2)] == [1, 2]
+
+
+def test_a_load_balancer_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="says `loadBalanced=true`, which sends"):
+        RunningAgent(tmp_path, "mongodb://127.0.0.1:1/?loadBalanced=true")
+
+
+@pytest.mark.parametrize(
+    ("version", "properties", "part"),
+    [
+        ("4.0.28", {}, "use MongoDB 4.2 or later"),
+        (
+            "5.0.3",
+            {"capture_mode": "change_streams_with_pre_image"},
+            "`capture.mode` asks for. Use MongoDB 6.0",
+        ),
+    ],
+)
+def test_a_release_that_lacks_what_is_asked_for_is_refused(
+    tmp_path: Path, version: str, properties: dict[str, object], part: str
+) -> None:
+    if version.startswith("4.0"):
+        found = Deployment("rs0", "rs0", (4, 0, 28))
+        assert part in (refused_deployment(found, "auto", "a:1") or "")
+        return
+    with MongoReplicaSet(version=version) as replica_set:
+        assert part in sentence_of_start(tmp_path, replica_set.connection_string, **properties)
+
+
+def test_what_keeps_the_identity_from_being_read_is_not_taken_for_another_cluster() -> None:
+    """A router without its config servers does not know which cluster it is of: waited for."""
+    with (
+        MongoShardedCluster() as cluster,
+        MongoClient[dict[str, Any]](cluster.connection_string) as router,
+    ):
+        data = {"failCommands": ["find"], "errorCode": 6}
+        router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
+        with pytest.raises(UnavailableError):
+            look(router)
+        data = {"failCommands": ["find"], "errorCode": 13}
+        router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
+        assert look(router).cluster == "sharded"
+        data = {"failCommands": ["hello"], "errorCode": 13}
+        router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
+        with pytest.raises(RefusedError):
+            look(router)

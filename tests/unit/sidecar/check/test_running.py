@@ -1,0 +1,203 @@
+"""Lists of checks: each finding as it is made, servers at the same time, a check that fails."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+from sidecar.check.answers import Once
+from sidecar.check.check import Check
+from sidecar.check.finding import Finding, Level, fault, ok
+from sidecar.check.periodic import PeriodicChecks
+from sidecar.check.running import Waiting, run_checks
+from sidecar.errors import ConfigError
+from tests.support.servers.processes import wait_until
+
+DEADLINE_S = 120.0
+
+
+def good(name: str) -> Check[None]:
+    return Check(name, lambda probe: [ok(name, "Well.")])
+
+
+def asking(name: str, find: Callable[[], Iterator[Finding]]) -> Check[None]:
+    return Check(name, lambda probe: find(), asks=lambda probe: f"the {name}")
+
+
+def test_a_check_that_raises_is_a_fault_and_the_others_still_run() -> None:
+    def divide(probe: None) -> Iterator[Finding]:
+        yield ok("first", "It began.")
+        raise ZeroDivisionError("by nothing")
+
+    def refuse(probe: None) -> Iterator[Finding]:
+        yield from ()
+        raise ConfigError("p: 7; 3 is the largest value. Lower it.")
+
+    found = list(run_checks([Check("a", divide), Check("b", refuse), good("c")], None))
+    assert [each.subject for each in found] == ["first", "a", "b", "c"]
+    assert [each.code for each in found] == ["first_ok", "check_failed", "check_failed", "c_ok"]
+    assert "ZeroDivisionError: by nothing" in found[1].message
+    assert found[2].message == "The check of `b` failed: p: 7; 3 is the largest value. Lower it."
+
+
+def test_servers_are_asked_at_the_same_time_and_each_finding_comes_at_once() -> None:
+    """Each of two checks ends only when the other has begun; the third one only when its caller has
+    seen the findings of both."""
+    begun = [threading.Event(), threading.Event()]
+    seen = threading.Event()
+
+    def meet(own: int) -> Iterator[Finding]:
+        begun[own].set()
+        assert begun[1 - own].wait(DEADLINE_S)
+        yield ok(str(own), "Well.")
+
+    def last() -> Iterator[Finding]:
+        assert seen.wait(DEADLINE_S)
+        yield ok("last", "Well.")
+
+    checks = [
+        asking("0", lambda: meet(0)),
+        good("here"),
+        asking("1", lambda: meet(1)),
+        asking("last", last),
+    ]
+    found: list[str] = []
+    for finding in run_checks(checks, None):
+        found.append(finding.subject)
+        if {"0", "1"} <= set(found):
+            seen.set()
+    assert found[0] == "here"
+    assert sorted(found[1:3]) == ["0", "1"]
+    assert found[3:] == ["last"]
+
+
+def test_what_is_waited_for_is_said_at_once() -> None:
+    said: list[Waiting] = []
+    released = threading.Event()
+
+    def wait() -> Iterator[Finding]:
+        assert released.wait(DEADLINE_S)
+        yield ok("broker", "Well.")
+
+    def note(waiting: Waiting) -> None:
+        said.append(waiting)
+        released.set()
+
+    list(run_checks([asking("broker", wait), asking("broker", wait)], None, note))
+    assert said[0].servers == ("the broker",)
+
+
+def test_an_answer_is_asked_for_once() -> None:
+    asked: list[int] = []
+
+    def ask() -> int:
+        asked.append(1)
+        return len(asked)
+
+    once = Once(ask)
+    threads = [threading.Thread(target=once) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert once() == 1
+    assert asked == [1]
+
+
+class Clock:
+    """Seconds that a test sets."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+class Answering:
+    """A check whose finding a test sets, and which counts its calls."""
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+        self.calls = 0
+
+    def __call__(self, probe: None) -> list[Finding]:
+        self.calls += 1
+        return [self.finding]
+
+
+GOOD, BAD = ok("quota", "Known."), fault("quota", "Not known.", "GRANT …;", code="quota_unknown")
+
+
+def test_checks_are_repeated_every_minute_and_sooner_while_they_find_a_fault() -> None:
+    clock, changes = Clock(), list[tuple[Finding, ...]]()
+    changing, start_only, other = Answering(BAD), Answering(GOOD), Answering(GOOD)
+    checks = [
+        Check("quota", changing),
+        Check("configuration", start_only, every_s=None),
+        Check("rights", other),
+        Check("http", Answering(BAD), is_of_run=False),
+    ]
+    periodic = PeriodicChecks(
+        checks,
+        lambda: None,
+        on_change=lambda: changes.append(periodic.findings),
+        clock=clock,
+    )
+    periodic.run_due()
+    assert periodic.findings == (BAD, GOOD, GOOD)
+    clock.now_s = 4.9
+    periodic.run_due()
+    assert changing.calls == 1
+    clock.now_s = 5.0
+    changing.finding = GOOD
+    periodic.run_due()
+    assert (changing.calls, other.calls) == (2, 1)
+    assert periodic.findings == (GOOD, GOOD, GOOD)
+    clock.now_s = 65.0
+    periodic.run_due()
+    assert (changing.calls, other.calls, start_only.calls) == (3, 2, 1)
+    assert changes[-1] == (GOOD, GOOD, GOOD)
+    assert len(changes) == 4
+
+
+def test_a_check_of_the_start_is_repeated_while_it_finds_a_fault() -> None:
+    clock, check = Clock(), Answering(BAD)
+    periodic = PeriodicChecks(
+        [Check("transfer", check, every_s=None, again_s=60)], lambda: None, clock=clock
+    )
+    periodic.run_due()
+    clock.now_s, check.finding = 60.0, GOOD
+    periodic.run_due()
+    clock.now_s = 1e6
+    periodic.run_due()
+    assert check.calls == 2
+    assert periodic.findings == (GOOD,)
+
+
+def test_a_probe_that_cannot_be_made_is_made_again() -> None:
+    clock, probes = Clock(), iter([ValueError("no"), None])
+    seen: list[tuple[Finding, ...]] = []
+
+    def probe() -> None:
+        found = next(probes)
+        if found is not None:
+            raise found
+
+    periodic = PeriodicChecks([good("a")], probe, clock=clock)
+    for clock.now_s in (0.0, 5.0):
+        periodic.run_due()
+        seen.append(periodic.findings)
+    assert seen == [(), (ok("a", "Well."),)]
+
+
+def test_a_check_that_waits_does_not_keep_the_agent_from_ending() -> None:
+    """The other findings are there meanwhile."""
+    never = threading.Event()
+
+    def hang(probe: None) -> Iterator[Finding]:
+        never.wait(DEADLINE_S)
+        yield GOOD
+
+    with PeriodicChecks([good("a"), Check("b", hang)], lambda: None) as periodic:
+        wait_until(lambda: periodic.findings == (ok("a", "Well."),), "the first finding")
+    never.set()
+    assert all(each.level is Level.OK for each in periodic.findings)

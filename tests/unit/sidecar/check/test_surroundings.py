@@ -1,0 +1,267 @@
+"""The machine around a sidecar: address, token, transform, file, quarantine, registry."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from sidecar.check.finding import Finding, Level
+from sidecar.check.listener import check_address, check_host
+from sidecar.check.registry import Registries, check_registry, registry_text
+from sidecar.check.surroundings import (
+    check_quarantine,
+    check_sink,
+    check_token,
+    check_tracing,
+    check_transform,
+)
+from sidecar.errors import ConfigError
+from sidecar.locks import DirectoryLock, lock_holder
+from sidecar.properties import load
+from sidecar.schema_registry import RegistrySettings
+from sidecar.settings import SidecarProperties
+from sidecar.sinks.file import FileSink
+from tests.support.fake_registry import FakeRegistry
+from tests.support.servers.processes import wait_until
+
+pytestmark = pytest.mark.servers
+
+
+def properties(folder: Path, **changes: object) -> SidecarProperties:
+    settings: dict[str, object] = {"sink": "stdout", "offset.backing.store.dir": folder}
+    settings |= {name.replace("__", "."): value for name, value in changes.items()}
+    file = folder / "cdc.properties"
+    file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    return load(SidecarProperties, [file]).properties
+
+
+def only(found: Iterator[Finding]) -> tuple[Level, str, str]:
+    (finding,) = found
+    assert bool(finding.remedy) is (finding.level is not Level.OK)
+    return finding.level, finding.code, finding.message
+
+
+@contextmanager
+def http_server(path: str, body: bytes, status: int = 200) -> Iterator[int]:
+    """Answers one path; gives its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            code = status if self.path.startswith(path) else 404
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing is said."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+TOKEN = b"open sesame"
+BUILD = b'{"service_name": "cdc-sidecar-cassandra", "version": "0.1.0"}'
+
+
+def test_a_free_address_and_port_0(tmp_path: Path) -> None:
+    chosen = properties(tmp_path, http__host="127.0.0.1", http__port=0)
+    assert only(check_address(chosen))[:2] == (Level.OK, "http_address_free")
+    assert list(check_host(chosen)) == []
+
+
+def test_an_address_of_another_machine(tmp_path: Path) -> None:
+    chosen = properties(tmp_path, http__host="10.255.255.1")
+    for found in (check_address(chosen), check_host(chosen)):
+        level, code, message = only(found)
+        assert (level, code) == (Level.FAULT, "http_address_unusable")
+        assert "http.host=10.255.255.1 is no address of this machine" in message
+
+
+def test_an_address_that_another_program_has(tmp_path: Path) -> None:
+    with http_server("/", b"hello") as port:
+        chosen = properties(tmp_path, http__port=port)
+        level, code, message = only(check_address(chosen))
+    assert (level, code) == (Level.FAULT, "http_address_taken")
+    assert f"HTTP cannot be served on 127.0.0.1:{port}: Address already in use." in message
+    assert "another program listens there" in message
+
+
+def test_an_agent_of_other_directories_has_the_address(tmp_path: Path) -> None:
+    with http_server("/buildinfo", BUILD) as port:
+        level, code, message = only(check_address(properties(tmp_path, http__port=port)))
+    assert (level, code) == (Level.FAULT, "http_address_taken")
+    assert "cdc-sidecar-cassandra 0.1.0 answers there" in message
+
+
+def test_the_agent_of_the_same_directories_has_the_address(tmp_path: Path) -> None:
+    with DirectoryLock(tmp_path), http_server("/buildinfo", BUILD) as port:
+        level, code, message = only(check_address(properties(tmp_path, http__port=port)))
+    assert (level, code) == (Level.OK, "http_address_own")
+    assert f"(process {os.getpid()})" in message
+
+
+def test_the_agent_of_the_same_directories_runs_and_another_program_has_the_address(
+    tmp_path: Path,
+) -> None:
+    """The port was changed in the file after that agent had started."""
+    reader, writer = os.pipe()
+    with http_server("/", b"hello") as port:
+        child = os.fork()
+        if not child:
+            # A process that holds the lock and listens nowhere.
+            os.close(writer)
+            for descriptor in range(3, 1024):
+                if descriptor != reader:
+                    try:
+                        os.close(descriptor)
+                    except OSError:
+                        continue
+            with DirectoryLock(tmp_path):
+                os.read(reader, 1)
+            os._exit(0)
+        os.close(reader)
+        try:
+            chosen = properties(tmp_path, http__port=port)
+            wait_until(lambda: lock_holder(tmp_path) == child, "the lock")
+            level, code, _ = only(check_address(chosen))
+        finally:
+            os.close(writer)
+            os.waitpid(child, 0)
+    assert (level, code) == (Level.FAULT, "http_address_taken")
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "level", "code"),
+    [
+        (None, 0o600, Level.FAULT, "http_token_unusable"),
+        (b" \n", 0o600, Level.FAULT, "http_token_unusable"),
+        (b"\xff\xfe", 0o600, Level.FAULT, "http_token_unusable"),
+        (TOKEN, 0o644, Level.WARNING, "http_token_readable_by_others"),
+        (TOKEN, 0o400, Level.OK, "http_token_file_ok"),
+    ],
+    ids=["missing", "empty", "binary", "open", "closed"],
+)
+def test_the_token(
+    tmp_path: Path, content: bytes | None, mode: int, level: Level, code: str
+) -> None:
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_bytes(content)
+        file.chmod(mode)
+    found = only(check_token(properties(tmp_path, http__token__file=file)))
+    assert found[:2] == (level, code)
+    assert "open sesame" not in found[2]
+
+
+def test_a_token_readable_by_others_is_mended_by_the_command(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(TOKEN)
+    file.chmod(0o644)
+    chosen = properties(tmp_path, http__token__file=file)
+    (finding,) = check_token(chosen)
+    command, mode, path = finding.remedy.split()
+    assert (command, path) == ("chmod", str(file))
+    file.chmod(int(mode, 8))
+    assert only(check_token(chosen))[0] is Level.OK
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [("nomodule:fn", Level.FAULT), ("os:nofunction", Level.FAULT), ("os:fspath", Level.OK)],
+)
+def test_the_transform(tmp_path: Path, name: str, level: Level) -> None:
+    assert only(check_transform(properties(tmp_path, event__transform=name)))[0] is level
+    assert list(check_transform(properties(tmp_path))) == []
+
+
+def test_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(check_tracing(False)) == []
+
+    def refuse(*arguments: object) -> None:
+        raise ConfigError("`tracing.enabled=true` needs the package opentelemetry.")
+
+    monkeypatch.setattr("sidecar.check.surroundings.create_tracing", refuse)
+    assert only(check_tracing(True))[:2] == (Level.FAULT, "tracing_unusable")
+
+
+@pytest.mark.parametrize("kind", ["directory", "pipe", "denied", "missing", "file"])
+def test_the_file_of_the_sink(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check says what the sink says when it opens the file."""
+    path = tmp_path / "events.ndjson"
+    match kind:
+        case "directory":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "file":
+            path.write_bytes(b"{}\n")
+        case "denied":
+            path.write_bytes(b"{}\n")
+            # Tests may run as root, whom no mode refuses.
+            monkeypatch.setattr("os.access", lambda *arguments, **named: False)
+    chosen = properties(tmp_path, sink="file", file__path=path)
+    before = sorted(tmp_path.iterdir())
+    level, code, message = only(check_sink(chosen))
+    assert sorted(tmp_path.iterdir()) == before
+    if kind in ("missing", "file"):
+        assert level is Level.OK
+        return
+    assert (level, code) == (Level.FAULT, "sink_file_unusable")
+    if kind == "directory":
+        with pytest.raises(Exception, match="cannot be written") as raised:
+            FileSink(path).open()
+        assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("max_bytes", "used_bytes", "level"),
+    [(0, 0, Level.WARNING), (100, 90, Level.WARNING), (100, 89, Level.OK)],
+)
+def test_the_room_of_the_quarantine(max_bytes: int, used_bytes: int, level: Level) -> None:
+    found = only(check_quarantine(max_bytes, used_bytes, Path("/moved/error")))
+    assert found[0] is level
+    assert ("quarantine.max.bytes=0" in found[2]) is (not max_bytes)
+
+
+def registry(url: str) -> Registries:
+    settings = RegistrySettings(urls=(url,), timeout_s=60.0)
+    return {"key": settings, "value": settings}
+
+
+def test_a_registry_that_answers_is_asked_once_and_nothing_is_registered() -> None:
+    with FakeRegistry() as server:
+        found = only(check_registry(registry(server.url), "shop-value"))
+        assert found[:2] == (Level.OK, "schema_registry_answers")
+        assert [(method, path) for method, path, _ in server.requests] == [
+            ("GET", "/subjects/shop-value/versions/latest")
+        ]
+        assert server.schemas == []
+        assert server.url in registry_text(registry(server.url))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_registry_that_refuses_the_agent(status: int) -> None:
+    with FakeRegistry() as server:
+        server.mood = lambda method, subject: (status, {"message": "who are you?"})
+        level, code, message = only(check_registry(registry(server.url), "shop-value"))
+    assert (level, code) == (Level.FAULT, "schema_registry_refuses")
+    assert f"answers {status}: who are you?" in message
+
+
+def test_a_registry_that_is_away_or_is_none() -> None:
+    with http_server("/", b"<html>", status=404) as port:
+        found = only(check_registry(registry(f"http://127.0.0.1:{port}"), "shop-value"))
+        assert found[:2] == (Level.FAULT, "schema_registry_unavailable")
+        assert "is no schema registry" in found[2]
+    found = only(check_registry(registry(f"http://127.0.0.1:{port}"), "shop-value"))
+    assert found[:2] == (Level.FAULT, "schema_registry_unavailable")
+    assert "does not answer" in found[2]
+    assert registry_text({}) == ""

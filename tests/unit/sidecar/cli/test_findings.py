@@ -1,0 +1,150 @@
+"""Findings as a person and a program see them: at once, with what is waited for, and as JSON."""
+
+import json
+import os
+import pty
+import select
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from sidecar.check.check import Check
+from sidecar.check.finding import Finding, fault, ok
+from sidecar.cli.findings import check_and_exit, document_of
+from sidecar.errors import ConfigError
+from tests.support.agent_command import AGENT
+from tests.support.agent_directory import Site
+
+DEADLINE_S = 180
+
+
+@contextmanager
+def silent_servers(site: Site) -> Iterator[Path]:
+    """A configuration whose node and broker take connections and never answer."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as node,
+        socket.create_server(("127.0.0.1", 0)) as broker,
+    ):
+        yield site.configuration(
+            {
+                "schema.file": None,
+                "cassandra.hosts": "127.0.0.1",
+                "cassandra.port": str(node.getsockname()[1]),
+                "sink": "kafka",
+                "file.path": None,
+                "kafka.producer.bootstrap.servers": f"127.0.0.1:{broker.getsockname()[1]}",
+            }
+        )
+
+
+def test_a_pipe_gets_each_finding_at_once_and_stderr_what_is_waited_for(tmp_path: Path) -> None:
+    """The first lines can be read while the servers have not answered."""
+    with silent_servers(Site(tmp_path)) as path:
+        command = [str(AGENT), "check", "--config", str(path)]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            first = process.stdout.readline()
+            waiting = process.stderr.readline()
+            is_running = process.poll() is None
+            output, _ = process.communicate(timeout=DEADLINE_S)
+    assert first.startswith("ok      http: ")
+    assert waiting.startswith("asking the ")
+    assert "the broker 127.0.0.1:" in waiting
+    assert "(at most 10 s)" in waiting
+    assert is_running
+    assert "fault   broker: " in output
+    assert "fault   node: " in output
+    assert process.returncode == 1
+
+
+def test_a_terminal_shows_at_once_what_is_asked(tmp_path: Path) -> None:
+    with silent_servers(Site(tmp_path)) as path:
+        ours, theirs = pty.openpty()
+        command = [str(AGENT), "check", "--config", str(path)]
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "COLUMNS": "300"}
+        ) as process:
+            os.close(theirs)
+            shown = b""
+            while b"asking the broker 127.0.0.1:" not in shown:
+                ready, _, _ = select.select([ours], [], [], DEADLINE_S)
+                assert ready, shown
+                shown += os.read(ours, 4096)
+            is_running = process.poll() is None
+            process.kill()
+    os.close(ours)
+    assert is_running
+
+
+def run(checks: list[Check[None]], *, as_json: bool) -> int:
+    with pytest.raises(SystemExit) as ended:
+        check_and_exit(checks, lambda: None, as_json=as_json)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+BAD = fault("broker", "Away.", "Start it.", code="broker_unavailable")
+
+
+@pytest.mark.parametrize(("found", "code"), [([ok("a", "Well.")], 0), ([ok("a", "Well."), BAD], 1)])
+def test_the_document(capsys: pytest.CaptureFixture[str], found: list[Finding], code: int) -> None:
+    assert run([Check("a", lambda probe: found)], as_json=True) == code
+    document = json.loads(capsys.readouterr().out)
+    assert document == document_of(found, code)
+    assert document["findings"][0] == {
+        "code": "a_ok",
+        "level": "ok",
+        "subject": "a",
+        "message": "Well.",
+        "remedy": "",
+    }
+    assert document["summary"] == {"ok": 1, "warning": 0, "fault": code}
+
+
+def test_a_message_of_several_lines_is_one_line_in_a_pipe(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    several = fault("a", "One.\nTwo.", "Do.", code="a_b")
+    assert run([Check("a", lambda probe: [several])], as_json=False) == 1
+    assert capsys.readouterr().out == "fault   a: One. Two. Do.\n"
+
+
+def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path) -> None:
+    """As `agent check | head -1`."""
+    with (
+        silent_servers(Site(tmp_path)) as path,
+        subprocess.Popen(
+            [str(AGENT), "check", "--config", str(path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        errors = process.stderr.read().decode()
+    assert "Traceback" not in errors
+
+
+def test_mistakes_of_the_configuration_are_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    def load() -> None:
+        raise ConfigError("a: 1; 0 is the largest.", "b: missing.")
+
+    with pytest.raises(SystemExit) as ended, suppress(ConfigError):
+        check_and_exit([], load, as_json=True)
+    assert ended.value.code == 2
+    document = json.loads(capsys.readouterr().out)
+    assert [each["message"] for each in document["findings"]] == [
+        "a: 1; 0 is the largest.",
+        "b: missing.",
+    ]
+    with pytest.raises(ConfigError):
+        check_and_exit([], load, as_json=False)

@@ -1,0 +1,172 @@
+"""The page without a browser: its HTML, its script, what it may load, and that it is told all that
+it shows. `make test-page` opens it in a browser."""
+
+import base64
+import hashlib
+import json
+import logging
+import re
+from typing import Any
+
+import justhtml
+import pytest
+import quickjs
+from flask import Flask
+from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.http import create_app
+from sidecar.logs import RecentTrouble, fields
+from sidecar.page import Bar, Counts, Figure, Kept, Summary, look_pages
+from sidecar.page.pages import page_text
+from sidecar.page.summary import duration_text, size_text
+from tests.unit.sidecar.test_http import FakeStatus
+
+SUMMARY = Summary(
+    "late",
+    figures=(
+        Figure("Lag", 61.5, "seconds"),
+        Figure("cdc_raw", float("nan"), "bytes", 100.0, "does not grow"),
+        Figure("Unacknowledged", 3, "events", note="the oldest for 2.0 s"),
+    ),
+    bars_title="Segments",
+    bars=(Bar("CommitLog-7-1.log", "reading", 100, 20, 50, 70), Bar("x", "waiting", 0, 0, 0, 0)),
+    counts_title="Events",
+    counts=(Counts("ks.t", {"i": 4, "d": 1}), Counts("ks.u", {"u": 2})),
+    kept=Kept("nothing is kept", 5, 10, {"damage": 2}),
+    notes=("A note.",),
+)
+DOM = """
+const anything = new Proxy(function () {}, {
+  get: (target, key) => (key === Symbol.toPrimitive ? () => "" : anything),
+  set: () => true,
+  apply: () => anything,
+});
+var document = { createElement: () => anything, createTextNode: () => anything,
+  createElementNS: () => anything, hidden: true,
+  getElementById: () => anything, addEventListener() {} };
+var setTimeout = () => 0;
+"""
+
+
+@pytest.fixture
+def client() -> FlaskClient:
+    trouble = RecentTrouble()
+    return application(SUMMARY, trouble).test_client()
+
+
+def application(summary: Summary, trouble: RecentTrouble) -> Flask:
+    status = FakeStatus()
+    return create_app(status, [look_pages(status, lambda health: summary, trouble)])
+
+
+def script() -> str:
+    found = re.findall(r"<script>(.*?)</script>", page_text(), re.DOTALL)
+    assert len(found) == 1
+    return str(found[0])
+
+
+def javascript(setting: str = "") -> quickjs.Context:
+    context = quickjs.Context()
+    context.eval(setting)
+    context.eval(script())
+    return context
+
+
+def test_the_html_has_no_mistake() -> None:
+    # Raises at the first one.
+    justhtml.JustHTML(page_text(), strict=True)
+
+
+def test_it_loads_nothing_from_elsewhere() -> None:
+    text = page_text()
+    assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", text)
+    assert not re.findall(r"<(?:script|style)[ ]|<link (?!rel=\"icon\" href=\"data:,\")", text)
+    assert not re.findall(r"\bon\w+=|style=|innerHTML|eval\(", text)
+    assert set(re.findall(r'(?:href|src)="([^"]*)"', text)) == {
+        "data:,",
+        *("health", "offsets", "metrics", "metrics.json"),
+    }
+
+
+def test_the_policy_lets_only_its_own_script_and_style_run(client: FlaskClient) -> None:
+    answer = client.get("/")
+    policy = answer.headers["Content-Security-Policy"]
+    directives = dict(each.split(" ", 1) for each in policy.split("; "))
+    digest = base64.b64encode(hashlib.sha256(script().encode()).digest()).decode()
+    assert directives["script-src"] == f"'sha256-{digest}'"
+    assert directives["default-src"] == directives["form-action"] == "'none'"
+    assert directives["connect-src"] == "'self'"
+    assert "unsafe" not in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.content_type.startswith("text/html")
+
+
+def test_nothing_can_be_changed_by_it(client: FlaskClient) -> None:
+    assert "POST" not in script()
+    assert client.post("/").status_code == client.post("/page.json").status_code == 405
+
+
+def test_it_is_told_all_that_it_shows(client: FlaskClient) -> None:
+    told = client.get("/page.json").json
+    assert set(re.findall(r"\btold\.(\w+)", script())) <= set(told or {})
+    assert (told or {})["service_name"] == "agent"
+    # Not a number is no JSON.
+    assert (told or {})["figures"][1]["value"] is None
+
+
+@pytest.mark.parametrize("summary", [SUMMARY, Summary("starting")])
+def test_its_script_shows_it(summary: Summary) -> None:
+    trouble = RecentTrouble()
+    told = application(summary, trouble).test_client().get("/page.json").text
+    javascript(DOM).eval(f"show({told}); show({told});")
+
+
+def test_the_last_warnings_and_errors_are_told() -> None:
+    logger = logging.getLogger("test.page")
+    with RecentTrouble(limit=2) as trouble:
+        for number in range(3):
+            logger.warning("no answer", extra=fields(attempt=number))
+        logger.info("not of interest")
+    logger.warning("after the end")
+    told = application(SUMMARY, trouble).test_client().get("/page.json").json
+    lines = (told or {})["trouble"]
+    assert [(line["level"], line["sentence"], line["fields"]) for line in lines] == [
+        ("warning", "no answer", "attempt=2"),
+        ("warning", "no answer", "attempt=1"),
+    ]
+
+
+def test_rates_are_of_the_time_between_two_looks() -> None:
+    context = javascript()
+
+    def rate(before: object, after: object) -> Any:
+        return context.eval(f"rateBetween({json.dumps(before)}, {json.dumps(after)})")
+
+    assert rate({"ms": 0, "total": 10}, {"ms": 2000, "total": 30}) == 10
+    assert rate(None, {"ms": 2000, "total": 30}) is None
+    # The agent began anew.
+    assert rate({"ms": 0, "total": 10}, {"ms": 2000, "total": 0}) is None
+
+
+CONTEXT = javascript()
+
+
+@given(st.floats(0, 1e15))
+def test_script_and_sentences_say_sizes_and_durations_alike(value: float) -> None:
+    figure = re.compile(r"[\d.]+")
+
+    def as_number(text: str) -> tuple[float, str]:
+        found = figure.match(text)
+        assert found is not None
+        return float(found.group()), text[found.end() :]
+
+    for ours, theirs in (
+        (size_text(value), CONTEXT.eval(f"sizeText({value!r})")),
+        (duration_text(value), CONTEXT.eval(f"secondsText({value!r})")),
+    ):
+        (number, unit), (other, other_unit) = as_number(ours), as_number(str(theirs))
+        assert unit == other_unit
+        # Halves may be rounded either way.
+        assert abs(number - other) <= 1

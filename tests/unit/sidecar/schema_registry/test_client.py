@@ -1,0 +1,211 @@
+"""The registry's client against a registry on loopback."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.schema_registry import (
+    RefusedSchemaError,
+    RegistryClient,
+    RegistrySettings,
+    Strategy,
+    registry_settings,
+)
+from tests.support.fake_registry import FakeRegistry
+
+SCHEMA = json.dumps(
+    {"type": "record", "name": "Key", "namespace": "a.b", "fields": [{"name": "k", "type": "int"}]}
+)
+PREFIX = "value.converter."
+
+
+@pytest.fixture
+def registry() -> Iterator[FakeRegistry]:
+    with FakeRegistry() as registry:
+        yield registry
+
+
+def client(registry: FakeRegistry, **settings: str) -> RegistryClient:
+    return client_of({"schema.registry.url": registry.url, **settings})
+
+
+def client_of(settings: dict[str, str]) -> RegistryClient:
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return RegistryClient(registry_settings(PREFIX, named, "value"))
+
+
+def test_a_schema_is_registered_once(registry: FakeRegistry) -> None:
+    asking = client(registry)
+    assert asking.schema_id("demo.ks.t-value", SCHEMA) == 0
+    assert asking.schema_id("other/one", '"string"') == 1
+    assert client(registry).schema_id("demo.ks.t-value", SCHEMA) == 0
+    assert registry.subjects == {"demo.ks.t-value": [SCHEMA], "other/one": ['"string"']}
+
+
+def test_schemas_that_are_not_to_be_registered_are_looked_up(registry: FakeRegistry) -> None:
+    asking = client(registry, auto_register_schemas="false")
+    with pytest.raises(RefusedSchemaError, match=r"s-value: .*404: Schema not found"):
+        asking.schema_id("s-value", SCHEMA)
+    client(registry).schema_id("s-value", SCHEMA)
+    assert asking.schema_id("s-value", SCHEMA) == 0
+
+
+def test_the_latest_version_is_taken_if_it_gives_the_same_bytes(registry: FakeRegistry) -> None:
+    asking = client(registry, auto_register_schemas="false", use_latest_version="true")
+    documented = json.loads(SCHEMA) | {"doc": "of orders", "name": "a.b.Key"}
+    del documented["namespace"]
+    client(registry).schema_id("s", json.dumps(documented))
+    assert asking.schema_id("s", SCHEMA) == 0
+    documented["fields"].append({"name": "more", "type": "int"})
+    client(registry).schema_id("s", json.dumps(documented))
+    with pytest.raises(
+        RefusedSchemaError, match="latest schema of s has other fields than the events"
+    ):
+        asking.schema_id("s", SCHEMA)
+
+
+@pytest.mark.parametrize("status", [409, 422])
+def test_a_schema_that_the_registry_does_not_take(registry: FakeRegistry, status: int) -> None:
+    registry.mood = lambda method, subject: (status, {"message": "not compatible: field v"})
+    with pytest.raises(RefusedSchemaError, match=f"of s: .*{status}: not compatible: field v"):
+        client(registry).schema_id("s", SCHEMA)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_registry_that_refuses_us(registry: FakeRegistry, status: int) -> None:
+    registry.mood = lambda method, subject: (status, {"message": "Unauthorized"})
+    with pytest.raises(RefusedError, match=f"refuses us: .*{status}: Unauthorized"):
+        client(registry).schema_id("s", SCHEMA)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_registry_in_trouble_is_away(registry: FakeRegistry, status: int) -> None:
+    registry.mood = lambda method, subject: (status, {"message": "leader unknown"})
+    with pytest.raises(UnavailableError, match="leader unknown"):
+        client(registry).schema_id("s", SCHEMA)
+
+
+def test_a_registry_that_is_slow_is_away(registry: FakeRegistry) -> None:
+    is_over = threading.Event()
+
+    def wait(method: str, subject: str) -> None:
+        is_over.wait()
+
+    registry.mood = wait
+    try:
+        with pytest.raises(UnavailableError, match="does not answer"):
+            client(registry, request_timeout_ms="20").schema_id("s", SCHEMA)
+    finally:
+        is_over.set()
+
+
+def test_a_client_that_is_closed_waits_for_nothing(registry: FakeRegistry) -> None:
+    is_over = threading.Event()
+    is_asked = threading.Event()
+
+    def wait(method: str, subject: str) -> None:
+        is_asked.set()
+        is_over.wait()
+
+    registry.mood = wait
+    asking = client(registry, request_timeout_ms="3600000")
+
+    def close() -> None:
+        is_asked.wait()
+        asking.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
+    try:
+        with pytest.raises(UnavailableError, match="not asked any more"):
+            asking.schema_id("s", SCHEMA)
+    finally:
+        is_over.set()
+        closing.join()
+
+
+def test_what_is_no_registry_is_away(registry: FakeRegistry) -> None:
+    registry.mood = lambda method, subject: (200, {"hello": "world"})
+    with pytest.raises(UnavailableError, match="gives no id"):
+        client(registry).schema_id("s", SCHEMA)
+
+
+def test_the_next_address_is_asked(registry: FakeRegistry) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        gone = f"http://127.0.0.1:{server.getsockname()[1]}"
+    asking = client_of({"schema.registry.url": f"{gone}, {registry.url}/"})
+    assert asking.schema_id("s", SCHEMA) == 0
+    with pytest.raises(UnavailableError, match=r"does not answer"):
+        client_of({"schema.registry.url": gone}).schema_id("s", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("settings", "header"),
+    [
+        (
+            {"basic.auth.credentials.source": "USER_INFO", "basic.auth.user.info": "me:word"},
+            "Basic bWU6d29yZA==",
+        ),
+        (
+            {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "abc"},
+            "Bearer abc",
+        ),
+    ],
+)
+def test_who_we_are_is_said(registry: FakeRegistry, settings: dict[str, str], header: str) -> None:
+    client(registry, **settings).schema_id("s", SCHEMA)
+    assert registry.requests[0][2]["authorization"] == header
+
+
+def test_user_and_password_stand_in_the_address(registry: FakeRegistry) -> None:
+    settings = registry_settings(
+        PREFIX, {"schema.registry.url": registry.url.replace("//", "//me:w%6frd@")}, "value"
+    )
+    assert "me" not in repr(settings)
+    RegistryClient(settings).schema_id("s", SCHEMA)
+    assert registry.requests[0][2]["authorization"] == "Basic bWU6d29yZA=="
+
+
+def test_subjects_by_each_strategy() -> None:
+    def subject(name: str) -> str:
+        settings = {"schema.registry.url": "http://h:1", "value.subject.name.strategy": name}
+        strategy = registry_settings(PREFIX, settings, "value").strategy
+        return strategy.subject("demo.ks.t", "value", "a.b.Envelope")
+
+    package = "io.confluent.kafka.serializers.subject."
+    assert subject(f"{package}TopicNameStrategy") == "demo.ks.t-value"
+    assert subject(f"{package}RecordNameStrategy") == "a.b.Envelope"
+    assert subject("TopicRecordNameStrategy") == "demo.ks.t-a.b.Envelope"
+    assert RegistrySettings(("http://h:1",)).strategy is Strategy.TOPIC
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"schema.registry.url": ""}, "`value.converter.schema.registry.url` must be set"),
+        ({"schema.registry.url": "registry:8081"}, "it must be a list of addresses"),
+        ({"auto.register.schemas": "maybe"}, "`value.converter.auto.register.schemas` is 'maybe'"),
+        ({"value.subject.name.strategy": "com.example.Own"}, "it must be one of TopicName"),
+        ({"basic.auth.credentials.source": "SASL_INHERIT"}, "it must be `URL` or `USER_INFO`"),
+        ({"basic.auth.credentials.source": "USER_INFO"}, "must be `user:password`"),
+        ({"bearer.auth.credentials.source": "OAUTHBEARER"}, "it must be `STATIC_TOKEN`"),
+        ({"request.timeout.ms": "0"}, "a whole number of milliseconds above 0"),
+        ({"schema.registry.ssl.keystore.location": "/x/own.p12"}, "there is no such file"),
+        ({"schema.registry.ssl.truststore.type": "BKS"}, "must be one of JKS, PKCS12, PEM"),
+        (
+            {"schema.registry.ssl.endpoint.identification.algorithm": "LDAPS"},
+            "is `ldaps`: it must be `https`, or empty",
+        ),
+        ({"schema.registry.ssl.truststore.location": "/x/ca.pem"}, "there is no such file"),
+        ({"avro.remove.java.properties": "true"}, "is no setting of the Avro converter"),
+    ],
+)
+def test_a_mistake_is_one_sentence(settings: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        registry_settings(PREFIX, {"schema.registry.url": "http://h:1", **settings}, "value")
+    assert len(raised.value.problems) == 1
+    assert problem in raised.value.problems[0]

@@ -1,0 +1,122 @@
+"""What becomes of messages that share a callback, whatever the client reports and when."""
+
+from collections.abc import Sequence
+
+from confluent_kafka import KafkaError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.delivery import Message, Numbered
+from sidecar.sinks.kafka.handed_over import HandedOver
+from tests.support.batches import batch_of
+
+SAFE, ALONE, LOST, UNREPORTED = range(4)
+REFUSED = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "too large")
+FATES = st.sampled_from([SAFE, SAFE, SAFE, ALONE, LOST, UNREPORTED])
+
+
+class Reported:
+    """A delivery report."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+
+    def topic(self) -> str:
+        return self._message[0]
+
+    def key(self) -> bytes | None:
+        return self._message[1] or None
+
+    def value(self) -> bytes | None:
+        return self._message[2] or None
+
+
+class Answers:
+    """What the sink would make of it."""
+
+    def __init__(self) -> None:
+        self.acknowledged: list[range] = []
+        self.failed: list[int | None] = []
+        self.fails_alone = True
+
+    def fail(self, handed: HandedOver, error: KafkaError, report: Reported) -> bool:
+        if self.fails_alone:
+            self.failed.append(handed.failed_number(report))  # type: ignore[arg-type]
+        return self.fails_alone
+
+    @property
+    def numbers(self) -> list[int]:
+        return [number for run in self.acknowledged for number in run]
+
+
+def message(content: int) -> Message:
+    """The content 0 is a tombstone."""
+    return "t", b"", b"%d" % content if content else None, [], 0
+
+
+def handed_over(contents: Sequence[int], first: int, answers: Answers) -> HandedOver:
+    numbered = Numbered("s", batch_of([message(content) for content in contents]), 1000)
+    return HandedOver(numbered, first, answers.acknowledged.append, answers.fail)  # type: ignore[arg-type]
+
+
+def report(handed: HandedOver, content: int, error: KafkaError | None = None) -> None:
+    handed(error, Reported(message(content)))  # type: ignore[arg-type]
+
+
+@given(st.data())
+def test_every_event_is_answered_once_and_none_that_is_lost(data: st.DataObject) -> None:
+    """Contents repeat: events that are equal stand for each other, so as many of them fail."""
+    contents = data.draw(st.lists(st.integers(0, 20), min_size=1, max_size=30))
+    first = data.draw(st.integers(0, len(contents) - 1))
+    taken = data.draw(st.integers(0, len(contents) - first))
+    fates = data.draw(st.lists(FATES | st.just(SAFE), min_size=taken, max_size=taken))
+    refused = data.draw(st.sets(st.sampled_from(range(taken)))) if taken else set()
+    answers = Answers()
+    handed = handed_over(contents, first, answers)
+    handed.confirm(taken, [1000 + first + index for index in refused])
+    given_away = [index for index in range(taken) if index not in refused]
+    for index in data.draw(st.permutations(given_away)):
+        if fates[index] == UNREPORTED:
+            continue
+        answers.fails_alone = fates[index] == ALONE
+        report(handed, contents[first + index], None if fates[index] == SAFE else REFUSED)
+    failed = sorted(contents[first + index] for index in given_away if fates[index] == ALONE)
+    assert None not in answers.failed
+    numbers = [number for number in answers.failed if number is not None]
+    assert len(numbers) == len(set(numbers))
+    assert sorted(contents[number - 1000] for number in numbers) == failed
+    if any(fates[index] in (LOST, UNREPORTED) for index in given_away):
+        assert answers.acknowledged == []
+        return
+    others = {1000 + first + index for index in given_away} - set(numbers)
+    assert sorted(answers.numbers) == sorted(others)
+    assert all(run for run in answers.acknowledged)
+
+
+def test_nothing_is_answered_before_everything_is_reported() -> None:
+    answers = Answers()
+    handed = handed_over([1, 2, 3], 0, answers)
+    handed.confirm(3)
+    report(handed, 3)
+    report(handed, 1)
+    assert answers.acknowledged == []
+    report(handed, 2)
+    assert answers.acknowledged == [range(1000, 1003)]
+
+
+def test_reports_that_come_before_the_count_is_known() -> None:
+    answers = Answers()
+    handed = handed_over([1, 2], 0, answers)
+    report(handed, 1)
+    handed.confirm(2)
+    assert answers.acknowledged == []
+    report(handed, 2)
+    assert answers.acknowledged == [range(1000, 1002)]
+
+
+def test_a_report_on_something_else_is_no_event_of_these() -> None:
+    answers = Answers()
+    handed = handed_over([1, 2], 0, answers)
+    handed.confirm(2)
+    report(handed, 7, REFUSED)
+    assert answers.failed == [None]

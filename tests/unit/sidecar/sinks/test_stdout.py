@@ -1,0 +1,82 @@
+"""Lines on a pipe: acknowledged once the pipe has them, and never blocking for long."""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from itertools import chain
+
+import pytest
+
+from sidecar.delivery import Numbered
+from sidecar.errors import SinkError
+from sidecar.sinks.base import Outcome
+from sidecar.sinks.stdout import StdoutSink
+from tests.support.batches import batch_of, message
+
+
+def numbered(events: int, first: int = 0) -> Numbered[str, int]:
+    messages = [message("topic", first + index, 0, 500) for index in range(events)]
+    return Numbered("a", batch_of(messages), first)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """Each end closes once: another thread may own the number of a closed end."""
+
+    reader: FileIO
+    writer: FileIO
+
+    def read(self) -> bytes:
+        return os.read(self.reader.fileno(), 1 << 16)
+
+
+@pytest.fixture
+def pipe() -> Iterator[Pipe]:
+    read, write = os.pipe()
+    with FileIO(read) as reader, FileIO(write, "w") as writer:
+        yield Pipe(reader, writer)
+
+
+def test_events_are_written_and_acknowledged(pipe: Pipe) -> None:
+    sink = StdoutSink(pipe.writer.fileno())
+    sink.open()
+    assert sink.send(numbered(10), 4, 1.0) == 6
+    assert sink.poll(0) == Outcome(acknowledged=(range(4, 10),))
+    text = pipe.read().decode()
+    assert [json.loads(line)["key"]["id"] for line in text.splitlines()] == [4, 5, 6, 7, 8, 9]
+    assert sink.close(0) == Outcome()
+
+
+def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: Pipe) -> None:
+    sink = StdoutSink(pipe.writer.fileno())
+    sink.open()
+    batch = numbered(3000)
+    taken, text = 0, b""
+    acknowledged: list[int] = []
+    assert sink.send(batch, 0, 0.01) == 1000
+    assert sink.send(batch, 1000, 0.01) == 0
+    assert sink.poll(0) == Outcome()
+    assert not sink.state().healthy
+    taken = 1000
+    while len(acknowledged) < 3000:
+        text += pipe.read()
+        if taken < 3000:
+            taken += sink.send(batch, taken, 0)
+        acknowledged += chain.from_iterable(sink.poll(0).acknowledged)
+    pipe.writer.close()
+    while block := pipe.read():
+        text += block
+    assert acknowledged == list(range(3000))
+    assert text == batch.batch.ndjson(0, 3000)
+    assert sink.state().healthy
+
+
+def test_a_reader_that_is_gone_ends_it(pipe: Pipe) -> None:
+    sink = StdoutSink(pipe.writer.fileno())
+    sink.open()
+    pipe.reader.close()
+    with pytest.raises(SinkError, match="Broken pipe"):
+        sink.send(numbered(1), 0, 1.0)
+    assert sink.close(0) == Outcome()

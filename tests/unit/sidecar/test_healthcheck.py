@@ -1,0 +1,22 @@
+"""What a container's health check says."""
+
+import pytest
+
+from sidecar import healthcheck
+from sidecar.http import HttpServer
+from tests.unit.sidecar.test_http import HOST, FakeStatus
+
+
+def test_it_says_whether_the_agent_lives(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = FakeStatus()
+    with HttpServer(status, HOST, 0) as server:
+        port = server.port
+        monkeypatch.setenv("HTTP_PORT", str(port))
+        assert healthcheck.main() == 0
+        status.is_live = False
+        assert healthcheck.main() == 1
+        assert "The loop turns." in capsys.readouterr().err
+    assert healthcheck.main() == 1
+    assert f":{port}/live" in capsys.readouterr().err

@@ -1,0 +1,106 @@
+"""A function of the user's over every event."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar.delivery import Message, Numbered
+from sidecar.errors import ConfigError
+from sidecar.sinks.memory import MemorySink
+from sidecar.transform import Event, TransformedBatch, TransformError, transform_named
+from tests.support.batches import ListBatch
+
+
+def message(text: str, topic: str = "shop") -> Message:
+    headers = [("cdc.id", b"\x01\xff"), ("cdc.source", text.encode())]
+    return topic, f'{{"id":"{text}"}}'.encode(), f'{{"v":"{text}"}}'.encode(), headers, 7
+
+
+def routed_and_masked(event: Event) -> Event:
+    topic = f"{event.topic}.eu" if b"eu" in event.key else event.topic
+    value = (event.value or b"").replace(b"secret", b"***")
+    return Event(topic, event.key, value, [*event.headers, ("by", b"us")])
+
+
+BATCH = ListBatch(0, (1, 1, 1), (message("eu-1"), message("secret"), message("eu-2")))
+
+
+def test_events_are_routed_and_masked() -> None:
+    sink = MemorySink()
+    sink.open()
+    batch = TransformedBatch(BATCH, routed_and_masked)
+    assert sink.send(Numbered("a", batch, 0), 0, 1) == 3
+    assert [(topic, value) for _, (topic, _, value, _, _) in sink.messages] == [
+        ("shop.eu", b'{"v":"eu-1"}'),
+        ("shop", b'{"v":"***"}'),
+        ("shop.eu", b'{"v":"eu-2"}'),
+    ]
+    assert all(headers[-1] == ("by", b"us") for _, (_, _, _, headers, _) in sink.messages)
+    assert (len(batch), batch.position_after(2), batch.size_bytes) == (3, 20, BATCH.size_bytes)
+
+
+def test_a_partition_is_chosen_among_those_of_the_topic_that_it_goes_to() -> None:
+    counts: dict[str, int | None] = {"shop": 4, "shop.eu": 5}
+    batch = TransformedBatch(BATCH, routed_and_masked)
+    ready = batch.produce_arguments(0, 3, counts.get, print)
+    assert [(one[0], one[3]) for one in ready] == [("shop.eu", 2), ("shop", 3), ("shop.eu", 2)]
+    counts["shop"] = None
+    assert len(batch.produce_arguments(0, 3, counts.get, print)) == 1, "up to the one that waits"
+
+
+def test_lines_are_those_of_a_file() -> None:
+    line = TransformedBatch(BATCH, routed_and_masked).ndjson(1, 2)
+    assert line.endswith(b"}\n")
+    assert json.loads(line) == {
+        "topic": "shop",
+        "key": {"id": "secret"},
+        "value": {"v": "***"},
+        "headers": {"cdc.id": "01ff", "cdc.source": "secret", "by": "us"},
+    }
+
+
+def failing(event: Event) -> Event:
+    raise KeyError("x")
+
+
+def leaving(event: Event) -> Event:
+    """Exit code 0 would say that everything was delivered."""
+    sys.exit(0)
+
+
+@pytest.mark.parametrize(
+    ("transform", "part"),
+    [
+        (failing, "failed for an event of shop: KeyError: 'x'"),
+        (leaving, "failed for an event of shop: SystemExit: 0"),
+        (lambda event: None, "something else than an event for one of shop: NoneType"),
+        (lambda event: event._replace(topic=None), "something else"),
+        (lambda event: event._replace(value={}), "something else"),
+    ],
+)
+def test_nothing_is_sent_as_it_was(transform: object, part: str) -> None:
+    with pytest.raises(TransformError) as raised:
+        TransformedBatch(BATCH, transform).messages(0, 1)  # type: ignore[arg-type]  # what users may write
+    assert part in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_function_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_rules.py").write_text("def route(event):\n    return event\nnumber = 1\n")
+    (tmp_path / "my_bad_rules.py").write_text("1 / 0\n")
+    (tmp_path / "my_leaving_rules.py").write_text("raise SystemExit(0)\n")
+    (tmp_path / "my_odd_rules.py").write_text("def nothing():\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert transform_named("my_rules:route")(Event("t", b"", None, [])) == ("t", b"", None, [])
+    for name, part in (
+        ("my_rules:other", "no function other"),
+        ("my_rules:number", "no function number"),
+        ("nowhere_at_all:route", "cannot be imported"),
+        ("my_bad_rules:route", "ZeroDivisionError"),
+        ("my_leaving_rules:route", "SystemExit"),
+        ("my_odd_rules:nothing", "nothing cannot be called with an event"),
+    ):
+        with pytest.raises(ConfigError, match=part):
+            transform_named(name)

@@ -1,0 +1,92 @@
+"""Stores as Java's keytool makes them, and as other tools do."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.tls.errors import UnreadableStoreError
+from sidecar.tls.memory_file import MemoryFile
+from sidecar.tls.store import TlsStore, read_store
+from tests.support.servers.certificates import Authority
+from tests.support.servers.java import java_home
+
+PASSWORD = "changeit"
+CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority()
+
+
+def keytool(*arguments: object) -> None:
+    command = [java_home(17) / "bin" / "keytool", *arguments, "-noprompt"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def converted(path: Path, store_type: str) -> Path:
+    """The same store in another of Java's forms."""
+    target = path.with_suffix(f".{store_type.lower()}")
+    passwords = ["-srcstorepass", PASSWORD, "-deststorepass", PASSWORD]
+    types = ["-srcstoretype", "PKCS12", "-deststoretype", store_type]
+    keytool("-importkeystore", "-srckeystore", path, "-destkeystore", target, *types, *passwords)
+    return target
+
+
+def test_a_key_is_the_same_in_every_form(tmp_path: Path, authority: Authority) -> None:
+    identity = authority.signed()
+    made = identity.pkcs12(tmp_path / "key.p12", PASSWORD)
+    found = read_store(made, PASSWORD)
+    assert found.identity == identity.pem(tmp_path / "key.pem").read_bytes()
+    assert found.trusted == b""
+    for store_type in ("JKS", "PKCS12"):
+        again = read_store(converted(made, store_type), PASSWORD)
+        assert again.identity == found.identity
+
+
+def test_a_trusted_certificate_is_the_same_in_every_form(
+    tmp_path: Path, authority: Authority
+) -> None:
+    pem = authority.pem(tmp_path / "ca.pem")
+    wanted = TlsStore(trusted=pem.read_bytes())
+    assert read_store(authority.truststore(tmp_path / "own.p12", PASSWORD), PASSWORD) == wanted
+    for store_type in ("JKS", "PKCS12"):
+        path = tmp_path / store_type
+        options = ["-storetype", store_type, "-storepass", PASSWORD, "-alias", "ca"]
+        keytool("-importcert", "-keystore", path, "-file", pem, *options)
+        assert read_store(path, PASSWORD) == wanted
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path, authority: Authority) -> None:
+    store = authority.signed().pkcs12(tmp_path / "key.p12", PASSWORD)
+    for path in (store, converted(store, "JKS")):
+        with pytest.raises(UnreadableStoreError, match="password is wrong"):
+            read_store(path, "another")
+    with pytest.raises(UnreadableStoreError, match="a PEM file"):
+        read_store(authority.pem(tmp_path / "ca.pem"), "")
+    (tmp_path / "key.jceks").write_bytes(bytes.fromhex("cececece00000002"))
+    with pytest.raises(UnreadableStoreError, match="deststoretype PKCS12"):
+        read_store(tmp_path / "key.jceks", "")
+    with pytest.raises(FileNotFoundError):
+        read_store(tmp_path / "nothing", "")
+
+
+@given(st.one_of(st.binary(), st.binary().map(bytes.fromhex("feedfeed").__add__)))
+def test_other_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "noise"
+    path.write_bytes(data)
+    with pytest.raises(UnreadableStoreError):
+        read_store(path, PASSWORD)
+
+
+def test_a_file_in_memory_is_there_as_long_as_it_is_wanted() -> None:
+    file = MemoryFile("secret", b"one\ntwo")
+    path = Path(file.path)
+    assert path.read_bytes() == b"one\ntwo"
+    assert path.read_bytes() == b"one\ntwo"
+    del file
+    assert not path.exists()

@@ -1,0 +1,121 @@
+"""Spans of batches and segments, and the header that carries them on."""
+
+import importlib
+import sys
+
+import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from sidecar.errors import ConfigError
+from sidecar.metrics import DeliveryMetrics
+from sidecar.pipeline.delivering import Delivery
+from sidecar.sinks.memory import MemorySink
+from sidecar.tracing.choice import create_tracing
+from sidecar.tracing.open_telemetry import OpenTelemetryTracing
+from tests.support.batches import ListBatch
+
+
+class Dated(ListBatch):
+    last_write_ts_us = None
+
+
+class Site:
+    """A delivery to memory whose spans are kept."""
+
+    def __init__(self) -> None:
+        self.exporter = InMemorySpanExporter()
+        self.tracing = OpenTelemetryTracing("agent", "1.2.3", SimpleSpanProcessor(self.exporter))
+        self.sink = MemorySink(automatic=False)
+        self.delivery: Delivery[str, int] = Delivery(
+            self.sink,
+            100,
+            10_000,
+            metrics=DeliveryMetrics("agent", "1.2.3"),
+            clock=lambda: 0.0,
+            tracing=self.tracing,
+        )
+        self.delivery.open()
+
+    def add(self, start: int, *mutations: int) -> None:
+        self.delivery.add("a.log", Dated(start, mutations), start)
+        while self.delivery.send():
+            pass
+
+    def acknowledge(self) -> None:
+        self.sink.acknowledge(list(self.sink.waiting))
+        self.delivery.poll()
+
+    def ended(self) -> list[str]:
+        return [span.name for span in self.exporter.get_finished_spans()]
+
+
+@pytest.fixture
+def site() -> Site:
+    return Site()
+
+
+def test_a_batch_is_a_span_until_all_of_it_is_acknowledged(site: Site) -> None:
+    site.add(0, 2, 1)
+    first = site.sink.waiting[0]
+    site.sink.acknowledge([first])
+    site.delivery.poll()
+    assert site.ended() == []
+    site.acknowledge()
+    site.tracing.finished("a.log")
+    batch, segment = site.exporter.get_finished_spans()
+    assert (batch.name, segment.name) == ("batch", "segment")
+    assert batch.parent is not None
+    assert segment.context is not None
+    assert batch.parent.span_id == segment.context.span_id
+    assert dict(batch.attributes or {}) == {
+        "cdc.segment": "a.log",
+        "cdc.events": 3,
+        "cdc.start": "0",
+        "cdc.end": "20",
+    }
+
+
+def test_every_event_carries_its_batch(site: Site) -> None:
+    site.add(0, 2)
+    site.add(10, 1)
+    site.acknowledge()
+    carried = [
+        dict(headers)["traceparent"].decode() for _, (_, _, _, headers, _) in site.sink.messages
+    ]
+    spans = [span.context for span in site.exporter.get_finished_spans()]
+    wanted = [
+        f"00-{c.trace_id:032x}-{c.span_id:016x}-{c.trace_flags:02x}" for c in spans if c is not None
+    ]
+    assert carried == [wanted[0], wanted[0], wanted[1]]
+
+
+def test_a_batch_without_events_is_no_span(site: Site) -> None:
+    site.add(0)
+    site.acknowledge()
+    site.tracing.close(1)
+    assert site.ended() == []
+
+
+def test_what_is_sent_again_is_another_span(site: Site) -> None:
+    site.add(0, 2)
+    site.delivery.close(0)
+    site.delivery.forget()
+    (span,) = site.exporter.get_finished_spans()
+    assert not span.status.is_ok
+    assert span.status.description == "it is read and sent again"
+
+
+def test_a_stop_ends_what_is_open(site: Site) -> None:
+    site.add(0, 1)
+    site.tracing.close(1)
+    assert site.ended() == ["segment"]
+
+
+def test_it_is_asked_for_and_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert create_tracing(False, "agent", "1.2.3") is None
+    monkeypatch.delitem(sys.modules, "sidecar.tracing.open_telemetry", raising=False)
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.resources", None)
+    importlib.invalidate_caches()
+    with pytest.raises(ConfigError, match=r"the extra `tracing`"):
+        create_tracing(True, "agent", "1.2.3")

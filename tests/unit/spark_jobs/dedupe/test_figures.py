@@ -1,0 +1,93 @@
+"""What a run has seen, told in each form."""
+
+import json
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import generate_latest
+
+from spark_jobs.dedupe.figures import Batch, Figures, batch_of
+from spark_jobs.dedupe.telling import Telling, registry_of
+from spark_jobs.options import StreamOptions
+from tests.support.spark.options import options_of
+
+AT_MS = 1_795_277_866_260
+PROGRESS = {
+    "batchId": 4,
+    "timestamp": "2026-11-21T16:17:46.260Z",
+    "batchDuration": 1500,
+    "observedMetrics": {
+        "dedupe_input": {
+            "records": 10,
+            "strangers": 1,
+            "nodes": ["a", "b"],
+            "newest_write_us": 7,
+        },
+        "dedupe_output": {"events": 3},
+    },
+    "stateOperators": [
+        {"numRowsTotal": 5, "memoryUsedBytes": 100, "numRowsDroppedByWatermark": 0},
+        {"numRowsTotal": 3, "memoryUsedBytes": 50, "numRowsDroppedByWatermark": 2},
+    ],
+}
+BATCH = Batch(4, AT_MS, 10, 1, 3, frozenset("ab"), 7, 8, 150, 2, 1500)
+
+
+def test_a_micro_batch_out_of_spark_s_progress() -> None:
+    assert batch_of(PROGRESS) == BATCH
+    idle = batch_of({**PROGRESS, "observedMetrics": {}, "stateOperators": []})
+    assert (idle.records, idle.events, idle.nodes) == (0, 0, frozenset())
+    assert idle.newest_write_us is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.sampled_from("abc"))))
+def test_sums(parts: list[tuple[int, int, str]]) -> None:
+    figures = Figures()
+    for number, (events, copies, node) in enumerate(parts):
+        at_ms = AT_MS + number
+        records = events + copies
+        batch = Batch(number, at_ms, records, 0, events, frozenset(node), number, 1, 1, 0, 10)
+        figures = figures.after(batch)
+    events, copies = sum(part[0] for part in parts), sum(part[1] for part in parts)
+    assert (figures.events, figures.copies_dropped) == (events, copies)
+    assert figures.copies_per_event == ((events + copies) / events if events else None)
+    last_of = {node: AT_MS + number for number, (*_, node) in enumerate(parts)}
+    assert figures.node_seen_ms == last_of
+    assert figures.newest_write_us == (len(parts) - 1 if parts else None)
+
+
+def test_the_most_silent_replica_comes_first() -> None:
+    figures = Figures(node_seen_ms={"a": AT_MS - 10, "b": AT_MS - 7_200_000, "c": AT_MS + 5})
+    assert figures.silent_ms(AT_MS) == {"b": 7_200_000, "a": 10, "c": 0}
+    assert "3, 1 silent\n  b silent for 7,200 s" in figures.summary(AT_MS, 3_600_000)
+
+
+def test_a_run_without_events_has_a_summary() -> None:
+    assert "copies per event    -" in Figures().summary(AT_MS, 1)
+
+
+def test_prometheus_names() -> None:
+    text = generate_latest(registry_of(Figures().after(BATCH), AT_MS + 2000)).decode()
+    for line in (
+        "cdc_dedupe_records_total 10.0",
+        "cdc_dedupe_events_total 3.0",
+        "cdc_dedupe_copies_dropped_total 6.0",
+        "cdc_dedupe_records_without_id_total 1.0",
+        "cdc_dedupe_copies_per_event 3.0",
+        "cdc_dedupe_state_rows 8.0",
+        'cdc_dedupe_replica_silent_seconds{node="a"} 2.0',
+    ):
+        assert line in text
+
+
+def test_files_hold_the_last_figures(tmp_path: Path) -> None:
+    files = [tmp_path / "figures.json", tmp_path / "figures.prom"]
+    told = {"metrics.json.file": str(files[0]), "metrics.prometheus.file": str(files[1])}
+    options = options_of(StreamOptions, {"checkpoint": "/c", **told})
+    telling = Telling(options, silent_after_ms=1)
+    telling.state(Figures(), AT_MS)
+    telling.state(Figures().after(BATCH), AT_MS)
+    assert json.loads(files[0].read_text())["copies_dropped"] == 6
+    assert "cdc_dedupe_events_total 3.0" in files[1].read_text()
+    assert sorted(tmp_path.iterdir()) == sorted(files)

@@ -1,0 +1,103 @@
+"""Options of the jobs: properties files and `--set`, with every mistake named."""
+
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import ConfigError
+from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions, configured
+from tests.support.spark.options import options_of
+
+pytestmark = pytest.mark.usefixtures("root_logger")
+
+
+class Options(StreamOptions, SourceOptions, SessionOptions):
+    """What every job has."""
+
+
+GOOD = {"kafka.bootstrap.servers": "k:9092", "topics": "shop.a, shop.b", "checkpoint": "/c"}
+BAD = {
+    "unknown name": ({"topcs": "a"}, "`topcs` (command line) is no known property"),
+    "nearest name": ({"triger": "once"}, "the nearest one is `trigger`"),
+    "both subscriptions": ({"topics.pattern": "shop.*"}, "`topics.pattern` must be set, and not"),
+    "no subscription": ({"topics": ""}, "or `topics.pattern` must be set"),
+    "no brokers": ({"kafka.bootstrap.servers": ""}, "`kafka.bootstrap.servers`"),
+    "a consumer group": ({"kafka.group.id": "g"}, "cannot be set: progress is in the checkpoint"),
+    "offsets": ({"starting.offsets": "middle"}, "must be `earliest`, `latest`, or JSON"),
+    "trigger": ({"trigger": "daily"}, "must be 'available-now', 'once' or 'processing-time'"),
+    "records": ({"max.offsets.per.trigger": "0"}, "must be at least 1"),
+    "no checkpoint": ({"checkpoint": ""}, "`checkpoint` (command line) must not be empty"),
+}
+
+
+def options(**changes: str) -> Options:
+    return options_of(Options, GOOD | changes)
+
+
+def test_what_kafka_is_asked_for() -> None:
+    found = options(**{"kafka.security.protocol": "SSL", "max.offsets.per.trigger": "7000"})
+    assert found.reader_options() == {
+        "kafka.bootstrap.servers": "k:9092",
+        "kafka.security.protocol": "SSL",
+        "subscribe": "shop.a,shop.b",
+        "startingOffsets": "earliest",
+        "failOnDataLoss": "true",
+        "includeHeaders": "true",
+        "maxOffsetsPerTrigger": "7000",
+    }
+
+
+def test_a_pattern_takes_the_place_of_topics() -> None:
+    found = options(**{"topics": "", "topics.pattern": "shop\\..*"})
+    assert found.reader_options()["subscribePattern"] == "^(?:shop\\..*)$"
+    assert "subscribe" not in found.reader_options()
+    assert found.subscription() == "shop\\..*"
+
+
+def test_triggers() -> None:
+    assert options().trigger_arguments() == {"availableNow": True}
+    assert options(trigger="Processing-Time").trigger_arguments() == {
+        "processingTime": "60000 milliseconds"
+    }
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_mistakes_are_named(name: str) -> None:
+    changes, expected = BAD[name]
+    with pytest.raises(ConfigError) as raised:
+        options(**changes)
+    assert expected in str(raised.value)
+
+
+def test_a_command_reads_files_and_overrides(tmp_path: Path) -> None:
+    file = tmp_path / "job.properties"
+    file.write_text("".join(f"{name}={value}\n" for name, value in GOOD.items()))
+    seen: list[Options] = []
+    main = configured("job", Options, seen.append, about="A job.")
+    with pytest.raises(SystemExit) as ended:
+        main(["--config", str(file), "--set", "checkpoint=/other"])
+    assert ended.value.code == 0
+    assert seen[0].checkpoint == "/other"
+    assert seen[0].topics == ("shop.a", "shop.b")
+
+
+def test_a_command_ends_with_sentences_and_an_exit_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main = configured("job", Options, lambda _: None, about="A job.")
+    with pytest.raises(SystemExit) as ended:
+        main(["--set", "topics=a", "--set", "checkpoint=/c", "--set", "trigger=never"])
+    assert ended.value.code == 2
+    printed = capsys.readouterr().err
+    assert "job: `trigger` (command line) must be 'available-now'" in printed
+    assert "Traceback" not in printed
+
+
+def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    main = configured("job", Options, lambda _: None, about="A job.")
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    for name in ("kafka.*", "topics.pattern", "checkpoint (required)", "spark.*", "jars.dir"):
+        assert name in printed

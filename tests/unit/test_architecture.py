@@ -1,0 +1,205 @@
+"""The arrows of docs/design.md §3: which room may know which, and the size of what is in them."""
+
+import ast
+import importlib
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+MAX_LINES = 500
+ROOMS = ("commitlog", "sidecar", "agent", "mongo_agent", "spark_jobs")
+MAY_KNOW = {
+    "commitlog": {"commitlog"},
+    "sidecar": {"sidecar"},
+    "agent": {"agent", "commitlog", "sidecar"},
+    "mongo_agent": {"commitlog", "mongo_agent", "sidecar"},
+    "spark_jobs": {"commitlog", "sidecar", "spark_jobs"},
+}
+# The parts of the sidecar that have nothing to do with a process that serves.
+OF_THE_SIDECAR = {
+    "spark_jobs": {"sidecar.errors", "sidecar.logs", "sidecar.properties", "sidecar.settings"},
+}
+CRATES_MAY_KNOW = {
+    "core": set[str](),
+    "events": {"commitlog-core"},
+    "mongo": {"commitlog-events"},
+    "rows": {"commitlog-core", "commitlog-events"},
+    "capsule": {"pyo3"},
+    "python": {
+        "commitlog-capsule",
+        "commitlog-core",
+        "commitlog-events",
+        "commitlog-mongo",
+        "commitlog-rows",
+        "pyo3",
+    },
+}
+OURS_OR_PYTHON = {f"commitlog-{crate}" for crate in CRATES_MAY_KNOW} | {"pyo3"}
+# Databases and brokers have one place each, so that a change of a client stays in it.
+ONLY_IN: dict[str, str | tuple[str, ...]] = {
+    "cassandra": ("agent/schema", "agent/snapshot/connection.py"),
+    "confluent_kafka": "sidecar/sinks/kafka",
+    "Cryptodome": "agent/keystore",
+    "cryptography": "sidecar/tls",
+    "google": "agent/store",
+    "google_crc32c": "agent/store",
+    "javaobj": ("agent/keystore", "mongo_agent/position"),
+    "opentelemetry": "sidecar/tracing",
+    "pymongo": "mongo_agent",
+    "urllib3": "sidecar/schema_registry",
+    "watchdog": "agent/cdc_raw",
+}
+SURFACE = {
+    "agent.cli": {"main"},
+    "agent.config": {
+        "OFFSET_FILE",
+        "AgentConfig",
+        "directory_problems",
+        "directory_warnings",
+        "load_config",
+    },
+    "mongo_agent.cli": {"main"},
+    "mongo_agent.config": {
+        "ClientSettings",
+        "MongoConfig",
+        "MongoProperties",
+        "directory_problems",
+        "load_config",
+    },
+    "agent.schema": {"NodeIdentity", "SchemaHolder", "create_schema_holder", "node_connection"},
+}
+VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
+
+
+def python_files(room: str) -> list[Path]:
+    return sorted((REPOSITORY / room).rglob("*.py"))
+
+
+def imported_modules(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative imports hide which room is meant"
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("room", MAY_KNOW)
+def test_rooms_know_only_what_they_may(room: str) -> None:
+    files = python_files(room)
+    assert files
+    strangers = {
+        (str(file.relative_to(REPOSITORY)), module)
+        for file in files
+        for module in imported_modules(file)
+        if module.split(".")[0] in {*ROOMS, "tests", "benches", "examples"} - MAY_KNOW[room]
+    }
+    assert strangers == set()
+
+
+@pytest.mark.parametrize("room", OF_THE_SIDECAR)
+def test_a_job_knows_only_parts_of_the_sidecar(room: str) -> None:
+    used = {
+        module
+        for file in python_files(room)
+        for module in imported_modules(file)
+        if module.split(".")[0] == "sidecar"
+    }
+    assert used <= OF_THE_SIDECAR[room]
+
+
+@pytest.mark.parametrize("crate", CRATES_MAY_KNOW)
+def test_crates_know_only_what_they_may(crate: str) -> None:
+    manifest = tomllib.loads((REPOSITORY / "commitlog" / crate / "Cargo.toml").read_text())
+    known = set(manifest["dependencies"]) & OURS_OR_PYTHON
+    assert known <= CRATES_MAY_KNOW[crate]
+
+
+@pytest.mark.parametrize("package", ONLY_IN)
+def test_a_client_library_has_one_place(package: str) -> None:
+    users = {
+        file.relative_to(REPOSITORY)
+        for room in MAY_KNOW
+        for file in python_files(room)
+        if package in {module.split(".")[0] for module in imported_modules(file)}
+    }
+    assert users
+    places = ONLY_IN[package]
+    places = (places,) if isinstance(places, str) else places
+    assert {user for user in users if not any(map(user.is_relative_to, places))} == set()
+
+
+@pytest.mark.parametrize("module", SURFACE)
+def test_exported_names(module: str) -> None:
+    assert set(importlib.import_module(module).__all__) == SURFACE[module]
+
+
+def test_everything_exported_is_there() -> None:
+    for room in MAY_KNOW:
+        for file in python_files(room):
+            names = file.relative_to(REPOSITORY).with_suffix("").parts
+            module = importlib.import_module(".".join(names).removesuffix(".__init__"))
+            for name in getattr(module, "__all__", ()):
+                assert hasattr(module, name), f"{module.__name__} lacks {name}"
+
+
+def source_files() -> list[Path]:
+    folders = (*MAY_KNOW, "tests", "benches", "examples", "scripts")
+    return sorted(
+        file
+        for folder in folders
+        for suffix in ("py", "rs", "pyi", "java")
+        for file in (REPOSITORY / folder).rglob(f"*.{suffix}")
+        if "target" not in file.relative_to(REPOSITORY).parts
+    )
+
+
+def test_no_file_is_longer_than_a_reader_keeps_in_mind() -> None:
+    too_long = {
+        str(file.relative_to(REPOSITORY)): lines
+        for file in source_files()
+        if (lines := len(file.read_text(encoding="utf-8").splitlines())) > MAX_LINES
+    }
+    assert too_long == {}
+
+
+def test_names_say_what_is_inside() -> None:
+    vague = [
+        str(path.relative_to(REPOSITORY))
+        for room in MAY_KNOW
+        for path in (REPOSITORY / room).rglob("*")
+        if path.stem in VAGUE_NAMES
+    ]
+    assert vague == []
+
+
+def test_both_halves_have_one_version() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    workspace = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())["workspace"]
+    assert project["version"] == workspace["package"]["version"]
+
+
+def test_every_dependency_says_why_it_is_here() -> None:
+    pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    cargo = tomllib.loads((REPOSITORY / "Cargo.toml").read_text())
+    project = pyproject["project"]
+    requirements = project["dependencies"] + pyproject["dependency-groups"]["dev"]
+    requirements += project["optional-dependencies"]["spark"]
+    python = {requirement.split(">")[0].split("=")[0] for requirement in requirements}
+    crates = {
+        name
+        for name, value in cargo["workspace"]["dependencies"].items()
+        if not (isinstance(value, dict) and "path" in value)
+    }
+    text = (REPOSITORY / "docs" / "dependencies.md").read_text()
+    assert {name for name in python | crates if f"`{name}`" not in text} == set()
+
+
+def test_locks_carry_hashes_and_no_host() -> None:
+    for lock in (REPOSITORY / "requirements").glob("*.lock"):
+        text = lock.read_text()
+        assert "://" not in text
+        assert text.count("==") <= text.count("--hash=sha256:")

@@ -8,7 +8,7 @@ from prometheus_client import Counter, Gauge
 from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline import View
-from agent.snapshot.progress import Copy, State
+from agent.snapshot.offsets import Copy, State
 
 CONNECTOR = "cassandra"
 

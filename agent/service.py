@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.cdc_quota import QuotaWatch, configured_quota, deletes_at_bytes, node_quota
+from agent.cdc_raw.quota import QuotaWatch
 from agent.check.checks import RUNNING
 from agent.check.probe import probe_of_run
 from agent.check.publication import create_publication
@@ -16,16 +16,18 @@ from agent.config import OFFSET_FILE, AgentConfig
 from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_attributes
 from agent.keystore import KeySource
 from agent.metrics import AgentMetrics
+from agent.node import node_connection
+from agent.node.quota import configured_quota, deletes_at_bytes, node_quota
 from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import Quarantine
-from agent.quarantine_files import ERROR
-from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder, node_connection
+from agent.quarantine.files import ERROR
+from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
 from agent.segments import ledger_from_entries
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.encoders import SchemaEncoders
-from agent.snapshot.pages import snapshot_pages
-from agent.snapshot.progress import FILE as SNAPSHOT_FILE
-from agent.snapshot.progress import progress_from_entries
+from agent.snapshot.http_routes import snapshot_pages
+from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
+from agent.snapshot.offsets import progress_from_entries
 from agent.snapshot.snapshot import Snapshot, SnapshotSettings
 from agent.status import SERVICE_NAME, AgentStatus
 from agent.summary import AgentSummary

@@ -7,7 +7,7 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import View
 from agent.quarantine import Usage
 from agent.segments import Segment
-from agent.snapshot.progress import Copy, State
+from agent.snapshot.offsets import Copy, State
 from agent.status import AgentStatus
 from sidecar.page import Bar, Figure, Kept, Summary, state_of
 from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import commitlog
-from agent.schema.connection import NodeAddress
+from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.page import Asked
 from agent.snapshot.range_reader import PageSize

@@ -3,7 +3,6 @@ does at its start and repeats those whose answer can change."""
 
 from collections.abc import Iterator
 
-from agent.cdc_quota import grant_sentence
 from agent.cdc_raw import Observation, observe
 from agent.check.directories import (
     check_directories,
@@ -22,13 +21,14 @@ from agent.check.node import (
     check_tables,
     check_unknown_settings,
 )
+from agent.check.offsets import check_progress
 from agent.check.probe import AgentProbe
-from agent.check.progress import check_progress
 from agent.check.rights import check_snapshot_rights
 from agent.check.segments import check_segments
 from agent.check.store import check_store, store_text
+from agent.node.quota import grant_sentence
 from agent.quarantine import Quarantine
-from agent.quarantine_files import ERROR
+from agent.quarantine.files import ERROR
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
 from sidecar.check.finding import Finding, warning

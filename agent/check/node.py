@@ -1,30 +1,15 @@
 """The node: whether it answers, how it is set, which tables it captures."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from agent.check.publication import Publication, shown_names
 from agent.config import AgentConfig
-from agent.config.node_settings import NodeSettings, settings_of_node
-from agent.schema.connection import NodeConnection, NodeFacts
+from agent.config.node_settings import NodeSettings
+from agent.node.connection import NodeFacts
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, RefusedError, SidecarError
 
 _PROMPT_MS = 1000.0
-_FIRST_WITH_VIRTUAL_TABLES = 4
-
-
-def release_of(facts: NodeFacts) -> int:
-    """Major release: `5.0.9` gives 5."""
-    return int(facts.release_version.split(".", 1)[0])
-
-
-def running_settings(connection: NodeConnection, facts: NodeFacts) -> NodeSettings | None:
-    """What the node itself says; None before 4.0, which has no such table."""
-    if release_of(facts) < _FIRST_WITH_VIRTUAL_TABLES:
-        return None
-    rows = connection.rows("SELECT name, value FROM system_views.settings")
-    values: Mapping[str, str | None] = {str(row["name"]): row["value"] for row in rows}
-    return settings_of_node(f"system_views.settings of {connection.address}", values)
 
 
 def check_answer(config: AgentConfig, facts: NodeFacts | None) -> Iterator[Finding]:

@@ -9,15 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from agent.check.node import running_settings
 from agent.check.publication import Publication, publication_of
-from agent.check.rights import Rights, role_rights
 from agent.config import AgentConfig
 from agent.config.node_settings import NodeSettings
-from agent.schema import NodeIdentity, SchemaHolder, node_connection
-from agent.schema.connection import NodeConnection, NodeFacts
-from agent.schema.driver import schema_rows
-from agent.schema.file import SchemaFile
+from agent.node.connect import node_connection
+from agent.node.connection import NodeConnection, NodeFacts
+from agent.node.rights import Rights, role_rights
+from agent.node.running_settings import running_settings
+from agent.schema import NodeIdentity, SchemaHolder
+from agent.schema.node_schema import schema_rows
+from agent.schema.schema_file import SchemaFile
 from commitlog import Schema, SchemaError
 from sidecar.check.answers import Once
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run, topic_name

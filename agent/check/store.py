@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from agent.config import AgentConfig
-from agent.store.apart import StoreApart
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.gcs_answers import CREATE, GET, LIST
+from agent.store.gcs_errors import CREATE, GET, LIST
+from agent.store.subprocess_store import StoreApart
 from sidecar.check.finding import Finding, fault, listed, ok, warning
 from sidecar.errors import ConfigError
 

@@ -3,7 +3,7 @@
 import click
 
 from agent.config import OFFSET_FILE, AgentConfig, directory_problems
-from agent.snapshot.progress import FILE as SNAPSHOT_FILE
+from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
 from sidecar.locks import DirectoryLock

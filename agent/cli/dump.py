@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from agent.cli.keystore import keystore_options
-from agent.cli.segments import SegmentFile, find_segments
+from agent.cli.segment_files import SegmentFile, find_segments
 from agent.cli.structure import write_structure
 from agent.keystore import KeySource, advised, open_segment
 from commitlog import (

@@ -13,7 +13,7 @@ from agent.cli.offsets_import import import_
 from agent.cli.offsets_reset import reset
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.segments import Ledger, ledger_from_entries
-from agent.segments.ledger import NODE_ID_KEY
+from agent.segments.offsets import NODE_ID_KEY
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.offsets import PropertiesStore
 

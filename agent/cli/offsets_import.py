@@ -7,7 +7,7 @@ import javaproperties
 
 from agent.cdc_raw import observe
 from agent.config import OFFSET_FILE, AgentConfig
-from agent.debezium_offsets import FILE, ledger_of, table_offsets
+from agent.debezium.offsets import FILE, ledger_of, table_offsets
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.locks import DirectoryLock

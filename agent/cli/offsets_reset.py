@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from agent.config import OFFSET_FILE, AgentConfig, directory_problems
-from agent.snapshot.progress import FILE as COPIES_FILE
+from agent.snapshot.offsets import FILE as COPIES_FILE
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
 from sidecar.locks import DirectoryLock

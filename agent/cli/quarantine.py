@@ -8,8 +8,7 @@ import orjson
 
 from agent.cdc_raw import SegmentName
 from agent.config import AgentConfig
-from agent.quarantine_files import ERROR
-from agent.quarantined import (
+from agent.quarantine.entries import (
     KeptName,
     Quarantined,
     ask_for_retry,
@@ -17,9 +16,10 @@ from agent.quarantined import (
     parse_kept_name,
     quarantined,
 )
+from agent.quarantine.files import ERROR
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote import parse_remote_directory
+from agent.store.remote_directory import parse_remote_directory
 from sidecar.check.finding import size_text
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from agent.config import OFFSET_FILE, AgentConfig, directory_problems
-from agent.snapshot.progress import FILE as SNAPSHOT_FILE
+from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.http_address import address_problem
 from sidecar.offsets import PropertiesStore
@@ -37,7 +37,7 @@ def _state_problems(config: AgentConfig) -> list[str]:
 def _schema_problems(config: AgentConfig) -> list[str]:
     # Imported here: the parser takes long to load, and few name such a file.
     from agent.schema import NodeIdentity
-    from agent.schema.file import SchemaFile
+    from agent.schema.schema_file import SchemaFile
 
     assert config.properties.schema_file is not None
     try:

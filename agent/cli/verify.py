@@ -16,7 +16,7 @@ from rich.table import Table
 
 from agent.cdc_raw import Idx
 from agent.cli.keystore import keystore_options
-from agent.cli.segments import SegmentFile, find_segments
+from agent.cli.segment_files import SegmentFile, find_segments
 from agent.keystore import KeySource, advised, open_segment
 from commitlog import (
     CommitLogError,

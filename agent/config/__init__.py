@@ -1,6 +1,6 @@
 """The agent's configuration: properties, the node's `cassandra.yaml`, what follows from both."""
 
-from agent.config.loading import (
+from agent.config.loader import (
     OFFSET_FILE,
     AgentConfig,
     directory_problems,

@@ -46,6 +46,7 @@ def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError(f"{error}; `cassandra.port` is the port") from error
 
 
+TransferName = Literal["delete", "archive", "gcs"]
 TableList = Annotated[CommaList, AfterValidator(compiled_alone)]
 
 
@@ -234,17 +235,15 @@ class SegmentProperties(Properties):
         doc="Holds `archive`, `upload` (what waits for the remote store) and `error`, the "
         "quarantine. Best on the file system of `cdc_raw`, where a move is a rename.",
     )
-    transfer: Annotated[Literal["delete", "archive", "gcs"], BeforeValidator(_transfer_name)] = (
-        prop(
-            "commit.log.transfer.class",
-            default="delete",
-            doc="What becomes of a segment whose events are all acknowledged: `delete`, `archive` "
-            "(kept in `commit.log.relocation.dir`) or `gcs` (sent to Google Cloud Storage, as "
-            "quarantined ones are). "
-            "`BlackHole`, `Local` and `GCS` mean these, and so do the names of Debezium's classes, "
-            "`io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` and "
-            "`…GCSCommitLogTransfer`.",
-        )
+    transfer: Annotated[TransferName, BeforeValidator(_transfer_name)] = prop(
+        "commit.log.transfer.class",
+        default="delete",
+        doc="What becomes of a segment whose events are all acknowledged: `delete`, `archive` "
+        "(kept in `commit.log.relocation.dir`) or `gcs` (sent to Google Cloud Storage, as "
+        "quarantined ones are). "
+        "`BlackHole`, `Local` and `GCS` mean these, and so do the names of Debezium's classes, "
+        "`io.debezium.connector.cassandra.BlackHoleCommitLogTransfer` and "
+        "`…GCSCommitLogTransfer`.",
     )
     remote_directory: Annotated[RemoteDirectory | None, BeforeValidator(_remote_directory)] = prop(
         "remote.commit.log.relocation.dir",

@@ -4,7 +4,7 @@ Cassandra keeps them in a file of Java (`JKSKeyProvider`), JCEKS or PKCS12. A fi
 stops nothing but the segments that need it; when it is replaced it is read again.
 """
 
-from agent.keystore.opening import advised, open_segment
+from agent.keystore.segment_opener import advised, open_segment
 from agent.keystore.settings import KeystoreSettings
 from agent.keystore.source import KeySource, Keystore, read_keystore
 

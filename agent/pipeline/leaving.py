@@ -13,7 +13,7 @@ from agent.cdc_raw import SegmentName
 from agent.cdc_raw.names import is_temporary
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
 from agent.quarantine import LostRange, Quarantine, Usage
-from agent.quarantine_survey import QuarantineSurvey
+from agent.quarantine.scanner import QuarantineSurvey
 from agent.snapshot.snapshot import CopySource
 from agent.transfer import Backlog, StaysError, Transfer
 from sidecar.logs import Repeated, fields

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+from agent.cdc_raw.disk_forecast import RawGrowth
 from agent.metrics import AgentMetrics
 from agent.pipeline.holding import Hold, Holding
 from agent.pipeline.keeping import Keeping
@@ -12,7 +13,6 @@ from agent.pipeline.looking import Looking
 from agent.pipeline.settings import PipelineSettings
 from agent.pipeline.view import HoldView, View
 from agent.quarantine import Usage
-from agent.raw_growth import RawGrowth
 from agent.segments import Segments
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.shown import Shown

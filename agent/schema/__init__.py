@@ -3,15 +3,14 @@
 import socket
 
 from agent.config import AgentConfig
-from agent.config.tls import tls_context
-from agent.schema.connection import Credentials, NodeAddress, NodeConnection
-from agent.schema.driver import NodeSchema
-from agent.schema.file import SchemaFile
+from agent.node import node_connection
 from agent.schema.history import SchemaHistory
 from agent.schema.holder import SchemaHolder
+from agent.schema.node_schema import NodeSchema
+from agent.schema.schema_file import SchemaFile
 from agent.schema.source import NodeIdentity, SchemaFeeder
 
-__all__ = ["NodeIdentity", "SchemaHolder", "create_schema_holder", "node_connection"]
+__all__ = ["NodeIdentity", "SchemaHolder", "create_schema_holder"]
 
 _DEFAULT_CLUSTER = "Test Cluster"
 
@@ -23,24 +22,6 @@ def create_schema_holder(config: AgentConfig) -> SchemaHolder:
         SchemaHistory(config.properties.offset_directory),
         refresh_interval_ms=config.properties.schema_refresh_interval_ms,
         waits_when_refused=config.properties.waits_when_refused,
-    )
-
-
-def node_connection(config: AgentConfig) -> NodeConnection:
-    """A connection to the node of the configuration, not yet made. Raises `ConfigError`."""
-    properties = config.properties
-    credentials = None
-    if properties.cassandra_username is not None and properties.cassandra_password is not None:
-        credentials = Credentials(
-            properties.cassandra_username, properties.cassandra_password.get_secret_value()
-        )
-    return NodeConnection(
-        NodeAddress(
-            hosts=config.hosts,
-            port=config.port,
-            credentials=credentials,
-            tls=tls_context(properties),
-        )
     )
 
 

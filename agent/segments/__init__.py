@@ -1,7 +1,7 @@
 """The life of segments and the progress in them: pure values and decisions."""
 
-from agent.segments.awaited import AwaitedFiles
-from agent.segments.ledger import Ledger, ledger_from_entries
+from agent.segments.awaited_files import AwaitedFiles
+from agent.segments.offsets import Ledger, ledger_from_entries
 from agent.segments.plan import (
     Segments,
     Unseen,

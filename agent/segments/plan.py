@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agent.cdc_raw import Observation, SegmentName
-from agent.segments.ledger import Ledger
+from agent.segments.offsets import Ledger
 from agent.segments.state import Phase, Read, Segment, Surroundings, retried, seen, unseen
 
 

@@ -16,7 +16,7 @@ from cassandra.policies import FallthroughRetryPolicy
 from cassandra.protocol import ProtocolHandler, ResultMessage, SyntaxException
 from cassandra.query import SimpleStatement
 
-from agent.schema.connection import NodeAddress, NodeConnection
+from agent.node.connection import NodeAddress, NodeConnection
 from agent.snapshot.errors import RefusedTableError, ReplicasMissingError
 from agent.snapshot.page import Page
 from agent.snapshot.plan import NodeTable

@@ -2,7 +2,7 @@
 
 from agent.schema import SchemaHolder
 from agent.snapshot.errors import PostponedTableError
-from agent.snapshot.progress import Copy
+from agent.snapshot.offsets import Copy
 from commitlog import EventFormat, SchemaError, SnapshotEncoder, Unregistered
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import Outcome, Registrar

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.snapshot.progress import Progress
+from agent.snapshot.offsets import Progress
 
 SnapshotMode = Literal["initial", "always", "never"]
 

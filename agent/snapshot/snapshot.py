@@ -19,10 +19,10 @@ from agent.snapshot.errors import (
     RefusedTableError,
     ReplicasMissingError,
 )
+from agent.snapshot.offsets import Copy, Progress, State, begun
 from agent.snapshot.page import Pages
 from agent.snapshot.plan import NodeTable, SnapshotMode, plan
-from agent.snapshot.postponed import Postponed
-from agent.snapshot.progress import Copy, Progress, State, begun
+from agent.snapshot.postponed_tables import Postponed
 from agent.snapshot.range_reader import (
     Encoder,
     PageSize,
@@ -30,7 +30,7 @@ from agent.snapshot.range_reader import (
     Throttle,
     token_at,
 )
-from agent.snapshot.refusals import Refusals
+from agent.snapshot.rejected_statements import Refusals
 from agent.snapshot.ring import Ring, TokenRange, primary_ranges, whole_ring
 from commitlog import EventBatch, MalformedValueError, SchemaError
 from sidecar.errors import ConfigError, RefusedError, UnavailableError

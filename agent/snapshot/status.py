@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agent.metrics import AgentMetrics
-from agent.snapshot.progress import Copy, State
+from agent.snapshot.offsets import Copy, State
 from agent.snapshot.snapshot import Snapshot
 from sidecar import status
 from sidecar.status import Component, Condition, Status, component_of

@@ -4,7 +4,7 @@ an agent for which all is well."""
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.cdc_quota import Quota
+from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.pipeline.view import HoldView
 from agent.quarantine import Usage

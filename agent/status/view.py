@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from agent.cdc_quota import Quota
+from agent.cdc_raw.disk_forecast import full_in_s
+from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, View
-from agent.raw_growth import full_in_s
 from agent.schema import SchemaHolder
 from agent.segments import kept_by_link
 from agent.snapshot.snapshot import Snapshot

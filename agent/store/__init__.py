@@ -3,6 +3,6 @@
 What sends to them and fetches from them is in `agent.transfer`.
 """
 
-from agent.store.remote import RemoteDirectory, parse_remote_directory
+from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
 
 __all__ = ["RemoteDirectory", "parse_remote_directory"]

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from agent.store.base import StoreError
-from agent.store.bounded_answers import MAX_NAMES, bound_answers
-from agent.store.gcs_answers import (
+from agent.store.bounded_responses import MAX_NAMES, bound_answers
+from agent.store.gcs_errors import (
     CREATE,
     DELETE,
     GET,
@@ -34,7 +34,7 @@ from agent.store.gcs_answers import (
     not_what_is_there,
     not_what_was_sent,
 )
-from agent.store.remote import RemoteDirectory
+from agent.store.remote_directory import RemoteDirectory
 from sidecar.durable import sync_directory, sync_file
 from sidecar.errors import ConfigError
 from sidecar.regular_files import open_new, open_regular

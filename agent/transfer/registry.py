@@ -5,24 +5,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
+from agent.config.properties import TransferName
 from agent.metrics import AgentMetrics
-from agent.quarantine_files import ERROR, REMOTE
-from agent.store.apart import StoreApart
+from agent.quarantine.files import ERROR, REMOTE
 from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote import RemoteDirectory
+from agent.store.remote_directory import RemoteDirectory
+from agent.store.subprocess_store import StoreApart
+from agent.transfer.archive import Local
 from agent.transfer.base import Transfer
-from agent.transfer.black_hole import BlackHole
-from agent.transfer.local import Local
-from agent.transfer.remote_errors import RemoteErrors, RemoteErrorsSettings
-from agent.transfer.uploads import UPLOAD, Uploads, UploadSettings
-from agent.transfer.with_errors import WithErrors
+from agent.transfer.delete import BlackHole
+from agent.transfer.quarantine_sync import RemoteErrors, RemoteErrorsSettings
+from agent.transfer.remote import WithErrors
+from agent.transfer.upload_queue import UPLOAD, Uploads, UploadSettings
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
-
-TransferName = Literal["delete", "archive", "gcs"]
 
 ARCHIVE_OF_NODE = "archive"
 

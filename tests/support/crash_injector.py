@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.cdc_raw import SegmentName
-from agent.quarantine import LostRange, Named, Quarantine
+from agent.quarantine import LostRange, Quarantine
+from agent.quarantine.quarantine import QuarantineSource
 from agent.transfer import Transfer
 from sidecar.delivery import Numbered
 from sidecar.quarantine import RefusedEvent
@@ -70,7 +71,7 @@ class DoomedQuarantine(Quarantine):
         self._doom.step()
         return is_new
 
-    def keep(self, source: Named, events: Sequence[RefusedEvent]) -> bool:
+    def keep(self, source: QuarantineSource, events: Sequence[RefusedEvent]) -> bool:
         self._doom.step()
         is_kept = super().keep(source, events)
         self._doom.step()

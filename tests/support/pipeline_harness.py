@@ -10,7 +10,7 @@ from agent.quarantine import Quarantine
 from agent.segments import ledger_from_entries
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
-from agent.transfer.local import Local
+from agent.transfer.archive import Local
 from commitlog import Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry import Registrar

@@ -40,7 +40,7 @@ CRATES_MAY_KNOW = {
 OURS_OR_PYTHON = {f"commitlog-{crate}" for crate in CRATES_MAY_KNOW} | {"pyo3"}
 # Databases and brokers have one place each, so that a change of a client stays in it.
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
-    "cassandra": ("agent/schema", "agent/snapshot/connection.py"),
+    "cassandra": ("agent/node", "agent/snapshot/connection.py"),
     "confluent_kafka": "sidecar/sinks/kafka",
     "Cryptodome": "agent/keystore",
     "cryptography": "sidecar/tls",
@@ -69,7 +69,23 @@ SURFACE = {
         "directory_problems",
         "load_config",
     },
-    "agent.schema": {"NodeIdentity", "SchemaHolder", "create_schema_holder", "node_connection"},
+    "agent.schema": {"NodeIdentity", "SchemaHolder", "create_schema_holder"},
+}
+# Bottom to top: a room, or a file beside the rooms, imports from lower rows alone.
+LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "agent": (
+        ("cdc_raw", "keystore", "store"),
+        ("config", "quarantine", "segments"),
+        ("debezium", "metrics", "node"),
+        ("schema", "transfer"),
+        ("snapshot",),
+        ("check", "pipeline"),
+        ("debezium_metrics", "status"),
+        ("summary",),
+        ("service",),
+        ("cli",),
+        ("start",),
+    ),
 }
 VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
 
@@ -98,6 +114,35 @@ def test_rooms_know_only_what_they_may(room: str) -> None:
         if module.split(".")[0] in {*ROOMS, "tests", "benches", "examples"} - MAY_KNOW[room]
     }
     assert strangers == set()
+
+
+def inner_rooms(package: str, file: Path) -> set[str]:
+    """The rooms of the same package that a file imports."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.split(".")[1] for name in found if name.startswith(f"{package}.")}
+
+
+@pytest.mark.parametrize("package", LAYERS)
+def test_rooms_import_only_from_lower_layers(package: str) -> None:
+    layer = {room: index for index, row in enumerate(LAYERS[package]) for room in row}
+    upward: set[tuple[str, str]] = set()
+    unlisted: set[str] = set()
+    for file in python_files(package):
+        inside = file.relative_to(REPOSITORY / package)
+        room = inside.parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        for other in {room, *inner_rooms(package, file)}:
+            if other not in layer:
+                unlisted.add(other)
+            elif other != room and room in layer and layer[other] >= layer[room]:
+                upward.add((str(inside), other))
+    assert (upward, unlisted) == (set(), set())
 
 
 @pytest.mark.parametrize("room", OF_THE_SIDECAR)

@@ -8,7 +8,7 @@ from agent.pipeline.leaving import VANISHED_CAUSE
 from agent.pipeline.parts import Parts
 from agent.quarantine import LostRange
 from agent.segments import AwaitedFiles, Unseen, deleted_unseen, looked, next_known
-from agent.segments.awaited import PATIENCE_S
+from agent.segments.awaited_files import PATIENCE_S
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)

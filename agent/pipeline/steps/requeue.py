@@ -8,7 +8,7 @@ _INTERVAL_S = 5.0
 
 class RequeueStep:
     """In an order that a crash anywhere leaves to be done again: the progress is forgotten first,
-    then `agent.requeue` moves the segment. What `cdc_raw` has of a segment meanwhile is ignored."""
+    then `agent.quarantine.requeue` moves the segment. What `cdc_raw` has of it is ignored."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

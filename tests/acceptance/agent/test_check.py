@@ -16,10 +16,10 @@ from agent.check.directories import (
 )
 from agent.check.keys import check_keys
 from agent.check.node import check_settings, check_tables
+from agent.check.offsets import check_progress
 from agent.check.probe import asking_probe
-from agent.check.progress import check_progress
 from agent.check.publication import Publication
-from agent.cli.segments import find_segments
+from agent.cli.segment_files import find_segments
 from agent.config import OFFSET_FILE, AgentConfig, load_config
 from agent.config.node_settings import NodeSettings, settings_of_node
 from sidecar.check.finding import Finding, Level, size_text

@@ -11,10 +11,10 @@ from typing import TypeVar
 import pytest
 
 from agent.config import load_config
-from agent.schema import node_connection
-from agent.schema.connection import Credentials, NodeAddress, NodeConnection
-from agent.schema.driver import NodeSchema, schema_rows
+from agent.node import node_connection
+from agent.node.connection import Credentials, NodeAddress, NodeConnection
 from agent.schema.history import SchemaHistory
+from agent.schema.node_schema import NodeSchema, schema_rows
 from commitlog import Schema
 from examples.agent_process import AgentProcess
 from sidecar.errors import RefusedError, UnavailableError

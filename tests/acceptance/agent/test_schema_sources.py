@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from agent.schema.file import SchemaFile
 from agent.schema.history import SchemaHistory
+from agent.schema.schema_file import SchemaFile
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema
 from sidecar.errors import ConfigError, UnavailableError

@@ -21,7 +21,7 @@ from typing import Any
 
 import orjson
 
-from agent.quarantine_files import REASON
+from agent.quarantine.files import REASON
 from examples.agent_process import AgentProcess
 from tests.acceptance.faults.recorded import WORKLOADS, arrived, recording, schema_of
 from tests.acceptance.faults.situation import Outcome, outcome_of

@@ -9,9 +9,9 @@ from cassandra import Unauthorized
 from cassandra.auth import PlainTextAuthProvider
 from cassandra.cluster import Cluster, NoHostAvailable, Session
 
-from agent.check.node import running_settings
 from agent.config import AgentConfig, load_config
-from agent.schema import node_connection
+from agent.node import node_connection
+from agent.node.running_settings import running_settings
 from sidecar.errors import RefusedError, SidecarError, UnavailableError
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from agent.config import AgentConfig, load_config
-from agent.schema import node_connection
-from agent.schema.connection import NodeConnection
+from agent.node import node_connection
+from agent.node.connection import NodeConnection
 from sidecar.errors import UnavailableError
 from tests.acceptance.security.conftest import PASSWORD, Stores
 from tests.support.servers.cassandra import CassandraNode

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.cdc_raw.move import move
 from agent.quarantine import LostRange, Quarantine
 from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity
-from agent.transfer.local import Local
-from agent.transfer.move import move
+from agent.transfer.archive import Local
 from commitlog import Schema
 from sidecar.offsets import PropertiesStore
 from tests.acceptance.security.test_planted_files import NAME, SECRET

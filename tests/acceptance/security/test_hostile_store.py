@@ -15,7 +15,7 @@ import pytest
 from agent.cdc_raw import parse_log_name
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote import RemoteDirectory
+from agent.store.remote_directory import RemoteDirectory
 
 NAME = "CommitLog-7-1.log"
 CONTENT = b"a segment"

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from agent.cdc_raw import observe
-from agent.transfer.local import Local
+from agent.transfer.archive import Local
 
 NODE, AGENT, OTHER, GROUP = 20001, 20002, 20003, 20004
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"

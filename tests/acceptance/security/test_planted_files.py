@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from agent.cdc_raw import Idx, SegmentName, observe
-from agent.keystore.opening import open_segment
+from agent.cdc_raw.move import move
+from agent.keystore.segment_opener import open_segment
 from agent.keystore.source import KeySource
 from agent.quarantine import LostRange, Quarantine
-from agent.quarantined import CopyName, parse_kept_name
+from agent.quarantine.entries import CopyName, parse_kept_name
 from agent.schema.history import SchemaHistory
-from agent.transfer.black_hole import BlackHole
-from agent.transfer.local import Local
-from agent.transfer.move import move
+from agent.transfer.archive import Local
+from agent.transfer.delete import BlackHole
 from commitlog import SegmentReader
 from sidecar.directories import exposed_directories
 from sidecar.durable import append_lines, write_synced

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.config import load_config
-from agent.schema import node_connection
+from agent.node import node_connection
 from sidecar.errors import SidecarError
 from sidecar.schema_registry import RegistryClient, registry_settings
 from sidecar.sinks.kafka.survey import existing_topics

@@ -7,7 +7,7 @@ import pytest
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.pipeline import open_with
-from agent.quarantined import ask_for_retry
+from agent.quarantine.entries import ask_for_retry
 from commitlog import EventFormat, Schema, SchemaIds, Unregistered
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.schema_registry import (

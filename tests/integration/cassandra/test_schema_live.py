@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.schema.connection import NodeAddress, NodeConnection
-from agent.schema.driver import NodeSchema
+from agent.node.connection import NodeAddress, NodeConnection
+from agent.schema.node_schema import NodeSchema
 from commitlog import Schema
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings

@@ -13,11 +13,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from agent.metrics import AgentMetrics
-from agent.store.apart import StoreApart
 from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote import RemoteDirectory
+from agent.store.remote_directory import RemoteDirectory
+from agent.store.subprocess_store import StoreApart
 from agent.transfer.base import StaysError
-from agent.transfer.uploads import Uploads, UploadSettings
+from agent.transfer.upload_queue import Uploads, UploadSettings
 from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
 from tests.support.servers.gcs import Fault, FaultProxy, GcsServer, Seen

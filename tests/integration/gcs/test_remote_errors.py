@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
 from agent.quarantine import LostRange, Quarantine
-from agent.quarantined import ask_for_retry, quarantined
-from agent.store.apart import StoreApart
+from agent.quarantine.entries import ask_for_retry, quarantined
 from agent.store.gcs import GcsSettings, GcsStore
-from agent.store.remote import RemoteDirectory
-from agent.transfer.remote_errors import Due, RemoteErrors, RemoteErrorsSettings, due
-from agent.transfer.uploads import Uploads, UploadSettings
-from agent.transfer.with_errors import WithErrors
+from agent.store.remote_directory import RemoteDirectory
+from agent.store.subprocess_store import StoreApart
+from agent.transfer.quarantine_sync import Due, RemoteErrors, RemoteErrorsSettings, due
+from agent.transfer.remote import WithErrors
+from agent.transfer.upload_queue import Uploads, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from tests.support.servers.gcs import Fault, FaultProxy, GcsServer
 from tests.support.servers.processes import wait_until

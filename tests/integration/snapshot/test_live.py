@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from agent.config.snapshot import Consistency
-from agent.schema.connection import NodeAddress
+from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.errors import ReplicasMissingError
 from tests.integration.snapshot import outage

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 import commitlog
-from agent.schema.connection import NodeAddress
+from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
 from agent.snapshot.ring import whole_ring

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.raw_growth import RawGrowth, full_in_s
+from agent.cdc_raw.disk_forecast import RawGrowth, full_in_s
 
 
 def test_a_stopped_broker_fills_it_steadily() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.debezium_metrics import snapshot_attributes, streaming_attributes
-from agent.quarantined import discard
-from agent.snapshot.progress import Copy, State
+from agent.quarantine.entries import discard
+from agent.snapshot.offsets import Copy, State
 from agent.snapshot.ring import TokenRange
 from agent.summary import AgentSummary
 from sidecar.page import Summary

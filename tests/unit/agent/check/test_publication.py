@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from agent.cdc_quota import Quota, QuotaWatch, grant_sentence, node_quota
+from agent.cdc_raw.quota import Quota, QuotaWatch
 from agent.check.publication import create_publication, publication_of
 from agent.config import load_config
-from agent.config.loading import AgentConfig
+from agent.config.loader import AgentConfig
+from agent.node.quota import grant_sentence, node_quota
 from commitlog import Schema
 from tests.support.agent_directory import SCHEMA, Site
 from tests.support.servers.processes import wait_until

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.cdc_raw import SegmentName
-from agent.debezium_offsets import TableOffset, ledger_of, table_offsets
+from agent.debezium.offsets import TableOffset, ledger_of, table_offsets
 from sidecar.errors import ConfigError
 from tests.acceptance.agent.test_run import DEADLINE_S, is_drained, running, values
 from tests.support.agent_command import agent

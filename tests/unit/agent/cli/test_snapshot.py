@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.snapshot.pages import snapshot_pages
+from agent.snapshot.http_routes import snapshot_pages
 from sidecar.http import HttpServer
 from tests.support.agent_command import Outcome, agent
 from tests.support.agent_directory import Site

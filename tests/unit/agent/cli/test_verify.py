@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.segments import find_segments
+from agent.cli.segment_files import find_segments
 from agent.cli.verify import check
 from agent.keystore import KeySource
 from tests.oracle.reference.recordings import OWN, scenarios

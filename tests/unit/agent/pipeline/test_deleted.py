@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from agent.quarantined import discard
-from agent.segments.awaited import PATIENCE_S
+from agent.quarantine.entries import discard
+from agent.segments.awaited_files import PATIENCE_S
 from sidecar.sinks.memory import MemorySink
 from tests.support.pipeline_harness import Rig
 

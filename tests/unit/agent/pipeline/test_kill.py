@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from agent.segments import ledger_from_entries
-from agent.transfer.local import Local
+from agent.transfer.archive import Local
 from sidecar.errors import SinkRestartError
 from tests.support.crash_injector import (
     Doom,

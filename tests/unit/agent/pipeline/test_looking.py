@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.pipeline.looking import Looking
-from agent.segments.awaited import PATIENCE_S
+from agent.segments.awaited_files import PATIENCE_S
 from tests.support.pipeline_fakes import FakeClock
 from tests.support.pipeline_harness import Rig
 

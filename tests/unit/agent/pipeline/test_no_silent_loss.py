@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent import metrics
-from agent.quarantine_survey import QuarantineSurvey
+from agent.quarantine.scanner import QuarantineSurvey
 from agent.status import Facts, conditions_of
 from commitlog import UnsupportedFeatureError
 from sidecar.sinks.memory import MemorySink

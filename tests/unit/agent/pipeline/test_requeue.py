@@ -1,6 +1,6 @@
 """Quarantined segments that are read again."""
 
-from agent.quarantined import ask_for_retry
+from agent.quarantine.entries import ask_for_retry
 from tests.support.pipeline_harness import Rig
 
 

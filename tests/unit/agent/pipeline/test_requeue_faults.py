@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agent.quarantined import ask_for_retry, discard
+from agent.quarantine.entries import ask_for_retry, discard
 from tests.support.crash_injector import Killed
 from tests.support.pipeline_fakes import Log
 from tests.support.pipeline_harness import Rig

@@ -276,7 +276,7 @@ def test_reading_waits_while_damage_cannot_be_put_on_record(
         def fail(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        patch.setattr("agent.quarantine.write_synced", fail)
+        patch.setattr("agent.quarantine.quarantine.write_synced", fail)
         rig.settle()
         assert "No space left" in rig.view.leave_trouble
         assert rig.collect() == []
@@ -415,7 +415,7 @@ def test_a_loss_that_is_none_any_more_leaves_no_error(
         def fail(*_: object) -> None:
             raise OSError(30, "Read-only file system")
 
-        patch.setattr("agent.quarantine.write_synced", fail)
+        patch.setattr("agent.quarantine.quarantine.write_synced", fail)
         rig.raw.drop(log)
         rig.settle()
         assert "Read-only file system" in rig.view.leave_trouble

@@ -7,7 +7,7 @@ from cassandra import OperationTimedOut
 from cassandra.cluster import NoHostAvailable
 from cassandra.connection import ConnectionShutdown
 
-from agent.schema.connection import NodeAddress, NodeConnection
+from agent.node.connection import NodeAddress, NodeConnection
 from sidecar.errors import UnavailableError
 
 NOWHERE = NodeConnection(NodeAddress(["127.0.0.1"], 9))

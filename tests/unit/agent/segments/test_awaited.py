@@ -2,7 +2,7 @@
 
 from agent.cdc_raw import Idx, Observation, SeenLog, SeenSegment, SegmentName
 from agent.segments import AwaitedFiles, Ledger, Segments, begin, looked
-from agent.segments.awaited import PATIENCE_S
+from agent.segments.awaited_files import PATIENCE_S
 
 LEDGER = Ledger("node")
 ONE, TWO = SegmentName(id=1, version=7), SegmentName(id=2, version=7)

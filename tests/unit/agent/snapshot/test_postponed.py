@@ -6,8 +6,8 @@ import pytest
 
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.errors import PostponedTableError
+from agent.snapshot.offsets import Copy, Progress, State
 from agent.snapshot.plan import NodeTable
-from agent.snapshot.progress import Copy, Progress, State
 from agent.snapshot.snapshot import Snapshot, SnapshotSettings
 from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
 from sidecar.errors import UnavailableError

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.snapshot.offsets import Copy, Progress, State, begun, progress_from_entries
 from agent.snapshot.plan import NodeTable, plan
-from agent.snapshot.progress import Copy, Progress, State, begun, progress_from_entries
 from agent.snapshot.ring import MAX_TOKEN, MIN_TOKEN, TokenRange
 from sidecar.errors import OffsetStoreError
 

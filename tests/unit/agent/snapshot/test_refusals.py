@@ -1,6 +1,6 @@
 """When a refusal of the node is taken for its last word."""
 
-from agent.snapshot.refusals import Refusals
+from agent.snapshot.rejected_statements import Refusals
 
 
 def test_only_the_same_statement_for_some_seconds_is_refused_for_good() -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from agent.snapshot.errors import RefusedTableError, ReplicasMissingError
+from agent.snapshot.offsets import Copy, Progress, State
 from agent.snapshot.page import Page
 from agent.snapshot.plan import NodeTable
-from agent.snapshot.progress import Copy, Progress, State
 from agent.snapshot.ring import Ring, RingNode
 from agent.snapshot.snapshot import Ready, Snapshot, SnapshotSettings
 from agent.snapshot.status import (

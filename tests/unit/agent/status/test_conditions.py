@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent.cdc_quota import Quota
+from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication, Unmatched
 from agent.pipeline.view import HoldView
 from agent.quarantine import Usage

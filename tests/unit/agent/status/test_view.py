@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_quota import Quota
+from agent.cdc_raw.quota import Quota
 from agent.schema import SchemaHolder
 from agent.schema.history import SchemaHistory
 from agent.schema.source import Known, NodeIdentity

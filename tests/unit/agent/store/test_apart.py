@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.store.apart import StoreApart
 from agent.store.base import StoreError, StoreStoppedError
+from agent.store.subprocess_store import StoreApart
 from tests.support.folder_store import BROKEN, FORBIDDEN, HANGING, REFUSED, FolderStore
 from tests.support.servers.processes import wait_until
 
@@ -129,7 +129,7 @@ def test_where_no_socket_can_be_had_is_said(
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     with monkeypatch.context() as patch:
-        patch.setattr("agent.store.apart.Pipe", no_more)
+        patch.setattr("agent.store.subprocess_store.Pipe", no_more)
         with pytest.raises(StoreError, match=r"cannot be started: Too many open files\."):
             store.names()
     assert store.names() == []
@@ -179,7 +179,7 @@ def test_a_stop_before_the_first_request_begins_nothing(store: StoreApart) -> No
 _AGENT = """
 import sys
 from pathlib import Path
-from agent.store.apart import StoreApart
+from agent.store.subprocess_store import StoreApart
 from tests.support.folder_store import FolderStore
 
 store = StoreApart(FolderStore(Path(sys.argv[1])))

@@ -7,9 +7,9 @@ import pytest
 
 from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
-from agent.store.apart import StoreApart
-from agent.transfer.remote_errors import RemoteErrors, RemoteErrorsSettings
-from agent.transfer.uploads import Uploads, UploadSettings
+from agent.store.subprocess_store import StoreApart
+from agent.transfer.quarantine_sync import RemoteErrors, RemoteErrorsSettings
+from agent.transfer.upload_queue import Uploads, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from tests.support.folder_store import HANGING, FolderStore
 from tests.support.servers.processes import wait_until

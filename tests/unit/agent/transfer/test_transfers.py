@@ -7,14 +7,14 @@ from typing import IO
 
 import pytest
 
+from agent.cdc_raw.move import move
+from agent.config.properties import TransferName
 from agent.metrics import AgentMetrics
-from agent.store.remote import RemoteDirectory, parse_remote_directory
+from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
 from agent.transfer import Transfer, TransferSettings, create_transfer
-from agent.transfer.black_hole import BlackHole
-from agent.transfer.local import Local
-from agent.transfer.move import move
-from agent.transfer.registry import TransferName
-from agent.transfer.with_errors import WithErrors
+from agent.transfer.archive import Local
+from agent.transfer.delete import BlackHole
+from agent.transfer.remote import WithErrors
 from sidecar.metrics import DeliveryMetrics
 
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"

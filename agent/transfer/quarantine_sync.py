@@ -17,7 +17,7 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.cdc_raw.names import is_temporary
 from agent.metrics import AgentMetrics
-from agent.quarantine_files import MAX_MARK_BYTES, REMOTE, RETRY, with_suffix
+from agent.quarantine.files import MAX_MARK_BYTES, REMOTE, RETRY, with_suffix
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from sidecar.durable import sync_directory, write_synced
 from sidecar.logs import Repeated, fields

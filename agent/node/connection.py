@@ -29,7 +29,7 @@ from cassandra.connection import ConnectionShutdown
 from cassandra.policies import ExponentialReconnectionPolicy, WhiteListRoundRobinPolicy
 from cassandra.query import dict_factory
 
-from agent.schema.tls_failures import tls_clause
+from agent.node.tls_failures import tls_clause
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agent.cdc_raw import Observation, SegmentName
-from agent.segments.ledger import Ledger
+from agent.segments.offsets import Ledger
 from agent.segments.plan import Segments
 
 PATIENCE_S = 10.0

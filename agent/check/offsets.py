@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.segments import ledger_from_entries
-from agent.segments.ledger import NODE_ID_KEY
-from agent.snapshot.progress import FILE as SNAPSHOT_FILE
-from agent.snapshot.progress import progress_from_entries
+from agent.segments.offsets import NODE_ID_KEY
+from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
+from agent.snapshot.offsets import progress_from_entries
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.offsets import PropertiesStore

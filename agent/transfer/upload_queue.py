@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
+from agent.cdc_raw.move import move
 from agent.metrics import AgentMetrics
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from agent.transfer.base import Backlog, StaysError, Transfer
-from agent.transfer.move import move
 from sidecar.logs import Repeated, fields
 from sidecar.regular_files import make_directory, regular_size_bytes
 

@@ -1,6 +1,6 @@
 """A store that a process of its own works with.
 
-    thread of the agent ── pickled, over a socket ──► agent.store.process ── HTTP ──► store
+    thread of the agent ── pickled, over a socket ──► agent.store.worker ── HTTP ──► store
 
 Sending has its own interpreter, whose lock delivery never waits for, and a lower priority than
 delivery. A request is given up at any point by ending the process.
@@ -124,7 +124,7 @@ def _begun() -> tuple[subprocess.Popen[bytes], Connection]:
     ours, theirs = Pipe()
     with theirs:
         # Without -P a folder named `agent` in the working directory would be imported.
-        command = [sys.executable, "-P", "-m", "agent.store.process", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "agent.store.worker", str(theirs.fileno())]
         try:
             process = subprocess.Popen(
                 command,

@@ -1,4 +1,4 @@
-"""The process that works with a store for an agent: `python -m agent.store.process <socket>`.
+"""The process that works with a store for an agent: `python -m agent.store.worker <socket>`.
 
 It takes the store and then requests from a socket that it inherits, all of them pickled by the
 agent, and answers each with what the store gives or raises. It ends when the socket does: with the

@@ -6,94 +6,28 @@ a segment stays in `cdc_raw`, and so does the segment of an event that has no ro
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-import orjson
-
 from agent.cdc_raw import SegmentName, parse_log_name
-from agent.quarantine_files import EVENTS, REASON, REMOTE, RETRY, with_suffix
-from agent.requeue import end_request, requeue
-from agent.transfer.move import move
+from agent.cdc_raw.move import move
+from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, with_suffix
+from agent.quarantine.reason import LostRange, Reason, parse_reason, reason_text
+from agent.quarantine.requeue import end_request, requeue
+from agent.quarantine.usage import Usage
 from sidecar.durable import append_lines, sync_directory, write_synced
 from sidecar.quarantine import RefusedEvent, event_line
 from sidecar.regular_files import make_directory, read_regular
 
-_MAX_RANGES = 1000
 _MAX_REASON_BYTES = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class LostRange:
-    """Part of a segment that gave no events. `end` None: to the end of the segment."""
-
-    start: int
-    end: int | None
-    cause: str
-    table_id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a segment is kept, as its `.reason.json` says."""
-
-    segment: str
-    agent_version: str
-    noted_at: str
-    ranges: tuple[LostRange, ...] = ()
-    ranges_left_out: int = 0
-    """How many more there were than are listed."""
-
-    @property
-    def count(self) -> int:
-        """Of ranges, also of those that are not listed."""
-        return len(self.ranges) + self.ranges_left_out
-
-    def with_ranges(self, more: Iterable[LostRange]) -> "Reason":
-        """Ranges that are listed already are not repeated; neighbours of one cause become one."""
-        ranges = list(self.ranges)
-        left_out = self.ranges_left_out
-        for new in more:
-            if any(_covers(old, new) for old in ranges):
-                continue
-            last = ranges[-1] if ranges else None
-            if last is not None and _is_continued(last, new):
-                ranges[-1] = replace(last, end=new.end)
-            elif len(ranges) < _MAX_RANGES:
-                ranges.append(new)
-            else:
-                left_out += 1
-        return replace(self, ranges=tuple(ranges), ranges_left_out=left_out)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """How much the quarantine holds, of how many segments."""
-
-    size_bytes: int = 0
-    """Of all files in the directory."""
-    segments: int = 0
-    """With ranges or events that were not delivered, whether the segment itself is there or not."""
-    kept: int = 0
-    """Segments with ranges that were not delivered, which can be read again."""
-    gone: int = 0
-    """Segments with such ranges that are nowhere any more."""
-    ranges: int = 0
-    """Of all segments."""
-    refused_events: int = 0
-    kept_names: tuple[str, ...] = ()
-    """The oldest few."""
-    gone_names: tuple[str, ...] = ()
-    event_names: tuple[str, ...] = ()
-    """The oldest few segments and copies with rejected events."""
-
-
-class Named(Protocol):
-    """A segment, or what else events come from."""
+class QuarantineSource(Protocol):
+    """A segment, or another source of events; its files in the quarantine begin with `log`."""
 
     @property
     def log(self) -> str: ...
@@ -132,7 +66,7 @@ class Quarantine:
         except FileNotFoundError:
             return None
         try:
-            return _parsed(orjson.loads(text))
+            return parse_reason(text)
         except (ValueError, TypeError, KeyError):
             # Somebody changed it. That there is one is what counts: the segment is kept.
             unreadable = LostRange(0, None, f"{path.name} could not be understood")
@@ -166,7 +100,7 @@ class Quarantine:
             sync_directory(self.directory)
         return True
 
-    def keep(self, source: Named, events: Sequence[RefusedEvent]) -> bool:
+    def keep(self, source: QuarantineSource, events: Sequence[RefusedEvent]) -> bool:
         """Keeps events of a segment or a copy, durably; False without room. Raises OSError."""
         lines = b"".join(event_line(event, self._agent_version) for event in events)
         if self.usage().size_bytes + len(lines) > self.max_bytes:
@@ -215,8 +149,7 @@ class Quarantine:
         target = self._reason_path(name)
         temporary = target.with_name(f".{target.name}.tmp")
         try:
-            text = orjson.dumps(asdict(reason), option=orjson.OPT_INDENT_2) + b"\n"
-            write_synced(temporary, text)
+            write_synced(temporary, reason_text(reason))
             temporary.replace(target)
         except OSError:
             with suppress(OSError):
@@ -232,29 +165,6 @@ class Quarantine:
 
     def _reason_path(self, name: SegmentName) -> Path:
         return self.directory / f"{name.log}{REASON}"
-
-
-def _parsed(document: Mapping[str, object]) -> Reason:
-    ranges = document["ranges"]
-    if not isinstance(ranges, list):
-        raise TypeError("ranges must be a list")
-    return Reason(
-        segment=str(document["segment"]),
-        agent_version=str(document["agent_version"]),
-        noted_at=str(document["noted_at"]),
-        ranges=tuple(LostRange(**lost) for lost in ranges),
-        ranges_left_out=int(str(document["ranges_left_out"])),
-    )
-
-
-def _covers(old: LostRange, new: LostRange) -> bool:
-    if (old.cause, old.table_id) != (new.cause, new.table_id) or new.start < old.start:
-        return False
-    return old.end is None or (new.end is not None and new.end <= old.end)
-
-
-def _is_continued(last: LostRange, new: LostRange) -> bool:
-    return (last.cause, last.table_id) == (new.cause, new.table_id) and last.end == new.start
 
 
 def _size_bytes(path: Path) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from agent.schema.connection import NodeConnection
+from agent.node.connection import NodeConnection
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.errors import UnavailableError

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from agent.cdc_raw.move import move
 from agent.transfer.base import Transfer
-from agent.transfer.move import move
 from sidecar.regular_files import make_directory
 
 ARCHIVE = "archive"

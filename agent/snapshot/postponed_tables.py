@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 
-from agent.snapshot.progress import Copy, State
+from agent.snapshot.offsets import Copy, State
 
 
 class Postponed:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.quarantine import Quarantine, Usage
-from agent.quarantine_files import EVENTS, REASON, REMOTE, RETRY
+from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY
 from sidecar.line_count import LineCount
 
 _SHOWN = 3

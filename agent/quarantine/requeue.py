@@ -14,9 +14,9 @@ that is found after step 4 is a newer one and stays.
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName
+from agent.cdc_raw.move import stage
 from agent.cdc_raw.names import temporary_of
-from agent.quarantine_files import REASON, REMOTE, RETRY
-from agent.transfer.move import stage
+from agent.quarantine.files import REASON, REMOTE, RETRY
 from sidecar.durable import sync_directory
 
 

@@ -16,7 +16,7 @@ import orjson
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.quarantine import Quarantine, Reason
-from agent.quarantine_files import EVENTS, MAX_MARK_BYTES, REASON, REMOTE, RETRY
+from agent.quarantine.files import EVENTS, MAX_MARK_BYTES, REASON, REMOTE, RETRY
 from sidecar.durable import sync_directory, write_synced
 from sidecar.errors import ConfigError
 from sidecar.regular_files import open_regular, read_regular, regular_size_bytes

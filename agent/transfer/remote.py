@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.transfer.base import Backlog, Transfer
-from agent.transfer.remote_errors import RemoteErrors
-from agent.transfer.uploads import Uploads
+from agent.transfer.quarantine_sync import RemoteErrors
+from agent.transfer.upload_queue import Uploads
 
 
 class WithErrors(Transfer):

@@ -1,0 +1,62 @@
+"""The limit of `cdc_raw` (`cdc_total_space`), by `cassandra.config` or by the node's own answer."""
+
+import shutil
+
+from agent.cdc_raw.quota import Quota
+from agent.config import AgentConfig
+from agent.config.node_settings import NodeSettings, cdc_total_limit_bytes
+from agent.node.connect import node_connection
+from agent.node.rights import SETTINGS, grants
+from agent.node.running_settings import running_settings
+from sidecar.errors import SidecarError
+
+_SET_CONFIG = "Set cassandra.config to the node's cassandra.yaml."
+
+
+def configured_quota(config: AgentConfig) -> Quota:
+    """By `cassandra.config`; neither limit nor error without it."""
+    settings = config.node_settings
+    return Quota() if settings is None else Quota(_limit_bytes(config, settings))
+
+
+def deletes_at_bytes(config: AgentConfig) -> int | None:
+    """The limit at which the node deletes segments unread, by `cassandra.config`; None without that
+    file, or when the node rejects writes instead."""
+    settings = config.node_settings
+    if settings is None or settings.cdc_block_writes:
+        return None
+    return _limit_bytes(config, settings)
+
+
+def node_quota(config: AgentConfig) -> Quota:
+    """By the node's own answer (4.0 and later). Takes seconds when the node does not answer."""
+    if config.properties.schema_file is not None:
+        return Quota(None, "with schema.file the node is not asked.", _SET_CONFIG)
+    connection = node_connection(config)
+    try:
+        facts = connection.facts()
+        settings = running_settings(connection, facts)
+    except SidecarError as failure:
+        return Quota(None, str(failure), f"{grant_sentence(config)} Or: {_SET_CONFIG}")
+    finally:
+        connection.close()
+    if settings is None:
+        error = f"Cassandra {facts.release_version} has no table system_views.settings."
+        return Quota(None, error, _SET_CONFIG)
+    return Quota(_limit_bytes(config, settings))
+
+
+def grant_sentence(config: AgentConfig) -> str:
+    """The statement that lets the agent's role read the node's settings."""
+    role = config.properties.cassandra_username
+    if role is None:
+        return f"Let the agent's role read {SETTINGS}."
+    return f"As a superuser: {grants(role, [SETTINGS])}"
+
+
+def _limit_bytes(config: AgentConfig, settings: NodeSettings) -> int | None:
+    try:
+        volume_bytes = shutil.disk_usage(config.cdc_raw_directory).total
+    except OSError:
+        return settings.cdc_total_bytes
+    return cdc_total_limit_bytes(settings.cdc_total_bytes, volume_bytes)

@@ -34,14 +34,14 @@ from agent.summary import AgentSummary
 from agent.transfer import Transfer, TransferSettings, create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
-from sidecar.http import HttpServer
+from sidecar.files.locks import DirectoryLock
+from sidecar.http.server import HttpServer
 from sidecar.jmx_pages import jmx_pages
-from sidecar.lifecycle import Stop
-from sidecar.locks import DirectoryLock
 from sidecar.logs import RecentTrouble, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.page import look_pages
+from sidecar.process.lifecycle import Stop
 from sidecar.properties import hiding
 from sidecar.schema_registry import create_registrar
 from sidecar.sinks.base import Sink

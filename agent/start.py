@@ -2,13 +2,13 @@
 
 from typing import NoReturn
 
-from sidecar import early_stop
-from sidecar.process_privacy import forget_working_directory
+from sidecar.process import deferred_sigterm
+from sidecar.process.privacy import forget_working_directory
 
 
 def main() -> NoReturn:
     """Runs the command line of this process."""
-    early_stop.hold()
+    deferred_sigterm.defer()
     forget_working_directory()
     from agent.cli import main as run_command_line
 

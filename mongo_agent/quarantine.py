@@ -14,8 +14,8 @@ from pathlib import Path
 
 import orjson
 
-from sidecar.durable import append_lines
-from sidecar.line_count import LineCount
+from sidecar.files.fsync import append_lines
+from sidecar.files.line_count import LineCount
 from sidecar.quarantine import RefusedEvent, event_line
 
 DIRECTORY = "quarantine"

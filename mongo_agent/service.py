@@ -43,15 +43,15 @@ from mongo_agent.summary import MongoSummary
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
-from sidecar.http import HttpServer
+from sidecar.files.locks import DirectoryLock
+from sidecar.http.server import HttpServer
 from sidecar.jmx_pages import jmx_pages
-from sidecar.lifecycle import Stop
-from sidecar.locks import DirectoryLock
 from sidecar.logs import RecentTrouble, Repeated, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.page import look_pages
 from sidecar.positions import PositionStore, SinkPositions
+from sidecar.process.lifecycle import Stop
 from sidecar.properties import hiding
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store

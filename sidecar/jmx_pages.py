@@ -16,7 +16,7 @@ from typing import Any
 
 from flask import Blueprint, Response, request
 
-from sidecar.http_token import only_reads
+from sidecar.http.token import only_reads
 from sidecar.jolokia import MBean, answer, asked_by_document, asked_by_path
 
 Contexts = Callable[[], Mapping[str, Mapping[str, Any]]]

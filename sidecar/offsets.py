@@ -23,9 +23,9 @@ from pathlib import Path
 
 import javaproperties
 
-from sidecar.durable import sync_directory, write_synced
 from sidecar.errors import ConfigError, OffsetSaveError, OffsetStoreError
-from sidecar.regular_files import link_regular, read_regular
+from sidecar.files.fsync import sync_directory, write_synced
+from sidecar.files.regular import link_regular, read_regular
 
 _MAX_BYTES = 64 << 20
 _CHECKSUM = b"#sha256="

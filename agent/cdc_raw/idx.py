@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sidecar.regular_files import open_regular
+from sidecar.files.regular import open_regular
 
 # An offset has at most ten digits, and "COMPLETED" follows on the second line.
 _MAX_IDX_BYTES = 64

@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 from agent.cdc_raw.names import temporary_of
-from sidecar.durable import sync_directory
-from sidecar.regular_files import link_regular, open_new, open_regular
+from sidecar.files.fsync import sync_directory
+from sidecar.files.regular import link_regular, open_new, open_regular
 
 _COPY_BLOCK_BYTES = 1 << 20
 _PERMISSIONS = 0o777

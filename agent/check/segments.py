@@ -11,8 +11,8 @@ from pathlib import Path
 
 from agent.cdc_raw import Observation
 from agent.config.node_settings import NodeSettings
-from sidecar.access import refusal
 from sidecar.check.finding import Finding, fault, ok
+from sidecar.files.access import refusal
 
 
 def check_segments(

@@ -6,7 +6,7 @@ from agent.config import OFFSET_FILE, AgentConfig, directory_problems
 from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
 
 

@@ -10,7 +10,7 @@ from agent.config import OFFSET_FILE, AgentConfig
 from agent.debezium.offsets import FILE, ledger_of, table_offsets
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
 
 _IDENTITY_S = 30.0

@@ -9,7 +9,7 @@ from agent.config import OFFSET_FILE, AgentConfig, directory_problems
 from agent.snapshot.offsets import FILE as COPIES_FILE
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
 
 

@@ -7,7 +7,7 @@ import click
 from agent.config import AgentConfig
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.running import run_service
-from sidecar.lifecycle import Service
+from sidecar.process.lifecycle import Service
 
 
 @click.command("run", short_help="Run until asked to stop (the default).")

@@ -5,7 +5,7 @@ from contextlib import suppress
 from agent.config import OFFSET_FILE, AgentConfig, directory_problems
 from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
 from sidecar.errors import ConfigError, OffsetStoreError
-from sidecar.http_address import address_problem
+from sidecar.http.address import address_problem
 from sidecar.offsets import PropertiesStore
 
 

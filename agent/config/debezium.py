@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from sidecar import connect
+from sidecar.config import kafka_connect
 from sidecar.properties import PassThrough, Properties, kept, pass_through, prop
 
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
@@ -82,7 +82,7 @@ _WOKEN = "the agent is woken by changes and looks every `cdc.dir.poll.interval.m
 _FOLLOWED = "segments are always followed while the node writes them"
 
 INERT: Mapping[str, str] = {
-    **connect.INERT,
+    **kafka_connect.INERT,
     "schema.name.adjustment.mode": "names of schemas in Avro are always such as it takes, and in "
     "JSON as they are.",
     "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",

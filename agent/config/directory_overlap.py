@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings
-from sidecar.directories import is_inside, overlap_problems
+from sidecar.files.directories import is_inside, overlap_problems
 
 _SUBDIRECTORIES = ("archive", "upload", "error")
 """Those that the agent creates in `commit.log.relocation.dir`."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
-from sidecar.converters import (
+from sidecar.config.converters import (
     STRING_CONVERTER,
     WITH_TEXT,
     ConverterProperties,

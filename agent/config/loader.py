@@ -14,8 +14,9 @@ from agent.config.model import AgentProperties
 from agent.config.node_settings import NodeSettings, read_cassandra_yaml
 from agent.config.properties import TransferName
 from agent.keystore import KeystoreSettings
-from sidecar import connect, directories
+from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
+from sidecar.files import directories
 from sidecar.properties import (
     Loaded,
     Setting,
@@ -101,7 +102,7 @@ def load_config(
         or (node_settings.native_transport_port if node_settings is not None else _DEFAULT_PORT),
         warnings=(
             *loaded.warnings,
-            *connect.unused(properties, debezium.UNUSED_PREFIXES),
+            *kafka_connect.unused(properties, debezium.UNUSED_PREFIXES),
             *properties.converter_warnings(),
             *combination_warnings(properties),
         ),

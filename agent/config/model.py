@@ -8,8 +8,8 @@ from agent.config.debezium import DebeziumProperties
 from agent.config.encoding import EncodingProperties
 from agent.config.properties import EventProperties, NodeProperties, SegmentProperties
 from agent.config.snapshot import SnapshotProperties
+from sidecar.config.settings import SidecarProperties
 from sidecar.properties import Properties
-from sidecar.settings import SidecarProperties
 
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("What is published", EventProperties),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from agent.cdc_raw import Observation, SegmentName, Watcher, observe
-from sidecar.access import refusal
+from sidecar.files.access import refusal
 from sidecar.logs import Repeated, fields
 
 logger = logging.getLogger(__name__)

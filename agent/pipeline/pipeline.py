@@ -34,13 +34,13 @@ from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
 from commitlog import SchemaIds, Unregistered
 from sidecar.errors import RefusedError, SinkRestartError
-from sidecar.lifecycle import Stop
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.garbage import rare_collection
 from sidecar.pipeline.handover import quick_handover
 from sidecar.pipeline.saving import OffsetStore
 from sidecar.pipeline.stopping import drain, say_stopped
 from sidecar.pipeline.wakeup import Wakeup
+from sidecar.process.lifecycle import Stop
 from sidecar.schema_registry import Registrar
 from sidecar.sinks.base import Sink
 

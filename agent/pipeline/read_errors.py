@@ -9,7 +9,7 @@ import errno
 import os
 from pathlib import Path
 
-from sidecar.access import refusal
+from sidecar.files.access import refusal
 
 _REMEDIES = {
     errno.EIO: "The disk fails: look at the kernel's log (`dmesg`).",

@@ -17,9 +17,9 @@ import orjson
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.quarantine import Quarantine, Reason
 from agent.quarantine.files import EVENTS, MAX_MARK_BYTES, REASON, REMOTE, RETRY
-from sidecar.durable import sync_directory, write_synced
 from sidecar.errors import ConfigError
-from sidecar.regular_files import open_regular, read_regular, regular_size_bytes
+from sidecar.files.fsync import sync_directory, write_synced
+from sidecar.files.regular import open_regular, read_regular, regular_size_bytes
 
 _COPY = "snapshot-"
 _TABLE = re.compile(r"\w{1,222}\.\w{1,222}", re.ASCII)

@@ -19,9 +19,9 @@ from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, with_suffix
 from agent.quarantine.reason import LostRange, Reason, parse_reason, reason_text
 from agent.quarantine.requeue import end_request, requeue
 from agent.quarantine.usage import Usage
-from sidecar.durable import append_lines, sync_directory, write_synced
+from sidecar.files.fsync import append_lines, sync_directory, write_synced
+from sidecar.files.regular import make_directory, read_regular
 from sidecar.quarantine import RefusedEvent, event_line
-from sidecar.regular_files import make_directory, read_regular
 
 _MAX_REASON_BYTES = 64 << 20
 

@@ -17,7 +17,7 @@ from agent.cdc_raw import SegmentName
 from agent.cdc_raw.move import stage
 from agent.cdc_raw.names import temporary_of
 from agent.quarantine.files import REASON, REMOTE, RETRY
-from sidecar.durable import sync_directory
+from sidecar.files.fsync import sync_directory
 
 
 def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:

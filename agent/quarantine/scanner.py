@@ -8,7 +8,7 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.quarantine import Quarantine, Usage
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY
-from sidecar.line_count import LineCount
+from sidecar.files.line_count import LineCount
 
 _SHOWN = 3
 

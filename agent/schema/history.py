@@ -15,9 +15,9 @@ import orjson
 
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema, SchemaError
-from sidecar.durable import write_synced
+from sidecar.files.fsync import write_synced
+from sidecar.files.regular import read_regular
 from sidecar.logs import Repeated, fields
-from sidecar.regular_files import read_regular
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from agent.status.conditions import status_from
 from agent.status.facts import Facts, SchemaFacts
 from commitlog import Schema, Unregistered
 from sidecar.check.finding import Finding
-from sidecar.http import Build, Verdict
+from sidecar.http.server import Build, Verdict
 from sidecar.page.summary import duration_text, size_text
 from sidecar.schema_registry import Registrar
 from sidecar.sinks.base import SinkState

@@ -35,9 +35,9 @@ from agent.store.gcs_errors import (
     not_what_was_sent,
 )
 from agent.store.remote_directory import RemoteDirectory
-from sidecar.durable import sync_directory, sync_file
 from sidecar.errors import ConfigError
-from sidecar.regular_files import open_new, open_regular
+from sidecar.files.fsync import sync_directory, sync_file
+from sidecar.files.regular import open_new, open_regular
 
 _CHUNK_UNIT_BYTES = 256 << 10
 _READ_BYTES = 1 << 20

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from agent.cdc_raw.move import move
 from agent.transfer.base import Transfer
-from sidecar.regular_files import make_directory
+from sidecar.files.regular import make_directory
 
 ARCHIVE = "archive"
 

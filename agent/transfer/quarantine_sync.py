@@ -19,9 +19,9 @@ from agent.cdc_raw.names import is_temporary
 from agent.metrics import AgentMetrics
 from agent.quarantine.files import MAX_MARK_BYTES, REMOTE, RETRY, with_suffix
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
-from sidecar.durable import sync_directory, write_synced
+from sidecar.files.fsync import sync_directory, write_synced
+from sidecar.files.regular import make_directory, read_regular
 from sidecar.logs import Repeated, fields
-from sidecar.regular_files import make_directory, read_regular
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from agent.cdc_raw.move import move
 from agent.metrics import AgentMetrics
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from agent.transfer.base import Backlog, StaysError, Transfer
+from sidecar.files.regular import make_directory, regular_size_bytes
 from sidecar.logs import Repeated, fields
-from sidecar.regular_files import make_directory, regular_size_bytes
 
 UPLOAD = "upload"
 

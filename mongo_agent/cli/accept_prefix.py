@@ -6,7 +6,7 @@ from mongo_agent.config import MongoConfig, directory_problems
 from mongo_agent.position import OFFSET_FILE
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from sidecar.converters import ConverterProperties
+from sidecar.config.converters import ConverterProperties
 from sidecar.properties import LowerCase, Milliseconds, prop
 
 Names = Literal["none", "avro", "avro_unicode"]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from sidecar import connect
+from sidecar.config import kafka_connect
 from sidecar.properties import ByteSize, PassThrough, Properties, pass_through, prop
 
 _PROVIDER = "DefaultMongoDbAuthProvider"
@@ -62,7 +62,7 @@ _NO_WRITES = "the agent never writes to MongoDB; a chunk has its exact place wit
 _KEYS = "keys of MongoDB's documents are not extended in Debezium either."
 
 INERT: Mapping[str, str] = {
-    **connect.INERT,
+    **kafka_connect.INERT,
     **dict.fromkeys(
         ("tasks.max.enforce", "config.action.reload"), "there is no Kafka Connect here."
     ),

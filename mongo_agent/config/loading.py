@@ -17,8 +17,9 @@ from mongo_agent.config.naming import naming
 from mongo_agent.config.position import HistoryLostPolicy
 from mongo_agent.copy.settings import CopySettings
 from mongo_agent.topic_naming import Naming
-from sidecar import connect, directories
+from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
+from sidecar.files import directories
 from sidecar.properties import Loaded, command_line_settings, load
 
 _AWAIT_MS = 1000
@@ -137,7 +138,7 @@ def load_config(
         ),
         warnings=(
             *loaded.warnings,
-            *connect.unused(properties, debezium.UNUSED_PREFIXES),
+            *kafka_connect.unused(properties, debezium.UNUSED_PREFIXES),
             *properties.converter_warnings(),
             *map(loaded.located, doubts(properties)),
         ),

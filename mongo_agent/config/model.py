@@ -12,8 +12,8 @@ from mongo_agent.config.debezium import DebeziumProperties
 from mongo_agent.config.events import EventProperties
 from mongo_agent.config.position import PositionProperties
 from mongo_agent.config.signals import SignalProperties
+from sidecar.config.settings import SidecarProperties
 from sidecar.properties import Properties
-from sidecar.settings import SidecarProperties
 
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("MongoDB", ConnectionProperties),

@@ -24,7 +24,6 @@ from mongo_agent.pipeline.view import View
 from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.signals import Answer, Signal
 from sidecar.errors import RefusedError, SinkRestartError, UnavailableError
-from sidecar.lifecycle import Stop
 from sidecar.logs import Repeated
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.garbage import rare_collection
@@ -33,6 +32,7 @@ from sidecar.pipeline.saving import OffsetStore, Saving
 from sidecar.pipeline.sink_turns import SinkTurns
 from sidecar.pipeline.stopping import drain, say_stopped
 from sidecar.pipeline.wakeup import Wakeup
+from sidecar.process.lifecycle import Stop
 from sidecar.quarantine import RefusedEvent
 from sidecar.sinks.base import Sink
 

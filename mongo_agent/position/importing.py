@@ -16,7 +16,7 @@ from mongo_agent.position.debezium import imported
 from mongo_agent.position.in_kafka import position_records
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
 from sidecar.positions import PositionRecords
 from sidecar.sinks.registry import create_sink_and_store

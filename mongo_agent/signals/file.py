@@ -22,8 +22,8 @@ from typing import Self
 
 from mongo_agent.extended_json import read_json
 from mongo_agent.signals.signal import Answer, Signal, signal_from
+from sidecar.files.regular import read_regular
 from sidecar.logs import Repeated
-from sidecar.regular_files import read_regular
 
 logger = logging.getLogger(__name__)
 

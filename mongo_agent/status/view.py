@@ -13,7 +13,7 @@ from mongo_agent.pipeline import LaneView, Pipeline, View
 from mongo_agent.status.conditions import copy_component, status_from, stream_component
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.check.finding import Finding
-from sidecar.http import Build, Verdict
+from sidecar.http.server import Build, Verdict
 from sidecar.page.summary import duration_text
 from sidecar.schema_registry import Registrar
 from sidecar.schema_registry.health import registry_component

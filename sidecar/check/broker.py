@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
-from sidecar.settings import SidecarProperties
 from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.survey import existing_topics, unwritable_topics
 

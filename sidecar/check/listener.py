@@ -9,10 +9,10 @@ from http.client import HTTPException
 from pathlib import Path
 
 from sidecar.check.finding import Finding, fault, ok
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.http_address import address_problem, listening_socket
-from sidecar.locks import lock_holder
-from sidecar.settings import SidecarProperties
+from sidecar.files.locks import lock_holder
+from sidecar.http.address import address_problem, listening_socket
 
 _SUBJECT = "http"
 _ANSWER_S = 2.0

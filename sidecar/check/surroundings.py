@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sidecar.check.finding import Finding, fault, ok, size_text, warning
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.http_token import read_token
-from sidecar.settings import SidecarProperties
+from sidecar.http.token import read_token
 from sidecar.sinks.registry import sink_problems
 from sidecar.tracing.choice import create_tracing
 from sidecar.transform import transform_named

@@ -6,9 +6,9 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any, Self
 
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import UnavailableError
-from sidecar.http_token import read_token
-from sidecar.settings import SidecarProperties
+from sidecar.http.token import read_token
 
 _TIMEOUT_S = 60.0
 _EVERYWHERE = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}

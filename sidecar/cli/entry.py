@@ -6,10 +6,10 @@ from typing import Any, NoReturn
 
 import click
 
-from sidecar import early_stop
 from sidecar.cli.faults import exit_with
 from sidecar.cli.invocation import Invocation, invocation_of
 from sidecar.errors import ConfigError
+from sidecar.process import deferred_sigterm
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _INTERRUPTED = 130
@@ -19,7 +19,7 @@ def begin(context: click.Context, run: click.Command) -> None:
     """What the group itself does: without a command it is `run`; without a configuration
     too it prints the help and raises ConfigError. SIGTERM ends every other command at once."""
     if context.invoked_subcommand not in (None, run.name):
-        early_stop.release()
+        deferred_sigterm.release()
     if context.invoked_subcommand is not None:
         return
     if invocation_of(context).files:

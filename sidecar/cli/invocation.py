@@ -7,9 +7,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import click
 
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.properties import Loaded, Properties
-from sidecar.settings import SidecarProperties
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -3,11 +3,12 @@
 import logging
 from collections.abc import Callable, Iterable
 
-from sidecar import lifecycle, logs
+from sidecar import logs
 from sidecar.cli.invocation import Config
 from sidecar.logs import LogLevel, fields
 from sidecar.pipeline.memory import keep_freed_memory
-from sidecar.process_privacy import forbid_dumps
+from sidecar.process import lifecycle
+from sidecar.process.privacy import forbid_dumps
 from sidecar.properties import hiding
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from importlib import resources
 import orjson
 from flask import Blueprint, Response
 
-from sidecar.http import Build, Status
+from sidecar.http.server import Build, Status
 from sidecar.logs import RecentTrouble
 from sidecar.page.summary import Summary
 from sidecar.status import Health

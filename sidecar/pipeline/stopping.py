@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sidecar.errors import RefusedError, SinkRestartError
-from sidecar.lifecycle import Stop
 from sidecar.logs import fields
 from sidecar.pipeline.delivering import Delivery
 from sidecar.pipeline.wakeup import Wakeup
+from sidecar.process.lifecycle import Stop
 
 logger = logging.getLogger(__name__)
 

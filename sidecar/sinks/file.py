@@ -9,7 +9,7 @@ from typing import Any
 
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
-from sidecar.regular_files import open_regular
+from sidecar.files.regular import open_regular
 from sidecar.sinks.base import Outcome, SinkState
 
 _BLOCK_BYTES = 1 << 16

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.offsets import PropertiesStore
 from sidecar.positions import PositionRecords, PositionStore, SinkPositions
-from sidecar.settings import SidecarProperties
 from sidecar.sinks.base import Sink
 
 Factory = Callable[[SidecarProperties], Sink]

@@ -12,7 +12,7 @@ from typing import Any, Self
 from mongo_agent.config import load_config
 from mongo_agent.service import MongoService
 from sidecar.delivery import Message
-from sidecar.lifecycle import Stop
+from sidecar.process.lifecycle import Stop
 from sidecar.sinks.memory import MemorySink
 from tests.support.servers.processes import wait_until
 

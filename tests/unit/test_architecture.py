@@ -20,7 +20,12 @@ MAY_KNOW = {
 }
 # The parts of the sidecar that have nothing to do with a process that serves.
 OF_THE_SIDECAR = {
-    "spark_jobs": {"sidecar.errors", "sidecar.logs", "sidecar.properties", "sidecar.settings"},
+    "spark_jobs": {
+        "sidecar.errors",
+        "sidecar.logs",
+        "sidecar.properties",
+        "sidecar.config.settings",
+    },
 }
 CRATES_MAY_KNOW = {
     "core": set[str](),

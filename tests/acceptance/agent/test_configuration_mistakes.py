@@ -322,7 +322,7 @@ def test_a_path_that_does_not_exist(command: str, site: Site) -> None:
 
 
 def test_rights_name_user_owner_mode_and_command(site: Site) -> None:
-    from sidecar.directories import _rights
+    from sidecar.files.directories import _rights
 
     site.offsets.chmod(0o500)
     text = _rights(site.offsets)

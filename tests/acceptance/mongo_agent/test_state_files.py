@@ -12,7 +12,7 @@ from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.cli.entry import main
 from mongo_agent.copy import CopyProgress
 from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore, encode
 from tests.support.mongo_agent_command import configuration
 

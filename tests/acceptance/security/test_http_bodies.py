@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sidecar.http import HttpServer
+from sidecar.http.server import HttpServer
 from tests.acceptance.security.test_http_requests import END, change_pages, exchange
 from tests.unit.sidecar.test_http import HOST, FakeStatus
 

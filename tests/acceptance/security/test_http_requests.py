@@ -8,14 +8,14 @@ import pytest
 from flask import Blueprint, Response
 from flask.testing import FlaskClient
 
-from sidecar.http import HttpServer, create_app
-from sidecar.http_guard import (
+from sidecar.http.guard import (
     HEADERS,
     KnownHosts,
     RequestFacts,
     allowed_host_problems,
     refusal_of,
 )
+from sidecar.http.server import HttpServer, create_app
 from sidecar.jmx_pages import jmx_pages
 from tests.unit.sidecar.test_http import HOST, FakeStatus
 

@@ -17,11 +17,11 @@ from agent.schema.history import SchemaHistory
 from agent.transfer.archive import Local
 from agent.transfer.delete import BlackHole
 from commitlog import SegmentReader
-from sidecar.directories import exposed_directories
-from sidecar.durable import append_lines, write_synced
 from sidecar.errors import ConfigError, OffsetStoreError
+from sidecar.files.directories import exposed_directories
+from sidecar.files.fsync import append_lines, write_synced
+from sidecar.files.regular import make_directory, read_regular
 from sidecar.offsets import PropertiesStore
-from sidecar.regular_files import make_directory, read_regular
 from sidecar.sinks.file import FileSink
 from tests.support.agent_directory import payload, write_segment
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.config import load_config
-from sidecar.process_privacy import safe_path
+from sidecar.process.privacy import safe_path
 
 ROOT = Path(__file__).parents[3]
 PASSWORD = "s3cret-of-agent"
@@ -60,7 +60,7 @@ def test_a_reference_on_the_command_line_is_no_secret(tmp_path: Path) -> None:
 def test_a_process_that_forbids_dumps_leaves_no_core_file(tmp_path: Path) -> None:
     program = (
         "import ctypes, os\n"
-        "from sidecar.process_privacy import forbid_dumps\n"
+        "from sidecar.process.privacy import forbid_dumps\n"
         "assert forbid_dumps()\n"
         "assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0\n"
         # The agent reads these of itself: TLS stores and metrics are there.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.access import refusal
+from sidecar.files.access import refusal
 
 UID = 23_456
 
@@ -17,7 +17,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes own
 def seen_by_another(path: Path) -> str:
     """The message that a process of another user gets."""
     code = (
-        "import os, sys; from pathlib import Path; from sidecar.access import refusal; "
+        "import os, sys; from pathlib import Path; from sidecar.files.access import refusal; "
         f"os.setgroups([]); os.setgid({UID}); os.setuid({UID}); "
         "found = refusal(Path(sys.argv[1])); print(found.message if found else '')"
     )

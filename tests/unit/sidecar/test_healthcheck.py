@@ -3,7 +3,7 @@
 import pytest
 
 from sidecar import healthcheck
-from sidecar.http import HttpServer
+from sidecar.http.server import HttpServer
 from tests.unit.sidecar.test_http import HOST, FakeStatus
 
 

@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 from waitress import trigger
 
 from sidecar.errors import ConfigError
-from sidecar.http import Build, HttpServer, Verdict, create_app
+from sidecar.http.server import Build, HttpServer, Verdict, create_app
 from sidecar.status import Condition, Health, State, component_of, health_of, status_of
 
 HOST = "127.0.0.1"

@@ -1,6 +1,6 @@
 """Hosts that HTTP cannot be served on."""
 
-from sidecar.http_address import address_problem
+from sidecar.http.address import address_problem
 
 
 def test_a_host_with_a_part_that_is_too_long_is_refused_with_its_property() -> None:

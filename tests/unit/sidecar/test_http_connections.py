@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from flask import Blueprint, Response
 
-from sidecar import http_connections
-from sidecar.http import HttpServer
-from sidecar.http_connections import CONNECTION_LIMIT
+from sidecar.http import connections
+from sidecar.http.connections import CONNECTION_LIMIT
+from sidecar.http.server import HttpServer
 from tests.support.servers.processes import wait_until
 from tests.unit.sidecar.test_http import HOST, FakeStatus
 
@@ -104,14 +104,14 @@ def test_the_connection_that_has_owed_a_request_for_longest_is_closed() -> None:
 
 
 def test_a_request_that_does_not_end_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_connections, "REQUEST_TIMEOUT_S", 0)
+    monkeypatch.setattr(connections, "REQUEST_TIMEOUT_S", 0)
     with _running() as server, _connect(server.port) as client:
         _slow_body(client)
         assert client.recv(1) == b""
 
 
 def test_an_answer_that_is_not_read_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_connections, "ANSWER_TIMEOUT_S", 0)
+    monkeypatch.setattr(connections, "ANSWER_TIMEOUT_S", 0)
     with _running() as server, _connect(server.port) as client:
         _unread_answers(client)
 

@@ -7,8 +7,8 @@ from flask import Blueprint, Response
 from flask.testing import FlaskClient
 
 from sidecar.errors import ConfigError
-from sidecar.http import HttpServer, create_app
-from sidecar.http_token import only_reads
+from sidecar.http.server import HttpServer, create_app
+from sidecar.http.token import only_reads
 from tests.unit.sidecar.test_http import HOST, FakeStatus
 
 

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 import pytest
 
 from sidecar.errors import ConfigError, LockedError, RefusedError, SinkError
-from sidecar.lifecycle import Stop, exit_code, run
+from sidecar.process.lifecycle import Stop, exit_code, run
 
 PROGRAM = """
 import sys, time
-from sidecar.lifecycle import Stop, run
+from sidecar.process.lifecycle import Stop, run
 from sidecar.logs import configure
 
 class Service:
@@ -80,7 +80,7 @@ class Stubborn:
 def test_the_deadline_ends_a_service_that_does_not(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sidecar.lifecycle._GRACE_S", 0.01)
+    monkeypatch.setattr("sidecar.process.lifecycle._GRACE_S", 0.01)
     service = Stubborn()
     codes = []
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError, LockedError
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 
 HOLDER = """
 import sys
 from pathlib import Path
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 with DirectoryLock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.offsets import PropertiesStore, StoredOffsets
 from sidecar.positions import (
@@ -19,7 +20,6 @@ from sidecar.positions import (
     read_positions,
 )
 from sidecar.properties import command_line_settings, load
-from sidecar.settings import SidecarProperties
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
 from sidecar.sinks.registry import create_sink_and_store
 from sidecar.sinks.stdout import StdoutSink

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.snapshot.http_routes import snapshot_pages
-from sidecar.http import HttpServer
+from sidecar.http.server import HttpServer
 from tests.support.agent_command import Outcome, agent
 from tests.support.agent_directory import Site
 from tests.unit.sidecar.test_http import HOST, FakeStatus

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecar.locks import DirectoryLock
+from sidecar.files.locks import DirectoryLock
 from tests.support.agent_command import agent
 from tests.support.agent_directory import Site
 

@@ -14,7 +14,7 @@ from agent.pipeline import open_with
 from commitlog import CounterHistory, EventFormat, Schema
 from sidecar.delivery import Message
 from sidecar.errors import SinkRestartError
-from sidecar.lifecycle import Stop
+from sidecar.process.lifecycle import Stop
 from sidecar.sinks.memory import MemorySink
 from tests.support.pipeline_fakes import LateExecutor
 from tests.support.pipeline_harness import Rig

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import RefusedError
-from sidecar.lifecycle import Stop
 from sidecar.pipeline.wakeup import Wakeup
+from sidecar.process.lifecycle import Stop
 from sidecar.sinks.memory import MemorySink
 from tests.support.pipeline_fakes import Log
 from tests.support.pipeline_harness import Rig

@@ -14,7 +14,7 @@ from mongo_agent.signals import Answer, Signal
 from mongo_agent.signals.client import SignalClient
 from mongo_agent.signals.http import signal_pages
 from sidecar.errors import UnavailableError
-from sidecar.http import Build, HttpServer, Verdict, create_app
+from sidecar.http.server import Build, HttpServer, Verdict, create_app
 from sidecar.status import Health, health_of, status_of
 
 EXECUTE = {"type": "execute-snapshot", "data": {"data-collections": ["shop.a"]}}

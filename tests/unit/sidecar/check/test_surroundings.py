@@ -19,11 +19,11 @@ from sidecar.check.surroundings import (
     check_tracing,
     check_transform,
 )
+from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
-from sidecar.locks import DirectoryLock, lock_holder
+from sidecar.files.locks import DirectoryLock, lock_holder
 from sidecar.properties import load
 from sidecar.schema_registry import RegistrySettings
-from sidecar.settings import SidecarProperties
 from sidecar.sinks.file import FileSink
 from tests.support.fake_registry import FakeRegistry
 from tests.support.servers.processes import wait_until

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.http import create_app
+from sidecar.http.server import create_app
 from sidecar.logs import RecentTrouble, fields
 from sidecar.page import Bar, Counts, Figure, Kept, Summary, look_pages
 from sidecar.page.pages import page_text

@@ -5,9 +5,9 @@ from typing import get_args
 
 import pytest
 
+from sidecar.config.settings import SidecarProperties, SinkName
 from sidecar.errors import ConfigError
 from sidecar.properties import command_line_settings, load
-from sidecar.settings import SidecarProperties, SinkName
 from sidecar.sinks.file import FileSink
 from sidecar.sinks.kafka.producer import KafkaSink
 from sidecar.sinks.registry import create_sink, sink_names

@@ -1,8 +1,8 @@
-"""From start to exit code: signals, the deadline of a stop, and one sentence for each error.
+"""Run a service from start to exit code: signals, the stop deadline, one log line for each error.
 
-SIGTERM or SIGINT asks the service to stop within the deadline; one that came early (`early_stop`)
-ends it before it begins. A second signal ends the process at once by the signal's own action.
-Progress is durable at any moment, so that loses nothing.
+SIGTERM or SIGINT asks the service to stop within the deadline; a deferred SIGTERM
+(`deferred_sigterm`) ends it before it starts. A second signal ends the process at once by the
+signal's default action. Offsets are durable at any moment, so this loses no event.
 """
 
 import logging
@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
 
-from sidecar import early_stop
 from sidecar.errors import EXIT_STOPPED, SidecarError
 from sidecar.logs import fields
+from sidecar.process import deferred_sigterm
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ def run(
     guard.start()
     try:
         with _signals_to(stop):
-            if early_stop.is_requested():
+            if deferred_sigterm.is_pending():
                 logger.info("stopped before anything began")
                 return EXIT_STOPPED
             return exit_code(lambda: service.run(stop))

@@ -29,7 +29,7 @@ def forget_working_directory() -> None:
         here = str(Path.cwd())
     except OSError:
         here = ""
-    sys.path[:] = safe_path(sys.path, here, [*named, str(Path(__file__).parents[1])])
+    sys.path[:] = safe_path(sys.path, here, [*named, str(Path(__file__).parents[2])])
 
 
 def safe_path(path: Sequence[str], here: str, trusted: Sequence[str]) -> list[str]:

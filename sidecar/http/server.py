@@ -27,10 +27,10 @@ from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
 from sidecar import metrics
-from sidecar.http_address import listening_socket
-from sidecar.http_connections import THREADS, bounded_server
-from sidecar.http_guard import KnownHosts, guard_requests
-from sidecar.http_token import read_token, require_token
+from sidecar.http.address import listening_socket
+from sidecar.http.connections import THREADS, bounded_server
+from sidecar.http.guard import KnownHosts, guard_requests
+from sidecar.http.token import read_token, require_token
 from sidecar.status import Health, State
 
 _CHANGES_AT_ONCE = THREADS - 2

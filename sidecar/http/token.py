@@ -12,7 +12,7 @@ from typing import TypeVar
 from flask import Flask, Response, request
 
 from sidecar.errors import ConfigError
-from sidecar.regular_files import read_regular
+from sidecar.files.regular import read_regular
 
 _READING_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _MAX_BYTES = 4096

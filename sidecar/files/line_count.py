@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sidecar.regular_files import open_regular
+from sidecar.files.regular import open_regular
 
 _CHUNK_BYTES = 1 << 20
 

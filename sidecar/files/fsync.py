@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sidecar.regular_files import make_directory, open_new, open_regular
+from sidecar.files.regular import make_directory, open_new, open_regular
 
 
 def append_lines(path: Path, lines: bytes) -> None:

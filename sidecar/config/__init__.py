@@ -1,0 +1,1 @@
+"""The properties that both agents share."""

@@ -1,0 +1,1 @@
+"""Files and directories: safe opening, fsync, locks, permissions."""

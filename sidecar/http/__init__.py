@@ -1,0 +1,1 @@
+"""The HTTP server of an agent, and what protects it."""

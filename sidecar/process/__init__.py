@@ -1,0 +1,1 @@
+"""The life of the process: signals, deadlines, exit codes, privacy."""

@@ -29,8 +29,8 @@ from cassandra.connection import ConnectionShutdown
 from cassandra.policies import ExponentialReconnectionPolicy, WhiteListRoundRobinPolicy
 from cassandra.query import dict_factory
 
-from agent.node.tls_failures import tls_clause
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.tls.failures import TlsServer, tls_failure
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +41,16 @@ _RECONNECT_S = 1.0
 _LONGEST_RECONNECT_S = 30.0
 # The node knows no verdict yet, for instance while it joins: PasswordAuthenticator's own words.
 _UNDECIDED = "Unable to perform authentication"
+_TLS = TlsServer(
+    name="the node",
+    address="cassandra.hosts",
+    trusted="trustStore.location in cassandra.ssl.config.path, or to cassandra.ssl.ca.path",
+    identity="keyStore.location in cassandra.ssl.config.path, or cassandra.ssl.certificate.path",
+    protocols="client_encryption_options, accepted_protocols",
+    hostname_check="cassandra.ssl.check.hostname=false",
+    enabled="cassandra.ssl.enabled and cassandra.port",
+    reports_closed_handshake=True,
+)
 
 Row = Mapping[str, Any]
 
@@ -186,9 +196,9 @@ class NodeConnection:
             return UnavailableError(
                 f"Cassandra at {self.address} does not take a query: {_first_line(error)}"
             )
-        clause = tls_clause(" ".join(map(str, causes)))
+        clause = tls_failure(" ".join(map(str, causes)), _TLS)
         if clause is not None:
-            return UnavailableError(f"Cassandra at {self.address} cannot be spoken to: {clause}.")
+            return UnavailableError(f"Cassandra at {self.address} cannot be reached: {clause}.")
         return UnavailableError(
             f"Cassandra at {self.address} does not answer: {_silence(causes[0])}"
         )

@@ -29,7 +29,7 @@ from sidecar.errors import Policy, RefusedError, SidecarError, UnavailableError
 from sidecar.schema_registry.canonical import canonical
 from sidecar.schema_registry.settings import RegistrySettings
 from sidecar.schema_registry.tls import tls_context
-from sidecar.schema_registry.tls_failures import tls_clause
+from sidecar.tls.failures import TlsServer, tls_failure
 
 _JSON = "application/vnd.schemaregistry.v1+json"
 _CONNECT_S = 5.0
@@ -41,6 +41,15 @@ _FAILED_OBJECT = re.compile(r"^HTTPS?Connection(?:Pool)?\(.*?\): ")
 _MOST_TEXT = 300
 _MAX_ANSWER_BYTES = 16 << 20
 _READ_BYTES = 64 << 10
+_TLS = TlsServer(
+    name="the schema registry",
+    address="schema.registry.url",
+    trusted="schema.registry.ssl.truststore.location",
+    identity="schema.registry.ssl.keystore.location",
+    protocols="",
+    hostname_check="schema.registry.ssl.endpoint.identification.algorithm to an empty value",
+    enabled="schema.registry.url",
+)
 
 
 class _TooLongError(urllib3.exceptions.HTTPError):
@@ -236,4 +245,4 @@ def _reason(error: Exception) -> str:
     cause = error.reason if isinstance(error, urllib3.exceptions.MaxRetryError) else error
     # urllib3 begins with the object that failed; the sentence has its address already.
     text = _FAILED_OBJECT.sub("", " ".join(str(cause).split()))
-    return tls_clause(text) or text[:_MOST_TEXT]
+    return tls_failure(text, _TLS) or text[:_MOST_TEXT]

@@ -5,6 +5,7 @@ import re
 from confluent_kafka import KafkaError
 
 from sidecar.errors import RefusedError
+from sidecar.tls.failures import TlsServer, tls_failure
 
 AUTHENTICATION = frozenset(
     {
@@ -63,33 +64,15 @@ def refusal(error: KafkaError, subject: str) -> RefusedError | None:
     return None
 
 
-_TLS = (
-    (
-        ("certificate verify failed",),
-        "the broker's certificate is by no authority of kafka.producer.ssl.truststore.location, "
-        "has expired, or names another host than bootstrap.servers does "
-        "(kafka.producer.ssl.endpoint.identification.algorithm)",
-    ),
-    (
-        ("alert bad certificate", "alert certificate required", "alert handshake failure"),
-        "the broker asks for a certificate of its clients that it trusts: set "
-        "kafka.producer.ssl.keystore.location",
-    ),
-    (
-        ("alert unknown ca", "alert certificate unknown", "alert certificate expired"),
-        "the broker does not trust our certificate, that of kafka.producer.ssl.keystore.location",
-    ),
-    (
-        ("alert protocol version", "unsupported protocol"),
-        "the broker speaks neither TLS 1.2 nor 1.3, and older ones are not safe: allow TLSv1.2 "
-        "there (ssl.enabled.protocols)",
-    ),
-    (
-        ("wrong version number", "unexpected EOF while reading", "packet length too long"),
-        "what listens there does not speak TLS: see kafka.producer.security.protocol",
-    ),
+_TLS = TlsServer(
+    name="the broker",
+    address="bootstrap.servers",
+    trusted="kafka.producer.ssl.truststore.location",
+    identity="kafka.producer.ssl.keystore.location",
+    protocols="ssl.enabled.protocols",
+    hostname_check="kafka.producer.ssl.endpoint.identification.algorithm to an empty value",
+    enabled="kafka.producer.security.protocol",
 )
-"""What OpenSSL says in the client's words, and what it means in ours."""
 _ENDED_HANDSHAKE = re.compile(r"Disconnected: .*\(after \d+ms in state SSL_HANDSHAKE\)")
 
 
@@ -107,12 +90,11 @@ def reason(error: KafkaError) -> str:
         return (
             f"{said}; see that the clock of this machine is right (message.timestamp.after.max.ms)"
         )
-    for words, meaning in _TLS:
-        if "SSL " in said and any(word in said for word in words):
-            return meaning
+    if "SSL " in said and (clause := tls_failure(said, _TLS)) is not None:
+        return clause
     if _ENDED_HANDSHAKE.search(said):
         return (
-            "the connection was closed in the TLS handshake, as by a listener that does not speak "
-            "TLS: see kafka.producer.security.protocol"
+            "the broker closed the connection in the TLS handshake, as a listener without TLS "
+            "does: check kafka.producer.security.protocol"
         )
     return said

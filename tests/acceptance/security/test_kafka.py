@@ -78,12 +78,12 @@ def test_a_broker_of_another_authority_is_named(
     broker: SecureBroker, stores: Stores, strangers: Stores
 ) -> None:
     settings = ssl(broker.ssl_port, trust(strangers, "JKS"), identity(stores, "JKS"))
-    assert "by no authority of kafka.producer.ssl.truststore.location" in refusal(settings)
+    assert "signed by an untrusted CA (kafka.producer.ssl.truststore.location)" in refusal(settings)
 
 
 def test_a_broker_of_another_name_is_named(broker: SecureBroker, stores: Stores) -> None:
     settings = ssl(broker.other_port, trust(stores, "JKS"))
-    assert "names another host" in refusal(settings)
+    assert "is for another host" in refusal(settings)
     settings["ssl.endpoint.identification.algorithm"] = ""
     assert existing_topics(settings, ANSWER_S) == {"events": 1}
 
@@ -97,12 +97,14 @@ def test_a_certificate_that_has_expired_is_named(broker: SecureBroker, stores: S
 
 def test_a_broker_of_tls_1_1_alone_is_named(broker: SecureBroker, stores: Stores) -> None:
     sentence = refusal(ssl(broker.old_port, trust(stores, "JKS")))
-    assert "speaks neither TLS 1.2 nor 1.3" in sentence
+    assert "supports neither TLS 1.2 nor 1.3" in sentence
     assert "ssl.enabled.protocols" in sentence
 
 
 def test_a_broker_without_tls_is_named(broker: SecureBroker, stores: Stores) -> None:
-    assert "does not speak TLS" in refusal(ssl(broker.port, trust(stores, "JKS")))
+    assert "check kafka.producer.security.protocol" in refusal(
+        ssl(broker.port, trust(stores, "JKS"))
+    )
 
 
 def test_no_setting_allows_an_older_protocol(broker: SecureBroker, stores: Stores) -> None:
@@ -114,7 +116,7 @@ def test_no_setting_allows_an_older_protocol(broker: SecureBroker, stores: Store
 
 def test_a_missing_client_certificate_is_named(broker: SecureBroker, stores: Stores) -> None:
     settings = ssl(broker.ssl_port, trust(stores, "JKS"))
-    assert "asks for a certificate of its clients" in refusal(settings)
+    assert "requires a client certificate" in refusal(settings)
 
 
 @pytest.mark.parametrize(

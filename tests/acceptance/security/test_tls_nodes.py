@@ -41,18 +41,18 @@ def test_a_certificate_that_has_expired(stores: Stores, tmp_path: Path) -> None:
         for checked in ("true", "false"):
             refused = connection(tmp_path, found, ca_path=stores.ca_pem, check_hostname=checked)
             sentence = refusal(refused)
-            assert "its certificate is not valid now: renew it there" in sentence
+            assert "the certificate of the node has expired: renew it" in sentence
 
 
 def test_tls_1_1_alone(stores: Stores, tmp_path: Path) -> None:
     own = stores.key("weak node", "localhost")
     with node(tmp_path / "weak", stores, own, accepted_protocols=["TLSv1.1"]) as found:
         sentence = refusal(connection(tmp_path, found, ca_path=stores.ca_pem))
-        assert "speaks neither TLS 1.2 nor 1.3" in sentence
+        assert "supports neither TLS 1.2 nor 1.3" in sentence
         assert "accepted_protocols" in sentence
 
 
 def test_no_tls(stores: Stores, tmp_path: Path) -> None:
     with CassandraNode(tmp_path / "plain") as found:
         sentence = refusal(connection(tmp_path, found, ca_path=stores.ca_pem))
-        assert "it does not speak TLS there: see cassandra.ssl.enabled" in sentence
+        assert "the node does not use TLS on this port: check cassandra.ssl.enabled" in sentence

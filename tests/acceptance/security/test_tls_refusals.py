@@ -49,10 +49,10 @@ class Listener:
 
 
 CAUSES = {
-    "expired": "certificate is",
-    "another host": "names another host",
-    "another authority": "certificate is",
-    "TLS 1.1": "speaks neither TLS 1.2 nor 1.3",
+    "expired": "the certificate of ",
+    "another host": "is for another host",
+    "another authority": "the certificate of ",
+    "TLS 1.1": "supports neither TLS 1.2 nor 1.3",
 }
 
 

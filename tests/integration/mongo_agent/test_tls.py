@@ -142,7 +142,7 @@ def test_the_certificate_is_the_login(tmp_path: Path, files: Files) -> None:
 def test_no_certificate_of_our_own(tmp_path: Path, files: Files, guarded: MongoReplicaSet) -> None:
     tls = {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": files.ca}
     sentence = refusal(tmp_path, guarded, tls)
-    assert "asks for a certificate of its clients" in sentence
+    assert "requires a client certificate" in sentence
     assert "`mongodb.ssl.keystore`" in sentence
 
 
@@ -153,7 +153,7 @@ def test_a_certificate_of_our_own_that_nobody_knows(
     tls = {**files.stores(), "mongodb.ssl.certificate.path": stranger}
     del tls["mongodb.ssl.keystore"]
     sentence = refusal(tmp_path, guarded, tls)
-    assert "does not believe our certificate" in sentence
+    assert "rejected the agent's client certificate" in sentence
 
 
 def test_an_authority_that_is_not_trusted(tmp_path: Path, guarded: MongoReplicaSet) -> None:
@@ -164,7 +164,7 @@ def test_an_authority_that_is_not_trusted(tmp_path: Path, guarded: MongoReplicaS
         "mongodb.ssl.truststore.password": PASSWORD,
     }
     sentence = refusal(tmp_path, guarded, tls)
-    assert "is by nobody that is trusted" in sentence
+    assert "is signed by an untrusted CA" in sentence
     assert "`mongodb.ssl.truststore`" in sentence
 
 
@@ -176,7 +176,7 @@ def test_a_server_of_tls_1_1_alone(tmp_path: Path, files: Files) -> None:
         context.maximum_version = ssl.TLSVersion.TLSv1_1
     with MongoReplicaSet(tls=context) as old:
         sentence = refusal(tmp_path, old, files.stores())
-    assert "speaks neither TLS 1.2 nor 1.3" in sentence
+    assert "supports neither TLS 1.2 nor 1.3" in sentence
 
 
 def test_no_tls_where_the_server_wants_it(tmp_path: Path, guarded: MongoReplicaSet) -> None:

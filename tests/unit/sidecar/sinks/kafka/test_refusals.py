@@ -22,7 +22,7 @@ _AT = "ssl://127.0.0.1:9093/bootstrap"
 def test_a_listener_that_ends_the_handshake(said: str) -> None:
     """Kafka's plaintext listener does so, in one of these ways."""
     clause = reason(KafkaError(KafkaError._TRANSPORT, f"{_AT}: {said}"))
-    assert "does not speak TLS: see kafka.producer.security.protocol" in clause
+    assert "as a listener without TLS does: check kafka.producer.security.protocol" in clause
 
 
 def test_a_connection_that_ends_later() -> None:

@@ -89,7 +89,7 @@ fmt: $(DEPENDENCIES) ## Format Python and Rust in place
 	cargo fmt --all
 
 ##@ Long runs
-bench: prerequisites-test setup ## Benchmarks; figures and machine on stdout (docs/benchmarks.md)
+bench: prerequisites-test setup ## Benchmarks; figures and machine on stdout (docs/evidence/benchmarks.md)
 	@$(PY) -m benches $(ARGS)
 
 fuzz: setup ## Feed any bytes to the parser, guided by coverage, and flip every bit of a segment
@@ -101,11 +101,11 @@ soak: prerequisites-test setup ## The kill test for hours
 soak-parser: prerequisites-test setup ## The parser against Cassandra's own reader, random workloads on real nodes
 	@$(PY) -m tests.oracle.soak_parser $(ARGS)
 
-faults: prerequisites-test setup ## The whole fault matrix on real servers; writes docs/faults.md
+faults: prerequisites-test setup ## The whole fault matrix on real servers; writes docs/evidence/faults.md
 	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)
 	@$(PY) -m tests.acceptance.faults.matrix
 
-faults-page: setup ## Write docs/faults.md from the tests and the last figures
+faults-page: setup ## Write docs/evidence/faults.md from the tests and the last figures
 	@$(PY) -m tests.acceptance.faults.matrix
 
 peer: prerequisites-test setup ## Compare events with a live Debezium
@@ -130,13 +130,13 @@ image-files: build
 	$(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/runtime.lock -d dist/images/wheels
 	cp dist/cdc_sidecar-$(VERSION)-*.whl dist/images/
 
-docs: setup ## Write docs/configuration.md, docs/mongo-configuration.md and docs/metrics.md
+docs: setup ## Write docs/reference/configuration.md, docs/reference/mongodb-configuration.md and docs/reference/metrics.md
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md
-	mv $(VENV)/configuration.md docs/configuration.md
+	mv $(VENV)/configuration.md docs/reference/configuration.md
 	$(VENV)/bin/mongo-agent config docs > $(VENV)/configuration.md
-	mv $(VENV)/configuration.md docs/mongo-configuration.md
+	mv $(VENV)/configuration.md docs/reference/mongodb-configuration.md
 	$(PY) -m tests.support.metric_table > $(VENV)/metrics.md
-	mv $(VENV)/metrics.md docs/metrics.md
+	mv $(VENV)/metrics.md docs/reference/metrics.md
 
 lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \

@@ -1,1 +1,1 @@
-"""Benchmarks: what they measure and how to read them is in docs/benchmarks.md."""
+"""Benchmarks: what they measure and how to read them is in docs/evidence/benchmarks.md."""

@@ -1,5 +1,5 @@
 """How large the Spark jobs have to be: `python -m benches.sizing` computes the table of
-docs/spark-sizing.md from the last full results of `dedupe`, `state` and `reconcile`.
+docs/evidence/spark-sizing.md from the last full results of `dedupe`, `state` and `reconcile`.
 """
 
 import json

@@ -163,7 +163,7 @@ class CounterHistory:
 
 @final
 class SnapshotEncoder:
-    """Makes events of the rows of one table as a `SELECT` gives them (docs/event-format.md).
+    """Makes events of the rows of a `SELECT` on one table (docs/reference/event-format.md).
 
     `element_times`: the server tells write times and TTLs of the elements of collections, as
     Cassandra does from 5.0 on. `started_us`: when the snapshot of the table began; the time of
@@ -428,7 +428,7 @@ class SegmentReader:
         max_bytes: int = 1 << 20,
         stop_at_changes: bool = False,
     ) -> bytes:
-        """Next lines of the dump (docs/dump-format.md); b"" at the end or at `schema_changes`."""
+        """Next lines of the dump; b"" at the end or at `schema_changes`."""
     @property
     def schema_changes(self) -> SchemaChanges | None:
         """What the last record of the last `dump` changes; go on with a schema that knows it."""
@@ -442,7 +442,7 @@ class SegmentReader:
         complete: bool = True,
         max_bytes: int = 1 << 20,
     ) -> bytes:
-        """Next lines of the structure (docs/dump-format.md); b"" at the end. Releases the GIL."""
+        """Next lines of the structure; b"" at the end. Releases the GIL."""
     def verify(
         self,
         *,
@@ -468,7 +468,7 @@ class RowBatch:
 
 @final
 class RowDecoder:
-    """Raw rows of one table as typed ones (docs/types.md, section 6). Immutable."""
+    """Raw rows of one table as typed ones (docs/reference/types.md, section 6). Immutable."""
 
     def __new__(
         cls,

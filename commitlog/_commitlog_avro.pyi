@@ -1,4 +1,4 @@
-"""What of the extension module `commitlog._commitlog` is for a schema registry (docs/avro.md).
+"""The schema registry's part of the extension module (docs/reference/avro.md).
 
 There is no module of this name; what is here is imported from `commitlog`."""
 

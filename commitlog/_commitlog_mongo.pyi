@@ -1,4 +1,4 @@
-"""What of the extension module `commitlog._commitlog` is MongoDB's (docs/mongo-event-format.md).
+"""MongoDB's part of the extension module (docs/reference/mongodb-event-format.md).
 
 There is no module of this name; what is here is imported from `commitlog.mongo`."""
 
@@ -111,7 +111,7 @@ class MongoBatch:
 
 @final
 class MongoEncoder:
-    """Makes messages of what a MongoDB server sends (docs/mongo-event-format.md). Immutable."""
+    """Encodes change documents as messages (docs/reference/mongodb-event-format.md). Immutable."""
 
     def __new__(
         cls,

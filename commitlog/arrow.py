@@ -16,8 +16,9 @@ __all__ = ["Decoder"]
 
 
 class Decoder:
-    """Decodes batches of one table; arguments as of `RowDecoder`. docs/types.md (section 6) lists
-    the types."""
+    """Decodes batches of one table; arguments as of `RowDecoder`.
+
+    docs/reference/types.md (section 6) lists the types."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Messages of MongoDB's change streams, from raw BSON (docs/mongo-event-format.md)."""
+"""Messages of MongoDB's change streams, from raw BSON (docs/reference/mongodb-event-format.md)."""
 
 from commitlog._commitlog import (
     MongoBatch,

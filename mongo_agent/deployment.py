@@ -136,7 +136,7 @@ def refused_deployment(deployment: Deployment, wanted: str, address: str) -> str
         return (
             f"The replica set {deployment.name} is a shard of a sharded cluster: name a mongos in "
             "`mongodb.hosts`, or set `mongodb.deployment=shard` and run an agent beside each shard "
-            "(docs/mongo-agent.md says what that means for order)."
+            "(docs/how-to/mongodb-agent.md says what that means for order)."
         )
     found = "mongos" if deployment.is_sharded else "replica_set"
     if wanted in ("replica_set", "mongos") and wanted != found:

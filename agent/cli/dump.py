@@ -93,7 +93,7 @@ def dump(
 ) -> None:
     """Print the content of SEGMENT… (files or folders, .log or .log.gz) as one line of JSON each.
 
-    Events of all tables, also those without cdc; other forms are those of docs/dump-format.md.
+    Events of all tables, also those without cdc; docs/reference/dump-format.md has the other forms.
     Problems go to stderr with segment and position, and make the exit code 1.
     """
     if schema_path is None and form not in ("structure", "tree"):

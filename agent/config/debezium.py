@@ -49,7 +49,8 @@ class DebeziumProperties(Properties):
     sourceinfo_struct_maker: Annotated[str, AfterValidator(_source_maker)] = prop(
         "sourceinfo.struct.maker",
         default=f"io.debezium.connector.cassandra.{_SOURCE_MAKER}",
-        doc="What makes `source`; only the default, `source` has one form (docs/event-format.md).",
+        doc="What makes `source`; only the default, `source` has one form "
+        "(docs/reference/event-format.md).",
     )
     kafka_consumer: PassThrough = pass_through(
         "kafka.consumer.", doc="Accepted and not used: the agent consumes nothing."

@@ -1,4 +1,4 @@
-"""docs/configuration.md, made from the model so that it cannot go stale."""
+"""docs/reference/configuration.md, made from the model so that it cannot go stale."""
 
 from agent.config.debezium import INERT
 from agent.config.model import GROUPS

@@ -17,7 +17,7 @@ class SnapshotProperties(Properties):
         default="initial",
         doc="Which tables with `cdc = true` are copied, each once. `initial`: those that are there "
         "when the agent starts; `always`: also those that are published later; `never`: none but "
-        "by `agent snapshot start`. See docs/snapshots.md.",
+        "by `agent snapshot start`. See docs/how-to/snapshots.md.",
     )
     snapshot_consistency: Annotated[Consistency, UpperCase] = prop(
         "snapshot.consistency",

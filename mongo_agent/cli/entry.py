@@ -19,7 +19,7 @@ from sidecar.cli.config import config_group
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
 
-config = config_group(configuration_document, "docs/mongo-configuration.md")
+config = config_group(configuration_document, "docs/reference/mongodb-configuration.md")
 
 
 @click.group(invoke_without_command=True, context_settings=CONTEXT_SETTINGS)

@@ -61,7 +61,7 @@ def doubts(properties: MongoProperties) -> Iterator[str]:
         if properties.snapshot_mode != "no_data":
             sentence += (
                 ", and copies of sharded collections may hold documents that another shard owns; "
-                "docs/mongo-copies.md says how to copy them through a mongos"
+                "docs/how-to/mongodb-snapshots.md says how to copy them through a mongos"
             )
         yield f"{sentence}."
     if properties.filters_match_mode == "regex":

@@ -94,7 +94,7 @@ INERT: Mapping[str, str] = {
         ),
         "the key decides the partition, as it does in Java's producer.",
     ),
-    "extended.headers.enabled": "the headers are those of docs/mongo-event-format.md.",
+    "extended.headers.enabled": "the headers are those of docs/reference/mongodb-event-format.md.",
     "plugin.path": _NO_CONNECT,
     "offset.storage": _OFFSETS,
     "offset.storage.file.filename": _OFFSETS,

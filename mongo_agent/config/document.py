@@ -1,4 +1,4 @@
-"""docs/mongo-configuration.md, made from the model so that it cannot go stale."""
+"""docs/reference/mongodb-configuration.md, made from the model so that it cannot go stale."""
 
 from mongo_agent.config.debezium import INERT
 from mongo_agent.config.model import GROUPS

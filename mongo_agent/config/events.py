@@ -102,7 +102,8 @@ class EventProperties(Properties):
     ] = prop(
         "json.serialization.mode",
         default="legacy",
-        doc="Extended JSON of documents in values; docs/mongo-event-format.md has the table.",
+        doc="Extended JSON of documents in values; docs/reference/mongodb-event-format.md has the "
+        "table.",
     )
     tombstones_on_delete: bool = prop(
         "tombstones.on.delete",

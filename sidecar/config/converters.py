@@ -123,8 +123,8 @@ def _converter_settings(side: Side) -> Any:
     return pass_through(
         f"{side}.converter.",
         doc="Settings of that converter. JSON: `schemas.enable`, `decimal.format`, "
-        "`replace.null.with.default`. Avro: `schema.registry.url` and what else docs/avro.md "
-        "names.",
+        "`replace.null.with.default`. Avro: `schema.registry.url` and what else "
+        "docs/reference/avro.md names.",
     )
 
 

@@ -16,7 +16,7 @@ INERT: Mapping[str, str] = {
     "tasks.max": _NO_CONNECT,
     "converters": "there are no custom converters.",
     "custom.sanitize.pattern": "`custom.metric.tags` are taken as they are.",
-    "extended.headers.enabled": "the headers are those of docs/event-format.md.",
+    "extended.headers.enabled": "the headers are those of docs/reference/event-format.md.",
     "topic.cache.size": "no cache is needed.",
 }
 """Names that every connector of Debezium has and that mean nothing here."""

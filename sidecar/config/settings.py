@@ -83,8 +83,8 @@ class SidecarProperties(Properties):
         "event.transform",
         default=None,
         doc="`module:function`, a Python function that every event goes through on its way to the "
-        "sink, to route it to another topic or to mask parts of it (docs/transform.md). It costs "
-        "CPU for every event.",
+        "sink, to route it to another topic or to mask parts of it (docs/how-to/transform.md). "
+        "It costs CPU for every event.",
     )
     inflight_max_events: int = prop(
         "inflight.max.events",

@@ -1,4 +1,4 @@
-"""`cells` of events (docs/event-format.md §5) as native columns: exact numbers, bytes as binary.
+"""`cells` of events (docs/reference/event-format.md §5) as native columns, exact.
 
 Nothing here runs in Python. Deletions, liveness and cells are read in one form, so that one
 `explode` gives all of them.

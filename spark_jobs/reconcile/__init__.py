@@ -1,4 +1,4 @@
-"""Events of all replicas → the table that they come from (docs/spark-reconcile.md).
+"""Events of all replicas → the table that they come from (docs/how-to/spark-reconcile.md).
 
 `reconcile` takes events into a layout, `table_at` gives the source table at a second;
 `python -m spark_jobs.reconcile` is the job around them.

@@ -27,8 +27,8 @@ def typed(
 ) -> DataFrame:
     """What `visible` shows of one table with the columns of `SELECT *`, keys first.
 
-    docs/types.md says which Spark type each CQL type becomes. `carry` are columns of `rows` that
-    are handed on, first.
+    docs/reference/types.md lists the Spark type of each CQL type. The columns `carry` of
+    `rows` pass through unchanged, first.
     """
     key, clustering = (_unused(name, table.columns) for name in ("pk", "ckv"))
     decoder = Decoder(

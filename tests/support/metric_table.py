@@ -1,4 +1,4 @@
-"""`python -m tests.support.metric_table` prints docs/metrics.md: every metric of both agents."""
+"""`python -m tests.support.metric_table` prints docs/reference/metrics.md: every metric of both agents."""
 
 from dataclasses import dataclass
 

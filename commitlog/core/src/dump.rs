@@ -1,5 +1,5 @@
 //! The canonical dump: one JSON line for each partition update, in a form that does not depend on
-//! the reader (`docs/dump-format.md`).
+//! the reader (`docs/reference/dump-format.md`).
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -13,7 +13,7 @@
 //! payloads against a [`schema::Schema`], and [`dump`] prints them in the canonical form that
 //! Cassandra's own reader is compared in. Nothing here knows of events or of Python.
 //!
-//! The section numbers in comments are those of `docs/commitlog-format.md`.
+//! The section numbers in comments are those of `docs/reference/commitlog-format.md`.
 
 mod block_damage;
 mod block_section;

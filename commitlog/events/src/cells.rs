@@ -1,5 +1,5 @@
 //! The member `cells`: what an exact merge needs and the other members cannot say
-//! (`docs/event-format.md`, "cells"). Absent members are null.
+//! (`docs/reference/event-format.md`, "cells"). Absent members are null.
 
 use commitlog_core::descriptor::Version;
 use commitlog_core::row::{BoundKind, Cell, CellState, Deletion, Expiry, LocalDeletionTime, Row};

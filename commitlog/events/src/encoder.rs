@@ -1,4 +1,4 @@
-//! Writes the key and the value of an event (`docs/event-format.md`).
+//! Writes the key and the value of an event (`docs/reference/event-format.md`).
 //!
 //! The envelope is Debezium's: `ts_ms`, `op`, `source`, `after`, and with `cells` one member more.
 

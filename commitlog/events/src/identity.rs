@@ -1,7 +1,8 @@
 //! The event id: equal on all replicas, whoever reads the event and however it was stored.
 //!
 //! The first 16 bytes of BLAKE3 over a canonical form of what the event says, padded with zeros to
-//! whole blocks (`docs/event-format.md`, "Event id"). No node, segment, position or clock goes in, and no
+//! whole blocks (`docs/reference/event-format.md`, "Event id").
+//! No node, segment, position or clock goes in, and no
 //! local deletion time, of which every attempt of a statement has its own.
 
 #![allow(

@@ -3,7 +3,7 @@
 //! [`reader::EventReader`] goes through a segment and fills [`batch::EventBatch`]es; `publisher`
 //! decides what is published and in which order, `encoder` writes Debezium's envelope, `cells` the
 //! member that an exact merge needs, `counters` the shards of counters, and `identity` the event id; [`structure`] shows what a segment consists of. What the bytes look like is in
-//! `docs/event-format.md`.
+//! `docs/reference/event-format.md`.
 
 pub mod avro;
 pub mod batch;

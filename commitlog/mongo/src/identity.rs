@@ -1,7 +1,7 @@
 //! The event id: equal on all members of a replica set, whoever reads the event.
 //!
-//! The first 16 bytes of BLAKE3 over a canonical form (`docs/mongo-event-format.md`, "Event id"). No
-//! clock of a reader goes in and nothing that was looked up: two readers may find different documents.
+//! The first 16 bytes of BLAKE3 over a canonical form (`docs/reference/mongodb-event-format.md`, "Event id").
+//! No clock of a reader goes in and nothing that was looked up: two readers may find different documents.
 
 use commitlog_events::short_hashes::{HalfHash, ShortHashes};
 

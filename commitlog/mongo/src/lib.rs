@@ -3,7 +3,7 @@
 //! [`bson`] reads bytes where they lie, [`json`] writes them as Java's driver does, [`change`] finds
 //! in an event of a change stream what a message needs, `layout` says what values hold and `form` how it is written,
 //! `schemas` and `frame` what stands around them, `identity` makes event ids, [`transaction`] counts the events of transactions, and [`encoder`] fills a [`batch::EventBatch`]. No tree is built on the way. What
-//! the bytes look like is in `docs/mongo-event-format.md`.
+//! the bytes look like is in `docs/reference/mongodb-event-format.md`.
 
 pub mod batch;
 pub mod bson;

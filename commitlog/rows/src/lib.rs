@@ -2,7 +2,7 @@
 //!
 //! A [`Table`] knows the Arrow type of every column of a CQL table and decodes batches of raw
 //! columns: value bytes for a column that is stored as one cell, and the visible elements, each a
-//! path and a value, for a collection or user type that is stored cell by cell. `docs/types.md`
+//! path and a value, for a collection or user type that is stored cell by cell. `docs/reference/types.md`
 //! (section 6) lists the types. Bytes that do not fit their type are an error that names column,
 //! row and type; nothing is guessed and nothing panics.
 

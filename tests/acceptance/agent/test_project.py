@@ -33,7 +33,7 @@ def test_make_alone_lists_every_target() -> None:
 def test_every_target_of_the_documents_exists() -> None:
     done = shell("make")
     listed = set(re.findall(r"^  ([a-z-]+) ", done.stdout, re.MULTILINE))
-    for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")):
+    for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")):
         named = set(re.findall(r"`make ([a-z-]+)", document.read_text()))
         assert named <= listed, document.name
 
@@ -59,6 +59,6 @@ def test_nothing_is_missing_here() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")):
+    for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"

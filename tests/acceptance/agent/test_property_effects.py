@@ -1,5 +1,7 @@
-"""What properties of Debezium's connector do here, seen from outside; docs/debezium-properties.md
-names the tests of the others."""
+"""Effects of Debezium's properties, seen from outside.
+
+docs/reference/debezium-properties.md names the tests of the others.
+"""
 
 import json
 import urllib.request

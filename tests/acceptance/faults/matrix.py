@@ -1,4 +1,4 @@
-"""docs/faults.md, written from the tests of the matrix and from what they last measured."""
+"""docs/evidence/faults.md, written from the tests of the matrix and from what they last measured."""
 
 import ast
 import importlib
@@ -10,7 +10,7 @@ from typing import Any
 from tests.acceptance.faults.situation import AREAS, MARKER, Situation
 
 _HERE = Path(__file__).parent
-PAGE = _HERE.parents[2] / "docs" / "faults.md"
+PAGE = _HERE.parents[2] / "docs" / "evidence" / "faults.md"
 RESULTS = _HERE / "results.json"
 
 Results = dict[str, dict[str, Any]]

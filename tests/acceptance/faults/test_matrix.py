@@ -21,4 +21,4 @@ def test_each_situation_stands_once() -> None:
 
 
 def test_the_page_has_what_the_tests_state() -> None:
-    assert PAGE.read_text() == page(), "make faults-page writes docs/faults.md anew"
+    assert PAGE.read_text() == page(), "make faults-page writes docs/evidence/faults.md anew"

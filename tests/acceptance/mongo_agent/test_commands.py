@@ -159,7 +159,7 @@ def test_the_configuration_in_force_and_its_manual(tmp_path: Path, hosts: str) -
         "warning: `poll.interval.ms` (command line) has no effect here: events are sent as soon as "
         "they come.\n"
     )
-    manual = (REPOSITORY / "docs" / "mongo-configuration.md").read_text()
+    manual = (REPOSITORY / "docs" / "reference" / "mongodb-configuration.md").read_text()
     assert mongo_agent("config", "docs").output == manual
     good = mongo_agent("config", "check", "--config", path)
     assert (good.exit_code, good.output) == (0, "The configuration is good.\n")

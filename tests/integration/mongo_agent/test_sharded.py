@@ -88,7 +88,7 @@ def test_an_agent_beside_each_shard(
 def test_sharded_collections_are_copied_through_a_mongos_first(
     tmp_path: Path, cluster: MongoShardedCluster, router: Client
 ) -> None:
-    """The way of docs/mongo-copies.md: every document ends in its present state."""
+    """The way of docs/how-to/mongodb-snapshots.md: every document ends in its present state."""
     orders = router.shop.orders
     orders.insert_many([{"_id": number, "region": number, "n": 0} for number in range(12)])
     begin = router.admin.command("ping")["operationTime"]

@@ -1,7 +1,7 @@
 """Writes that go on while a table is copied.
 
 Rows come by INSERT and are updated afterwards, with the clock of the client: what a snapshot has to
-assume holds for them (docs/snapshots.md, "What a merge has to assume").
+assume holds for them (docs/how-to/snapshots.md, "What a merge has to assume").
 """
 
 import random

@@ -2,5 +2,5 @@
 
 `cases` has the statements, `recording` what is kept of a run, `run` makes one on real servers,
 `comparison` says what is equal, `differences` lists the cases in which the peer is wrong and
-`document` writes docs/debezium-differences.md. `make peer` compares live.
+`document` writes docs/reference/debezium-differences.md. `make peer` compares live.
 """

@@ -16,7 +16,9 @@ from tests.support.servers.cache import cache_directory
 
 
 @click.command()
-@click.option("--document", "is_document", is_flag=True, help="Write docs/debezium-differences.md.")
+@click.option(
+    "--document", "is_document", is_flag=True, help="Write docs/reference/debezium-differences.md."
+)
 def main(is_document: bool) -> None:
     """Compare events with a live Debezium."""
     console = Console()

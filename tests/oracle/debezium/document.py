@@ -1,4 +1,4 @@
-"""docs/debezium-differences.md, written from the recording."""
+"""docs/reference/debezium-differences.md, written from the recording."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from tests.support.servers.cache import REPOSITORY
 from tests.support.servers.cassandra_settings import VERSIONS
 from tests.support.servers.debezium import VERSION
 
-PATH = REPOSITORY / "docs" / "debezium-differences.md"
+PATH = REPOSITORY / "docs" / "reference" / "debezium-differences.md"
 
 Pairs = Sequence[tuple[CaseRecord, Sequence[Sent]]]
 """Each case with our events."""

@@ -2,7 +2,7 @@
 
 Topics and keys are equal byte for byte. Values are equal as JSON, but for the version of the
 connector, the clock of who sends, and what is better here and documented as such in
-docs/mongo-event-format.md:
+docs/reference/mongodb-event-format.md:
 
 * NaN and the infinities, which Debezium's text has in a form that is no JSON;
 * microseconds and nanoseconds of the sender's clock, which its envelope lacks;

@@ -8,7 +8,7 @@ from tests.oracle.debezium.run import run
 
 
 def record(scratch: Path) -> str:
-    """Fill `tests/fixtures/peer` and write docs/debezium-differences.md."""
+    """Fill `tests/fixtures/peer` and write docs/reference/debezium-differences.md."""
     recording = run(FOLDER, scratch, live=False, progress=lambda _: None)
     ours = recording.ours(scratch)
     PATH.write_text(document(list(zip(recording.cases, ours, strict=True))), "utf-8")

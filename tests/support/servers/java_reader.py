@@ -29,8 +29,9 @@ _PIN = (
 class CassandraDump:
     """What Cassandra reads.
 
-    `ndjson` has one line a partition update of the schema's tables (docs/dump-format.md). `errors`
-    are the reader's complaints; `unknown` counts the mutations that it dropped, by table id.
+    `ndjson` has one line a partition update of the schema's tables
+    (docs/reference/dump-format.md). `errors` are the reader's complaints; `unknown` counts the
+    mutations that it dropped, by table id.
     """
 
     ndjson: bytes

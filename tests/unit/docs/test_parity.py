@@ -1,10 +1,10 @@
-"""docs/parity.md has every feature of the table once, and names tests that there are."""
+"""docs/evidence/parity.md has every feature of the table once, and names tests that there are."""
 
 import re
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-PARITY = (REPOSITORY / "docs" / "parity.md").read_text(encoding="utf-8")
+PARITY = (REPOSITORY / "docs" / "evidence" / "parity.md").read_text(encoding="utf-8")
 FEATURES = 108
 
 

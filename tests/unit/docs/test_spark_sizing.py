@@ -1,4 +1,4 @@
-"""What docs/spark-sizing.md computes from measured costs."""
+"""What docs/evidence/spark-sizing.md computes from measured costs."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from benches.sizing import (
     sizing,
 )
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "spark-sizing.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "spark-sizing.md"
 LAWS = Laws(
     dedupe_rate=10_000,
     reconcile_rate=30_000,

@@ -92,11 +92,13 @@ def test_an_alarm_asks_for_what_there_is_and_is_explained(rule: dict[str, Any]) 
     used = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
     assert set(used) <= asked | TARGET_LABELS
     assert re.fullmatch(r"\d+[smh]", rule.get("for", "0s"))
-    assert f"| `{rule['alert']}` |" in (DOCS / "operations.md").read_text(encoding="utf-8")
+    assert f"| `{rule['alert']}` |" in (DOCS / "how-to" / "operations.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_documentation_explains_no_alarm_that_is_gone() -> None:
-    text = (DOCS / "operations.md").read_text(encoding="utf-8")
+    text = (DOCS / "how-to" / "operations.md").read_text(encoding="utf-8")
     explained = re.findall(r"^\| `(Cdc\w+)` \|", text, re.MULTILINE)
     assert sorted(explained) == sorted(rule["alert"] for rule in rules())
 
@@ -135,7 +137,7 @@ def test_the_dashboard_hangs_together() -> None:
 
 
 def test_metrics_that_are_documented_stay() -> None:
-    text = (DOCS / "metrics.md").read_text(encoding="utf-8")
+    text = (DOCS / "reference" / "metrics.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(cdc_\w+)` \| (\w+) \| (.*?) \|", text, re.MULTILINE)
     documented = {(name, kind, tuple(re.findall(r"\w+", labels))) for name, kind, labels in rows}
     there = {

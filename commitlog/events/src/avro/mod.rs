@@ -1,6 +1,6 @@
 //! Events as Avro: the same key, value and `cells` as the JSON has, in Avro's binary form behind a
 //! magic zero and the four bytes of a schema id, as Confluent's serializers write it
-//! (`docs/avro.md`).
+//! (`docs/reference/avro.md`).
 
 mod cells;
 mod context;

@@ -1,4 +1,4 @@
-//! A value as Avro, with the meaning that its JSON has (`docs/types.md`).
+//! A value as Avro, with the meaning that its JSON has (`docs/reference/types.md`).
 
 use commitlog_core::cql_type::CqlType;
 

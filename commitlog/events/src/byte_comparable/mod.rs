@@ -4,7 +4,7 @@
 //! gives of the keys; keys that it holds equal have equal bytes; no encoding is a prefix of
 //! another. So an event consumer can sort, join and cut ranges without knowing a type.
 //!
-//! A component is a header byte and, for a value, bytes of its type (`docs/types.md` lists them):
+//! A component is a header byte and, for a value, bytes of its type (`docs/reference/types.md`):
 //!
 //! | component | header | reversed column |
 //! | --- | --- | --- |

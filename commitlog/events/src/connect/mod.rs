@@ -1,4 +1,4 @@
-//! What Kafka Connect's own converters make of an event (`docs/converters.md`): the schemas that
+//! Events as Kafka Connect's own converters write them (`docs/reference/converters.md`): schemas that
 //! `JsonConverter` writes in front of each message, those that Confluent's Avro converter
 //! registers, and the text of `StringConverter`.
 //!

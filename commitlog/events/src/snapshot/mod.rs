@@ -1,4 +1,4 @@
-//! Rows that were there before: pages of a `SELECT` to events (`docs/event-format.md`,
+//! Rows that were there before: pages of a `SELECT` to events (`docs/reference/event-format.md`,
 //! "Snapshots").
 //!
 //! [`Selection`] says what is selected, [`page`] takes the body of an answer apart, [`row`] makes

@@ -1,6 +1,6 @@
 //! The structure of a segment as lines of JSON, each thing with its place: header, sections,
 //! records with the tree of their mutations, gaps, and what stands behind the chain
-//! (`docs/dump-format.md`, "The structure").
+//! (`docs/reference/dump-format.md`, "The structure").
 //!
 //! With a schema the trees are whole; without one, or where it lacks a table, they go as far as
 //! the bytes speak for themselves.

@@ -1,4 +1,4 @@
-"""Typed batches through Spark: every type arrives as `docs/types.md`, section 6, says."""
+"""Typed batches through Spark: every type arrives as `docs/reference/types.md`, section 6, says."""
 
 import datetime
 import struct

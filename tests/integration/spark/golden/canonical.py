@@ -2,7 +2,7 @@
 
 A place is where an event stands: node, segment, end of the mutation, number in the mutation. Two
 places have one *canonical event* if their content is equal but for local deletion times, which are
-set anew by each attempt of a statement (docs/event-format.md, section 6).
+set anew by each attempt of a statement (docs/reference/event-format.md, section 6).
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping

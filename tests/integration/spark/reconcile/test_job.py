@@ -209,7 +209,7 @@ def test_counters_are_refused_unless_they_are_whole(
     path.write_text(COUNTERS)
     schema = read_schema(path)
     hits = schema.table("shop.hits")
-    # One shard of 60 of one leader, as docs/event-format.md shows it.
+    # One shard of 60 of one leader, as docs/reference/event-format.md shows it.
     context = "AAGAABneb9fYo0kkgAfuPhYuFscABmDL6xJh8AAAAAAAAAA8"
     cell = [{"col": "n", "ts": 5, "val": context}]
     counted = changed(records[0], kind="row", id=hits.id, ck="", ckv=[], cell=cell, cdel=[])

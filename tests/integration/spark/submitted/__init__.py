@@ -1,1 +1,1 @@
-"""The jobs as docs/spark.md §1 submits them to clusters."""
+"""The jobs as docs/how-to/spark-dedupe.md §1 submits them to clusters."""

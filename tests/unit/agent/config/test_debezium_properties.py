@@ -1,4 +1,4 @@
-"""docs/debezium-properties.md: every property of Debezium's connector has a row that is true."""
+"""docs/reference/debezium-properties.md: every property of Debezium's connector has a row that is true."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sidecar.properties.model import declarations
 from sidecar.properties.text import value_text
 
 REPOSITORY = Path(__file__).resolve().parents[4]
-PAGE = (REPOSITORY / "docs" / "debezium-properties.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs" / "reference" / "debezium-properties.md").read_text(encoding="utf-8")
 
 # The manual of 2021, its table in its order and then its text.
 MANUAL = """

@@ -33,7 +33,7 @@ def problems(tmp_path: Path, **changes: str | None) -> tuple[str, ...]:
 
 
 def test_the_manual_is_made_from_the_model() -> None:
-    written = (REPOSITORY / "docs" / "configuration.md").read_text()
+    written = (REPOSITORY / "docs" / "reference" / "configuration.md").read_text()
     assert written == configuration_document(), "run `make docs`"
 
 

@@ -1,4 +1,4 @@
-"""What the Python driver says of the same bytes, in the form of `docs/types.md`, section 6."""
+"""The Python driver's values of the same bytes, as docs/reference/types.md, section 6."""
 
 import datetime
 import uuid

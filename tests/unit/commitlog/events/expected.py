@@ -1,7 +1,7 @@
 """What the events of a partition update must be, from Cassandra's own reading of it.
 
 Takes a line of the canonical dump and says kind, op and `cells` of each event, in order. Written
-from docs/event-format.md alone; nothing of the encoder is used.
+from docs/reference/event-format.md alone; nothing of the encoder is used.
 """
 
 import base64

@@ -1,5 +1,4 @@
-"""Follows counters by their events as docs/event-format.md tells a consumer to, and says what
-SELECT would."""
+"""Counter values from events, computed as docs/reference/event-format.md describes."""
 
 from base64 import b64decode
 from collections.abc import Iterable

@@ -36,14 +36,14 @@ MANUAL_EXAMPLE = {
 
 
 def test_the_manual_is_made_from_the_model() -> None:
-    written = (REPOSITORY / "docs" / "mongo-configuration.md").read_text()
+    written = (REPOSITORY / "docs" / "reference" / "mongodb-configuration.md").read_text()
     assert written == configuration_document(), "run `make docs`"
 
 
 def test_the_example_of_the_manual_is_good(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("sesame\n")
-    page = (REPOSITORY / "docs" / "mongo-agent.md").read_text()
+    page = (REPOSITORY / "docs" / "how-to" / "mongodb-agent.md").read_text()
     text = page.partition("```properties\n")[2].partition("```")[0]
     path = tmp_path / "mongo.properties"
     path.write_text(text.replace("/run/secrets/mongodb", str(secret)))

@@ -1,4 +1,4 @@
-"""Each property of the manuals does what docs/mongodb-parity.md says of it: it is taken in silence
+"""Each property of the manuals does what docs/evidence/mongodb-parity.md says of it: it is taken in silence
 (`done`), or taken with one sentence that it has no effect (`accepted`).
 
 The values are the manuals' defaults, and others that they name.
@@ -14,7 +14,7 @@ from sidecar.errors import ConfigError
 from sidecar.properties.model import declarations
 from tests.support.mongo_properties import Settings, load
 
-PARITY = Path(__file__).resolve().parents[4] / "docs" / "mongodb-parity.md"
+PARITY = Path(__file__).resolve().parents[4] / "docs" / "evidence" / "mongodb-parity.md"
 _ROW = re.compile(r"^\| (M-\d{3}) \| (.+?) \| (\w+) \|", re.MULTILINE)
 _FIRST, _LAST = "M-150", "M-206"
 

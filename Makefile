@@ -4,6 +4,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
+SITE := $(VENV)/.site
 CRATES := $(addprefix commitlog/,capsule core events mongo python rows)
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
@@ -22,7 +23,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-submit registry test-page check lint audit fmt types cargo-test \
-	bench faults faults-page fuzz soak soak-parser peer fixtures images images-check image-files docs lock clean prerequisites prerequisites-test
+	bench faults faults-page fuzz soak soak-parser peer fixtures images images-check image-files docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } \
@@ -130,13 +131,18 @@ image-files: build
 	$(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/runtime.lock -d dist/images/wheels
 	cp dist/cdc_sidecar-$(VERSION)-*.whl dist/images/
 
-docs: setup ## Write docs/reference/configuration.md, docs/reference/mongodb-configuration.md and docs/reference/metrics.md
+docs: setup ## Write the pages of docs/reference that come from the code, and build the site
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md
 	mv $(VENV)/configuration.md docs/reference/configuration.md
 	$(VENV)/bin/mongo-agent config docs > $(VENV)/configuration.md
 	mv $(VENV)/configuration.md docs/reference/mongodb-configuration.md
 	$(PY) -m tests.support.metric_table > $(VENV)/metrics.md
 	mv $(VENV)/metrics.md docs/reference/metrics.md
+	@$(MAKE) --no-print-directory site
+
+site: $(SITE) ## Build the site of docs/ into build/site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
+	@echo "build/site/index.html"
 
 lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
@@ -148,6 +154,9 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/spark.lock \
 	    pyproject.toml --extra spark --extra tracing --group pyproject.toml:dev -o requirements/dev.lock
+	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/dev.lock \
+	    --group pyproject.toml:docs -o requirements/docs.lock
 
 clean: ## Remove what was built; downloaded servers in .cache/ stay
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -163,6 +172,10 @@ $(DEPENDENCIES): requirements/dev.lock | prerequisites
 	@test -x $(PY) || "$$(scripts/prerequisites --python)" -m venv $(VENV)
 	@echo "Installing the locked dependencies into $(VENV) …"
 	@$(PY) -m pip install --quiet --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(SITE): requirements/docs.lock $(DEPENDENCIES)
+	@$(PY) -m pip install --quiet --require-hashes -r requirements/docs.lock
 	@touch $@
 
 $(EXTENSION): $(DEPENDENCIES) $(RUST_SOURCES) pyproject.toml

@@ -1,4 +1,4 @@
-"""`python -m tests.support.metric_table` prints docs/reference/metrics.md: every metric of both agents."""
+"""`python -m tests.support.metric_table` prints docs/reference/metrics.md: every metric."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ HEAD = """# Metrics
 
 Every metric of `/metrics` beside those of the process (`process_*`, `python_info`). `make docs`
 writes this page from the agents; a test holds that what is named here stays, with its type and its
-labels. What is worth an alarm is in [operations.md](operations.md).
+labels. [Monitoring](../how-to/monitoring.md) lists the alarms.
 """
 
 

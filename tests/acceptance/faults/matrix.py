@@ -1,4 +1,4 @@
-"""docs/evidence/faults.md, written from the tests of the matrix and from what they last measured."""
+"""docs/evidence/faults.md, written from the tests of the matrix and their last figures."""
 
 import ast
 import importlib

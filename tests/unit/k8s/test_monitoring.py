@@ -92,13 +92,13 @@ def test_an_alarm_asks_for_what_there_is_and_is_explained(rule: dict[str, Any]) 
     used = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
     assert set(used) <= asked | TARGET_LABELS
     assert re.fullmatch(r"\d+[smh]", rule.get("for", "0s"))
-    assert f"| `{rule['alert']}` |" in (DOCS / "how-to" / "operations.md").read_text(
+    assert f"| `{rule['alert']}` |" in (DOCS / "how-to" / "monitoring.md").read_text(
         encoding="utf-8"
     )
 
 
 def test_the_documentation_explains_no_alarm_that_is_gone() -> None:
-    text = (DOCS / "how-to" / "operations.md").read_text(encoding="utf-8")
+    text = (DOCS / "how-to" / "monitoring.md").read_text(encoding="utf-8")
     explained = re.findall(r"^\| `(Cdc\w+)` \|", text, re.MULTILINE)
     assert sorted(explained) == sorted(rule["alert"] for rule in rules())
 

@@ -1,4 +1,4 @@
-"""docs/reference/debezium-properties.md: every property of Debezium's connector has a row that is true."""
+"""Each property of Debezium has a true row in docs/reference/debezium-properties.md."""
 
 import re
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
-"""Each property of the manuals does what docs/evidence/mongodb-parity.md says of it: it is taken in silence
-(`done`), or taken with one sentence that it has no effect (`accepted`).
+"""Each property of the manuals does what docs/evidence/mongodb-parity.md says: it is taken
+in silence (`done`), or taken with one sentence that it has no effect (`accepted`).
 
 The values are the manuals' defaults, and others that they name.
 """

@@ -29,8 +29,8 @@ def codes() -> set[str]:
 
 
 def test_every_code_is_documented() -> None:
-    text = (REPOSITORY / "docs" / "how-to" / "operations.md").read_text(encoding="utf-8")
-    section = text.partition("\n### Checks\n")[2].partition("\n### ")[0]
+    text = (REPOSITORY / "docs" / "reference" / "conditions.md").read_text(encoding="utf-8")
+    section = text.partition("\n## Checks\n")[2].partition("\n## ")[0]
     table = [line for line in section.splitlines() if line.startswith("| ")][2:]
     documented = {code for line in table for code in re.findall(r"`([a-z]+(?:_[a-z]+)+)`", line)}
     assert documented == codes()

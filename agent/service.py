@@ -36,7 +36,7 @@ from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.files.locks import DirectoryLock
 from sidecar.http.server import HttpServer
-from sidecar.jmx_pages import jmx_pages
+from sidecar.jolokia.pages import jmx_pages
 from sidecar.logs import RecentTrouble, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore

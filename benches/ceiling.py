@@ -14,7 +14,7 @@ from typing import Any
 from confluent_kafka import Producer
 
 from commitlog import EventFormat, Schema, SegmentReader
-from sidecar.pipeline.memory import keep_freed_memory
+from sidecar.runtime.tune_malloc import tune_malloc
 from sidecar.sinks.kafka.client_properties import client_properties
 
 _MESSAGES = 200_000
@@ -43,7 +43,7 @@ def main() -> None:
 
 def publish(bootstrap: str, messages: list[Any], partitions: int, count: int) -> None:
     """Sends messages over and over until so many are sent, and waits to be ended."""
-    keep_freed_memory()
+    tune_malloc()
     settings = client_properties({"bootstrap.servers": bootstrap})
     # Without the client's remarks on a broker that has just started.
     producer = Producer({**settings.config, "log_level": "3"})

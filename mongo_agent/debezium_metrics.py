@@ -40,7 +40,7 @@ def _shared(view: View, metrics: MongoMetrics) -> dict[str, Any]:
         "NumberOfErroneousEvents": int(
             sum(sample.value for sample in _totals(metrics.quarantined))
         ),
-        "NumberOfDisconnects": sum(lane.stream.reopenings for lane in view.lanes),
+        "NumberOfDisconnects": sum(stream.state.reopenings for stream in view.streams),
         "QueueTotalCapacity": view.window_limit_events,
         "QueueRemainingCapacity": max(0, view.window_limit_events - view.unacknowledged_events),
         "MaxQueueSizeInBytes": view.window_limit_bytes,
@@ -58,13 +58,13 @@ def _last(seen: Iterable[Seen | None], wall_s: float) -> dict[str, Any]:
 
 
 def _snapshot(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str, Any]:
-    copies = [lane.copies for lane in view.lanes]
+    copies = [stream.copies for stream in view.streams]
     rows = {each.collection: each.documents for copy in copies for each in copy.collections}
     remaining = sum(copy.remaining_collections for copy in copies)
     is_running = any(copy.is_running for copy in copies)
     is_aborted = any(copy.is_aborted for copy in copies)
     return {
-        **_last((lane.last_copied for lane in view.lanes), wall_s),
+        **_last((stream.last_copied for stream in view.streams), wall_s),
         "TotalNumberOfEventsSeen": counts["read"],
         "TotalTableCount": remaining + sum(copy.finished_collections for copy in copies),
         "RemainingTableCount": remaining,
@@ -81,10 +81,10 @@ def _snapshot(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str,
 
 
 def _streaming(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str, Any]:
-    transactions = [lane.last_transaction for lane in view.lanes if lane.last_transaction]
+    transactions = [stream.last_transaction for stream in view.streams if stream.last_transaction]
     return {
-        "Connected": bool(view.lanes) and all(lane.stream.is_open for lane in view.lanes),
-        **_last((lane.last_streamed for lane in view.lanes), wall_s),
+        "Connected": bool(view.streams) and all(stream.state.is_open for stream in view.streams),
+        **_last((stream.last_streamed for stream in view.streams), wall_s),
         "MilliSecondsBehindSource": int(view.lag_s * 1000),
         "TotalNumberOfEventsSeen": sum(counts[kind] for kind in _KINDS_OF_CHANGES),
         "TotalNumberOfCreateEventsSeen": counts["insert"],
@@ -93,7 +93,7 @@ def _streaming(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str
         # One message for the beginning, one for the end.
         "NumberOfCommittedTransactions": counts["transaction"] // 2,
         "LastTransactionId": transactions[-1] if transactions else None,
-        "SourceEventPosition": {lane.name: str(lane.read_time) for lane in view.lanes},
+        "SourceEventPosition": {stream.name: str(stream.read_time) for stream in view.streams},
         "NumberOfPrimaryElections": view.elections,
     }
 

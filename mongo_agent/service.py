@@ -18,21 +18,21 @@ from mongo_agent.check.checks import RUNNING
 from mongo_agent.check.probe import MongoProbe, probe_of_run
 from mongo_agent.config import MongoConfig
 from mongo_agent.copy.view import CopyView
+from mongo_agent.dead_letters.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
+from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.debezium_metrics import CONNECTOR, attributes_of
 from mongo_agent.deployment import Deployment, look, oldest_entry, refused_deployment
 from mongo_agent.elections import Elections
 from mongo_agent.guardrail import guard
-from mongo_agent.lanes import Lanes
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.oplog_watch import OplogWatch, Warnings
 from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
-from mongo_agent.pipeline.setting_aside import SettingAside
+from mongo_agent.pipeline.dead_letters import DeadLetterWriter
+from mongo_agent.pipeline.schemas import create_schemas
+from mongo_agent.pipeline.stream_factory import StreamFactory
 from mongo_agent.position import OFFSET_FILE, AgentPosition
 from mongo_agent.position.in_kafka import StoredPosition, position_records
 from mongo_agent.position.position import read_position
-from mongo_agent.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
-from mongo_agent.quarantine import Quarantine
-from mongo_agent.registering import create_schemas
 from mongo_agent.seeds import explained
 from mongo_agent.signals import Answer, Signal
 from mongo_agent.signals.file import SignalFile
@@ -45,12 +45,12 @@ from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.files.locks import DirectoryLock
 from sidecar.http.server import HttpServer
-from sidecar.jmx_pages import jmx_pages
+from sidecar.jolokia.pages import jmx_pages
 from sidecar.logs import RecentTrouble, Repeated, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
+from sidecar.offsets.position_store import PositionStore, SinkPositions
 from sidecar.page import look_pages
-from sidecar.positions import PositionStore, SinkPositions
 from sidecar.process.lifecycle import Stop
 from sidecar.properties import hiding
 from sidecar.sinks.base import Sink
@@ -151,7 +151,7 @@ class MongoService:
                     self._deliver(client, deployment, stop)
             finally:
                 self._schemas.registrar.close()
-                self._schemas.asking.close()
+                self._schemas.requests.close()
 
     def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
         return attributes_of(self.status.view, self._metrics)
@@ -235,11 +235,11 @@ class MongoService:
             properties.quarantine_max_bytes,
             __version__,
         )
-        aside = SettingAside(
+        aside = DeadLetterWriter(
             quarantine, self._metrics, ends_agent=properties.failure_handling == "fail"
         )
-        lanes = Lanes(config, client, deployment, aside, self._metrics, self._schemas)
-        position = lanes.positions(read_position(stored.values, deployment.cluster))
+        streams = StreamFactory(config, client, deployment, aside, self._metrics, self._schemas)
+        position = streams.positions(read_position(stored.values, deployment.cluster))
         if isinstance(store, SinkPositions):
             self._waited(partial(store.begin_at, position.lanes), stop)
         pipeline = Pipeline(
@@ -251,12 +251,12 @@ class MongoService:
                 heartbeat=HeartbeatSettings(
                     properties.heartbeat_interval_ms,
                     properties.heartbeat_topic_name,
-                    lanes.heartbeat,
+                    streams.heartbeat,
                 ),
                 waits_when_refused=properties.waits_when_refused,
                 transform=self._transform,
             ),
-            open_lane=lanes.open,
+            open_stream=streams.open,
             sink=sink,
             store=store,
             position=position,
@@ -305,7 +305,7 @@ class MongoService:
 
     def _signal_topic(self, position: AgentPosition) -> SignalTopic:
         config = self._config
-        offsets = (lane.copies.kafka_offset for lane in position.lanes.values())
+        offsets = (stream.copies.kafka_offset for stream in position.lanes.values())
         return SignalTopic(
             config.signal_client,
             config.signal_topic,
@@ -352,13 +352,13 @@ class MongoService:
     def _copies(self) -> Mapping[str, CopyView]:
         if self._pipeline is None:
             return {}
-        return {lane.name: lane.copies for lane in self._pipeline.view.lanes}
+        return {stream.name: stream.copies for stream in self._pipeline.view.streams}
 
 
 def _times(pipeline: Pipeline) -> Mapping[str, tuple[ClusterTime, ClusterTime]]:
     view = pipeline.view
     return {
-        lane.name: (view.stored.lanes[lane.name].stream.time, lane.read_time)
-        for lane in view.lanes
-        if lane.name in view.stored.lanes
+        stream.name: (view.stored.lanes[stream.name].stream.time, stream.read_time)
+        for stream in view.streams
+        if stream.name in view.stored.lanes
     }

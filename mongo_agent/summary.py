@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from mongo_agent.copy.view import CollectionView
+from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.pipeline import LaneView, View
-from mongo_agent.quarantine import Usage
+from mongo_agent.pipeline import StreamView, View
 from mongo_agent.status import MongoStatus
 from sidecar.page import Bar, Figure, Kept, Summary, state_of
 from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of
@@ -62,9 +62,9 @@ class MongoSummary:
 
     def _bars(self, view: View) -> Iterator[Bar]:
         now_s = self._wall_clock()
-        for lane in view.lanes:
-            yield _stream_bar(lane, now_s)
-            collections = lane.copies.collections
+        for stream in view.streams:
+            yield _stream_bar(stream, now_s)
+            collections = stream.copies.collections
             yield from map(_copy_bar, collections[-_MOST_BARS:])
 
 
@@ -79,7 +79,7 @@ def _figures(view: View) -> Iterator[Figure]:
         age if view.unacknowledged_events else "",
     )
     yield Figure("Window", view.window_bytes, "bytes", view.window_limit_bytes or None)
-    remaining = sum(lane.copies.remaining_collections for lane in view.lanes)
+    remaining = sum(stream.copies.remaining_collections for stream in view.streams)
     yield Figure("Collections to copy", remaining, "count")
 
 
@@ -90,12 +90,12 @@ def _kept(usage: Usage) -> str:
     return f"rejected events: {usage.refused_events}, ranges of time: {usage.gaps}"
 
 
-def _stream_bar(lane: LaneView, now_s: float) -> Bar:
-    age_s = max(0.0, now_s - lane.read_time.second)
-    name = f"stream {lane.name}" if lane.name else "stream"
-    state = "reading" if lane.stream.is_open else "waiting"
-    read = 1.0 if lane.stream.is_open else 0.0
-    note = f"read up to {duration_text(age_s)} ago; {lane.stream.sentence}"
+def _stream_bar(stream: StreamView, now_s: float) -> Bar:
+    age_s = max(0.0, now_s - stream.read_time.second)
+    name = f"stream {stream.name}" if stream.name else "stream"
+    state = "reading" if stream.state.is_open else "waiting"
+    read = 1.0 if stream.state.is_open else 0.0
+    note = f"read up to {duration_text(age_s)} ago; {stream.state.sentence}"
     return Bar(name, state, size=1.0, done=read, read=read, there=1.0, note=note)
 
 
@@ -108,8 +108,8 @@ def _copy_bar(copied: CollectionView) -> Bar:
 
 
 def _notes(view: View) -> Iterator[str]:
-    for lane in view.lanes:
-        if lane.copies.is_paused:
+    for stream in view.streams:
+        if stream.copies.is_paused:
             yield "Copies are paused."
-        if len(lane.copies.collections) > _MOST_BARS:
-            yield f"{len(lane.copies.collections) - _MOST_BARS} older copies are not shown."
+        if len(stream.copies.collections) > _MOST_BARS:
+            yield f"{len(stream.copies.collections) - _MOST_BARS} older copies are not shown."

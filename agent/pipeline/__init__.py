@@ -3,10 +3,10 @@
 from agent.pipeline.pipeline import Pipeline
 from agent.pipeline.reader import OpenReader, Reader, SchemaSource, open_with
 from agent.pipeline.settings import PipelineSettings
-from agent.pipeline.view import HoldView, View
+from agent.pipeline.view import BlockedView, View
 
 __all__ = [
-    "HoldView",
+    "BlockedView",
     "OpenReader",
     "Pipeline",
     "PipelineSettings",

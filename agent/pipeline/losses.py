@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE
 from agent.pipeline.read_errors import is_environmental
-from agent.pipeline.reading import ReadResult
+from agent.pipeline.read_worker import ReadResult
 from agent.quarantine import LostRange
 from agent.segments import Read
 from commitlog import CommitLogError, CorruptSegmentError, SegmentKeyError

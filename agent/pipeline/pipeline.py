@@ -11,36 +11,36 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 from agent.metrics import AgentMetrics
-from agent.pipeline.holding import Holding
-from agent.pipeline.keeping import Keeping
-from agent.pipeline.leaving import Leaving
-from agent.pipeline.looking import Looking
-from agent.pipeline.parts import Parts
+from agent.pipeline.blocked_read import BlockedRead
+from agent.pipeline.context import PipelineContext
+from agent.pipeline.directory_scanner import DirectoryScanner
+from agent.pipeline.offset_committer import OffsetCommitter
+from agent.pipeline.read_worker import ReadWorker
 from agent.pipeline.reader import OpenReader, SchemaSource
-from agent.pipeline.reading import Reading
+from agent.pipeline.segment_disposer import SegmentDisposer
 from agent.pipeline.settings import PipelineSettings
-from agent.pipeline.showing import Showing
-from agent.pipeline.steps.copy import CopyStep
+from agent.pipeline.status_publisher import SegmentStatusPublisher
+from agent.pipeline.steps.blocked import BlockedStep
 from agent.pipeline.steps.deliver import DeliverStep
-from agent.pipeline.steps.hold import HoldStep
-from agent.pipeline.steps.leave import LeaveStep
-from agent.pipeline.steps.look import LookStep
+from agent.pipeline.steps.dispose import DisposeStep
 from agent.pipeline.steps.read import ReadStep
 from agent.pipeline.steps.requeue import RequeueStep
+from agent.pipeline.steps.scan import ScanStep
+from agent.pipeline.steps.snapshot import SnapshotStep
 from agent.pipeline.view import View
 from agent.quarantine import Quarantine
 from agent.segments import Ledger, begin
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
 from commitlog import SchemaIds, Unregistered
+from sidecar.delivery.delivery import Delivery
 from sidecar.errors import RefusedError, SinkRestartError
-from sidecar.pipeline.delivering import Delivery
-from sidecar.pipeline.garbage import rare_collection
-from sidecar.pipeline.handover import quick_handover
-from sidecar.pipeline.saving import OffsetStore
-from sidecar.pipeline.stopping import drain, say_stopped
-from sidecar.pipeline.wakeup import Wakeup
+from sidecar.offsets.flusher import OffsetStore
 from sidecar.process.lifecycle import Stop
+from sidecar.runtime.drain import drain, say_stopped
+from sidecar.runtime.tune_gc import tune_gc
+from sidecar.runtime.tune_gil import tune_gil
+from sidecar.runtime.wakeup import Wakeup
 from sidecar.schema_registry import Registrar
 from sidecar.sinks.base import Sink
 
@@ -71,22 +71,22 @@ class Pipeline:
         (its own thread without); `clock` gives seconds."""
         self._wakeup = Wakeup()
         self._executor = executor or ThreadPoolExecutor(1, "reader")
-        self._showing = Showing(settings, metrics, clock=clock)
+        self._publisher = SegmentStatusPublisher(settings, metrics, clock=clock)
         directory = settings.cdc_raw_directory
-        self._parts = parts = Parts(
+        self.context = context = PipelineContext(
             settings=settings,
             schema=schema,
             metrics=metrics,
             clock=clock,
-            looking=Looking(
+            scanner=DirectoryScanner(
                 directory,
                 settings.poll_interval_ms / 1000,
                 self._wakeup.ring,
                 clock=clock,
                 commit_log=settings.commit_log_directory,
             ),
-            reading=Reading(directory, open_reader, self._executor, self._wakeup.ring),
-            holding=Holding(settings.hold_max_ms / 1000),
+            read_worker=ReadWorker(directory, open_reader, self._executor, self._wakeup.ring),
+            blocked_read=BlockedRead(settings.hold_max_ms / 1000),
             delivery=Delivery(
                 sink,
                 settings.window_max_events,
@@ -96,36 +96,36 @@ class Pipeline:
                 transform=settings.transform,
                 tracing=settings.tracing,
             ),
-            keeping=Keeping(
+            offsets=OffsetCommitter(
                 store,
                 ledger,
                 settings.offset_flush_interval_ms / 1000,
                 metrics=metrics.delivery,
                 clock=clock,
             ),
-            leaving=Leaving(directory, transfer, quarantine, metrics),
+            disposer=SegmentDisposer(directory, transfer, quarantine, metrics),
             registrar=registrar or Registrar(SchemaIds(), {}),
             segments=begin(ledger),
             snapshot=snapshot,
         )
-        self._requeue = RequeueStep(parts)
-        self._look = LookStep(parts)
-        self._hold = HoldStep(parts)
-        self._read = ReadStep(parts, self._hold)
-        self._deliver = DeliverStep(parts)
-        self._leave = LeaveStep(parts)
-        self._copy = CopyStep(parts, snapshot_store or store)
+        self._requeue = RequeueStep(context)
+        self._look = ScanStep(context)
+        self._hold = BlockedStep(context)
+        self._read = ReadStep(context, self._hold)
+        self._deliver = DeliverStep(context)
+        self._leave = DisposeStep(context)
+        self._copy = SnapshotStep(context, snapshot_store or store)
         self._show()
 
     @property
     def view(self) -> View:
         """The last state that was shown. Any thread may ask."""
-        return self._showing.view
+        return self._publisher.view
 
     @property
-    def moved_at_s(self) -> float:
+    def last_tick_s(self) -> float:
         """When the last turn was made, by the clock. Any thread may ask."""
-        return self._showing.moved_at_s
+        return self._publisher.last_tick_s
 
     def wake(self) -> None:
         """Something changed that a turn should see, such as the schema. Any thread may call it."""
@@ -138,118 +138,118 @@ class Pipeline:
         saved in every case.
         """
         try:
-            with rare_collection(), quick_handover():
+            with tune_gc(), tune_gil():
                 while not stop.requested:
-                    if not self.turn():
+                    if not self.tick():
                         self._wakeup.wait(self._pause_s(), stop.fileno())
                 self._drain(stop)
         finally:
             self._close(stop.remaining_s if stop.requested else 0.0)
 
-    def turn(self) -> bool:
+    def tick(self) -> bool:
         """Does what can be done now; True when there was something. Raises what ended the schema:
         with a kept one it would go on until a table is new, and end then."""
-        parts = self._parts
-        if (fatal := parts.schema.fatal or parts.registrar.fatal) is not None:
+        context = self.context
+        if (fatal := context.schema.fatal or context.registrar.fatal) is not None:
             raise fatal
         worked = False
         try:
             worked |= self._requeue.tick()
-            worked |= self._look.turn()
+            worked |= self._look.tick()
             worked |= self._read.take()
-            worked |= self._hold.turn()
+            worked |= self._hold.tick()
             worked |= self._read.start()
-            worked |= self._copy.turn()
-            worked |= self._deliver.turn()
+            worked |= self._copy.tick()
+            worked |= self._deliver.tick()
         except SinkRestartError as error:
             self._start_again(error)
             worked = True
         except RefusedError as error:
-            if not parts.settings.waits_when_refused:
+            if not context.settings.waits_when_refused:
                 raise
             self._start_again(error)
             worked = True
         worked |= self._deliver.advance()
         worked |= self._deliver.set_refused_aside()
-        parts.keeping.save()
+        context.offsets.save()
         self._copy.save()
-        worked |= self._leave.turn()
-        self._showing.moved()
-        if self._showing.is_due or not (worked or parts.reading.is_busy):
+        worked |= self._leave.tick()
+        self._publisher.moved()
+        if self._publisher.is_due or not (worked or context.read_worker.is_busy):
             self._show()
         return worked
 
     def _start_again(self, error: SinkRestartError | RefusedError) -> None:
         """Everything from the watermark on is read and sent again."""
-        parts = self._parts
+        context = self.context
         self._deliver.end(error)
         self._read.abandon()
         self._copy.start_again()
-        parts.holding.end()
-        parts.segments = begin(parts.keeping.ledger)
-        parts.looking.want()
+        context.blocked_read.end()
+        context.segments = begin(context.offsets.ledger)
+        context.scanner.want()
 
     def _drain(self, stop: Stop) -> None:
-        self._parts.is_stopping = True
+        self.context.is_stopping = True
         drain(
-            self._parts.delivery,
+            self.context.delivery,
             stop,
             self._wakeup,
-            turn=self._last_turn,
+            tick=self._last_tick,
             due_in_s=lambda: self._deliver.due_in_s,
         )
 
-    def _last_turn(self) -> bool:
+    def _last_tick(self) -> bool:
         """A turn in which nothing is read."""
-        worked = self._deliver.turn()
+        worked = self._deliver.tick()
         worked |= self._deliver.advance()
         worked |= self._deliver.set_refused_aside()
-        self._parts.keeping.save()
+        self.context.offsets.save()
         self._copy.save()
-        self._showing.moved()
+        self._publisher.moved()
         self._show()
         return worked
 
     def _close(self, deadline_s: float) -> None:
-        parts = self._parts
+        context = self.context
         try:
             self._deliver.close(deadline_s)
             self._deliver.advance()
-            parts.keeping.save_last()
+            context.offsets.save_last()
             self._copy.save_last()
-            self._leave.turn()
+            self._leave.tick()
         finally:
             self._show()
-            parts.looking.close()
+            context.scanner.close()
             self._executor.shutdown(wait=False, cancel_futures=True)
             self._wakeup.close()
-        say_stopped(parts.delivery)
+        say_stopped(context.delivery)
 
     def _pause_s(self) -> float:
         """How long there is nothing to do."""
-        parts, now_s = self._parts, self._parts.clock()
-        due = [parts.looking.due_in_s, self._deliver.due_in_s]
+        context, now_s = self.context, self.context.clock()
+        due = [context.scanner.due_in_s, self._deliver.due_in_s]
         if (look_s := self._look.due_in_s) is not None:
             due.append(look_s)
-        if (save_s := parts.keeping.due_in_s) is not None:
+        if (save_s := context.offsets.due_in_s) is not None:
             due.append(save_s)
         if (save_s := self._copy.save_in_s) is not None:
             due.append(save_s)
-        if (hold_s := parts.holding.due_in_s(now_s)) is not None:
+        if (hold_s := context.blocked_read.due_in_s(now_s)) is not None:
             due.append(hold_s)
-        if self._read.is_waiting or parts.delivery.refused:
-            due.append(parts.record_at_s - now_s)
+        if self._read.is_waiting or context.delivery.refused:
+            due.append(context.record_at_s - now_s)
         return max(0.0, min(due))
 
     def _show(self) -> None:
-        parts = self._parts
-        self._showing.show(
-            parts.segments,
-            parts.looking,
-            parts.holding,
-            parts.delivery,
-            parts.keeping,
-            parts.leaving,
+        context = self.context
+        self._publisher.show(
+            context.segments,
+            context.scanner,
+            context.blocked_read,
+            context.delivery,
+            context.offsets,
+            context.disposer,
             copy_save_trouble=self._copy.trouble,
-            is_stopping=parts.is_stopping,
+            is_stopping=context.is_stopping,
         )

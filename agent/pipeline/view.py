@@ -11,7 +11,7 @@ from sidecar.sinks.base import SinkState
 
 
 @dataclass(frozen=True, slots=True)
-class HoldView:
+class BlockedView:
     """Which segment is held, and why."""
 
     segment: str
@@ -31,7 +31,7 @@ class View:
     sink: SinkState
     segments: tuple[Segment, ...] = ()
     count_by_phase: Mapping[Phase, int] = field(default_factory=dict)
-    hold: HoldView | None = None
+    blocked: BlockedView | None = None
     is_stopping: bool = False
     unacknowledged_events: int = 0
     unacknowledged_age_s: float = 0.0

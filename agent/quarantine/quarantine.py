@@ -19,9 +19,9 @@ from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, with_suffix
 from agent.quarantine.reason import LostRange, Reason, parse_reason, reason_text
 from agent.quarantine.requeue import end_request, requeue
 from agent.quarantine.usage import Usage
+from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.files.fsync import append_lines, sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
-from sidecar.quarantine import RefusedEvent, event_line
 
 _MAX_REASON_BYTES = 64 << 20
 
@@ -100,7 +100,7 @@ class Quarantine:
             sync_directory(self.directory)
         return True
 
-    def keep(self, source: QuarantineSource, events: Sequence[RefusedEvent]) -> bool:
+    def keep(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
         """Keeps events of a segment or a copy, durably; False without room. Raises OSError."""
         lines = b"".join(event_line(event, self._agent_version) for event in events)
         if self.usage().size_bytes + len(lines) > self.max_bytes:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from agent.check.directories import segment_refused
-from agent.pipeline.view import HoldView
+from agent.pipeline.view import BlockedView
 from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
 from agent.status.lost import quarantine_conditions
@@ -114,7 +114,7 @@ def _schema(facts: Facts) -> Iterator[Condition]:
             f"The agent waits for the first schema: {schema.error}",
             "Start the node, or correct cassandra.hosts, cassandra.port and the login.",
         )
-    elif facts.hold is None or facts.hold.cause != "schema":
+    elif facts.blocked is None or facts.blocked.cause != "schema":
         # A segment that waits for the schema reports the same cause.
         yield Condition(
             "schema_not_refreshed",
@@ -145,8 +145,8 @@ def _source(facts: Facts) -> Iterator[Condition]:
     if facts.refused_segments:
         refused = segment_refused(facts.cdc_raw_directory, facts.refused_segments)
         yield Condition(refused.code, State.DEGRADED, "cdc_raw", refused.message, refused.remedy)
-    if facts.hold is not None:
-        yield _blocked(facts.hold, facts.schema.error)
+    if facts.blocked is not None:
+        yield _blocked(facts.blocked, facts.schema.error)
     if facts.kept_by_link:
         yield Condition(
             "segment_not_released",
@@ -160,16 +160,16 @@ def _source(facts: Facts) -> Iterator[Condition]:
     yield from _room(facts)
 
 
-def _blocked(hold: HoldView, schema_error: str) -> Condition:
-    reason = hold.sentence
-    if hold.cause == "schema" and schema_error:
+def _blocked(blocked: BlockedView, schema_error: str) -> Condition:
+    reason = blocked.sentence
+    if blocked.cause == "schema" and schema_error:
         reason = f"{reason} {schema_error}"
     return Condition(
         "segment_blocked",
         State.FAILING,
-        "schema_registry" if hold.cause == "registry" else "cdc_raw",
-        f"{hold.segment} is held for {hold.for_s:.0f} s: {reason}",
-        _BLOCKED_REMEDIES[hold.cause],
+        "schema_registry" if blocked.cause == "registry" else "cdc_raw",
+        f"{blocked.segment} is held for {blocked.for_s:.0f} s: {reason}",
+        _BLOCKED_REMEDIES[blocked.cause],
     )
 
 
@@ -252,6 +252,6 @@ def _beside(facts: Facts) -> Iterator[Condition]:
             "cdc_raw.",
             "Correct the store's address, key or rights; `agent check` asks it.",
         )
-    if facts.registry_error and (facts.hold is None or facts.hold.cause != "registry"):
+    if facts.registry_error and (facts.blocked is None or facts.blocked.cause != "registry"):
         yield from registry_conditions(facts.registry_error)
     yield from snapshot_conditions(facts.snapshot)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
-from agent.pipeline.view import HoldView
+from agent.pipeline.view import BlockedView
 from agent.quarantine import Usage
 from agent.snapshot.status import SnapshotFacts
 from agent.transfer import Backlog
@@ -38,7 +38,7 @@ class Facts:
     cdc_raw_directory: Path = Path("cdc_raw")
     raw_bytes: int = 0
     quota: Quota = field(default_factory=lambda: Quota(limit_bytes=1 << 32))
-    hold: HoldView | None = None
+    blocked: BlockedView | None = None
     read_error: str = ""
     """Why `cdc_raw` cannot be read; empty where it can."""
     refused_segments: tuple[str, ...] = ()

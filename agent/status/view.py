@@ -157,7 +157,7 @@ class AgentStatus:
             cdc_raw_directory=self._directory,
             raw_bytes=view.raw_bytes,
             quota=self._quota,
-            hold=view.hold,
+            blocked=view.blocked,
             read_error=view.look_trouble,
             refused_segments=view.refused_segments,
             watch_error=view.watch_trouble,
@@ -236,7 +236,7 @@ class AgentStatus:
         """How long ago the last turn was, when that is too long; else 0."""
         if self._pipeline is None:
             return 0.0
-        idle_s = self._clock() - self._pipeline.moved_at_s
+        idle_s = self._clock() - self._pipeline.last_tick_s
         return idle_s if idle_s > _STALLED_S else 0.0
 
     def _published(self) -> Publication | None:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from agent.store.base import Store, StoreError
-from sidecar.pipeline.memory import keep_freed_memory
+from sidecar.runtime.tune_malloc import tune_malloc
 
 # A tenth of a processor where others of the same control group want all of it: delivery goes first,
 # and a node that writes at full speed is still kept up with.
@@ -31,7 +31,7 @@ def main() -> None:
     # A signal to all processes of a group or a service is the agent's to answer.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
-    keep_freed_memory()
+    tune_malloc()
     requests = queue.SimpleQueue[Request]()
     with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
         store = connection.recv()

@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Callable
 
+from commitlog import Unregistered
 from commitlog.mongo import MongoBatch, MongoEncoder, MongoTransaction
 from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.registering import Registering
+from sidecar.schema_registry.registration import SchemaRegistration
 
 
 class Encoding:
@@ -16,18 +17,18 @@ class Encoding:
         self,
         encoder: MongoEncoder,
         transaction: MongoTransaction | None,
-        registering: Registering | None = None,
+        registration: SchemaRegistration[Unregistered] | None = None,
     ) -> None:
-        """`registering` gets ids for schemas, where messages are Avro."""
+        """`registration` gets ids for schemas, where messages are Avro."""
         self._encoder = encoder
-        self._registering = registering
+        self._registration = registration
         self.transaction = transaction
 
     def encode(self, events: RawEvents, closed: threading.Event) -> MongoBatch | None:
         """Waits for a schema registry, where there is one; None when it was closed meanwhile.
         Raises RefusedError when the registry refuses us."""
-        if self._registering is not None:
-            self._registering.reconsider(closed)
+        if self._registration is not None:
+            self._registration.reconsider(closed)
         transaction = self.transaction
         batch = self._registered(
             lambda: self._encoder.encode(events, transaction=transaction), closed
@@ -53,8 +54,8 @@ class Encoding:
         self, make: Callable[[], MongoBatch], closed: threading.Event
     ) -> MongoBatch | None:
         batch = make()
-        while self._registering is not None and batch.unregistered:
-            if not self._registering.wait(batch.unregistered, closed):
+        while self._registration is not None and batch.unregistered:
+            if not self._registration.wait(batch.unregistered, closed):
                 return None
             batch = make()
         return batch

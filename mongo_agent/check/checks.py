@@ -17,7 +17,7 @@ from mongo_agent.check.server import (
     check_streams,
 )
 from mongo_agent.config import MongoConfig, directory_problems
-from mongo_agent.quarantine import DIRECTORY, Quarantine
+from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
 from sidecar.check.finding import Finding, fault, ok, warning

@@ -12,7 +12,7 @@ from mongo_agent.change_stream.position import opening
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import MongoConfig
 from mongo_agent.deployment import Deployment, oldest_entry
-from mongo_agent.lanes import lane_name
+from mongo_agent.pipeline.stream_factory import stream_name
 from mongo_agent.position import AgentPosition
 from mongo_agent.position.looking import look_at_position
 from mongo_agent.position.position import read_position
@@ -75,7 +75,7 @@ def _lost(client: Client, config: MongoConfig, position: AgentPosition) -> Itera
     """Streams that cannot be opened where they were left, though they can at present."""
     pipeline = stages(config)
     for scope in config.scopes:
-        lane = position.lanes.get(lane_name(scope))
+        lane = position.lanes.get(stream_name(scope))
         if lane is None:
             continue
         begin = opening(lane.stream, fingerprint(pipeline))

@@ -25,7 +25,7 @@ from mongo_agent.compare.comparing import Compared, Topic, compared
 from mongo_agent.compare.states import told
 from mongo_agent.config import MongoConfig
 from mongo_agent.deployment import Deployment, failed
-from mongo_agent.lanes import encoder
+from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.plan import verdict
 from mongo_agent.position.looking import look_at_position
 from mongo_agent.position.position import read_position

@@ -1,16 +1,16 @@
 """From change streams and copies to acknowledged messages and stored progress."""
 
-from mongo_agent.pipeline.lane import Lane
-from mongo_agent.pipeline.pipeline import OpenLane, Pipeline
+from mongo_agent.pipeline.pipeline import OpenStream, Pipeline
 from mongo_agent.pipeline.settings import HeartbeatSettings, PipelineSettings
-from mongo_agent.pipeline.view import LaneView, View
+from mongo_agent.pipeline.stream import Stream
+from mongo_agent.pipeline.view import StreamView, View
 
 __all__ = [
     "HeartbeatSettings",
-    "Lane",
-    "LaneView",
-    "OpenLane",
+    "OpenStream",
     "Pipeline",
     "PipelineSettings",
+    "Stream",
+    "StreamView",
     "View",
 ]

@@ -11,8 +11,8 @@ from mongo_agent.change_stream.events import RawEvents, time_of, token_of
 from mongo_agent.change_stream.reading import StreamRead
 from mongo_agent.copy import CopyProgress
 from mongo_agent.position import LanePosition
+from sidecar.dead_letters.ndjson import shown
 from sidecar.delivery import Message, ProduceArguments
-from sidecar.ndjson import shown
 
 
 class PlacedBatch:

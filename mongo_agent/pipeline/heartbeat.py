@@ -34,20 +34,20 @@ class Heartbeat:
             return None
         return max(0.0, min(self._next_s.values()) - self._clock())
 
-    def due(self, lane: str) -> Message | None:
-        """The message that a lane has to send now, once."""
+    def due(self, stream: str) -> Message | None:
+        """The message that a stream has to send now, once."""
         settings = self._settings
         if not settings.interval_ms:
             return None
         now_s = self._clock()
         interval_s = settings.interval_ms / 1000
-        if now_s < self._next_s.setdefault(lane, now_s + interval_s):
+        if now_s < self._next_s.setdefault(stream, now_s + interval_s):
             return None
         now_ms = int(self._wall_clock() * 1000)
         encoded = settings.encode(now_ms)
         if encoded is None:
-            self._next_s[lane] = now_s + _AGAIN_S
+            self._next_s[stream] = now_s + _AGAIN_S
             return None
-        self._next_s[lane] = now_s + interval_s
+        self._next_s[stream] = now_s + interval_s
         headers = [("cdc.kind", b"heartbeat"), ("cdc.ts_us", str(now_ms * 1000).encode())]
         return (settings.topic, *encoded, headers, 0)

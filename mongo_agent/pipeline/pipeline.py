@@ -13,37 +13,36 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.pipeline.answering import Answering
 from mongo_agent.pipeline.batches import OwnMessages
+from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.heartbeat import Heartbeat
-from mongo_agent.pipeline.lane import Add, Lane
-from mongo_agent.pipeline.setting_aside import SettingAside
 from mongo_agent.pipeline.settings import PipelineSettings
-from mongo_agent.pipeline.showing import Showing
+from mongo_agent.pipeline.signal_acks import SignalAcks
+from mongo_agent.pipeline.status_publisher import StreamStatusPublisher
+from mongo_agent.pipeline.stream import Add, Stream
 from mongo_agent.pipeline.view import View
 from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.signals import Answer, Signal
+from sidecar.dead_letters.dead_letter import DeadLetter
+from sidecar.delivery.delivery import Delivery
+from sidecar.delivery.sink_driver import SinkDriver
 from sidecar.errors import RefusedError, SinkRestartError, UnavailableError
 from sidecar.logs import Repeated
-from sidecar.pipeline.delivering import Delivery
-from sidecar.pipeline.garbage import rare_collection
-from sidecar.pipeline.handover import quick_handover
-from sidecar.pipeline.saving import OffsetStore, Saving
-from sidecar.pipeline.sink_turns import SinkTurns
-from sidecar.pipeline.stopping import drain, say_stopped
-from sidecar.pipeline.wakeup import Wakeup
+from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 from sidecar.process.lifecycle import Stop
-from sidecar.quarantine import RefusedEvent
+from sidecar.runtime.drain import drain, say_stopped
+from sidecar.runtime.tune_gc import tune_gc
+from sidecar.runtime.tune_gil import tune_gil
+from sidecar.runtime.wakeup import Wakeup
 from sidecar.sinks.base import Sink
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_PAUSE_S = 1.0
-_READS_IN_A_TURN = 2
+_READS_IN_A_TICK = 2
 
-OpenLane = Callable[[str, LanePosition, Callable[[], None]], Lane]
-"""Makes a lane that begins at a position, and starts to read. It calls the given function whenever
-there is something to look at."""
+OpenStream = Callable[[str, LanePosition, Callable[[], None]], Stream]
+"""Makes a stream that reads from a position on. It calls the given function after each read."""
 
 
 class Pipeline:
@@ -53,24 +52,24 @@ class Pipeline:
         self,
         settings: PipelineSettings,
         *,
-        open_lane: OpenLane,
+        open_stream: OpenStream,
         sink: Sink,
         store: OffsetStore,
         position: AgentPosition,
-        aside: SettingAside,
+        aside: DeadLetterWriter,
         metrics: MongoMetrics,
         elections: Callable[[], int],
         stored: Callable[[AgentPosition], AgentPosition] | None = None,
         end_waits: Callable[[], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`position` has every lane that is to be read; `elections` gives how many there were;
+        """`position` has every stream that is to be read; `elections` gives how many there were;
         `stored` says where to go on when the sink, which stores positions itself, was closed;
         `end_waits` lets streams wait for nothing more but MongoDB, in front of the end; `clock`
         gives seconds."""
         self._wakeup = Wakeup()
         self._settings = settings
-        self._open_lane = open_lane
+        self._open_stream = open_stream
         self._aside = aside
         self._metrics = metrics
         self._delivery: Delivery[str, LanePosition] = Delivery(
@@ -81,8 +80,8 @@ class Pipeline:
             clock=clock,
             transform=settings.transform,
         )
-        self._sink = SinkTurns(self._delivery, metrics=metrics.delivery, clock=clock)
-        self._saving = Saving(
+        self._sink = SinkDriver(self._delivery, metrics=metrics.delivery, clock=clock)
+        self._saving = OffsetFlusher(
             store,
             position,
             AgentPosition.values,
@@ -91,25 +90,25 @@ class Pipeline:
             clock=clock,
         )
         self._heartbeat = Heartbeat(settings.heartbeat, clock=clock)
-        self._lanes: dict[str, Lane] = {}
-        self._answering = Answering(metrics, self._wakeup.ring)
+        self._streams: dict[str, Stream] = {}
+        self._answering = SignalAcks(metrics, self._wakeup.ring)
         self._is_stopping = False
         self._stored = stored
         self._end_waits = end_waits
         self._is_unsure = False
         self._repeated = Repeated(logger, clock=clock)
-        self._showing = Showing(settings, metrics, elections=elections, clock=clock)
+        self._publisher = StreamStatusPublisher(settings, metrics, elections=elections, clock=clock)
         self._show()
 
     @property
     def view(self) -> View:
         """The last state that was shown. Any thread may ask."""
-        return self._showing.view
+        return self._publisher.view
 
     @property
-    def moved_at_s(self) -> float:
+    def last_tick_s(self) -> float:
         """When the last turn was made, by the clock. Any thread may ask."""
-        return self._showing.moved_at_s
+        return self._publisher.last_tick_s
 
     def signal(self, signal: Signal) -> Future[Answer]:
         """Gives a signal to the next turn; the answer comes when what it asks for is stored. Any
@@ -125,22 +124,22 @@ class Pipeline:
         try:
             # So that a crash in front of the first event does not begin at another time.
             self._saving.save_first()
-            with rare_collection(), quick_handover():
+            with tune_gc(), tune_gil():
                 while not (stop.requested or self._is_over):
-                    if not self.turn():
+                    if not self.tick():
                         self._wakeup.wait(self._pause_s(), stop.fileno())
                 self._drain(stop)
         finally:
             self._close(stop.remaining_s if stop.requested else 0.0)
 
-    def turn(self) -> bool:
+    def tick(self) -> bool:
         """Does what can be done; True when there was something."""
         worked = self._take_signals()
         try:
             if self._delivery.is_open and self._is_sure():
-                self._open_lanes()
+                self._open_streams()
                 worked |= self._fill()
-            worked |= self._sink.turn(
+            worked |= self._sink.tick(
                 may_read=self._delivery.window.has_room, may_open=not self._is_stopping
             )
         except SinkRestartError as error:
@@ -154,17 +153,17 @@ class Pipeline:
         worked |= self._advance()
         worked |= self._set_refused_aside()
         self._save()
-        self._showing.moved()
-        if self._showing.is_due or not worked:
+        self._publisher.moved()
+        if self._publisher.is_due or not worked:
             self._show()
         return worked
 
     @property
     def _is_over(self) -> bool:
         """Whether everything is done that was to be done, where that is a copy alone."""
-        if self._settings.is_streamed or not self._lanes or not self._delivery.is_idle:
+        if self._settings.is_streamed or not self._streams or not self._delivery.is_idle:
             return False
-        return all(lane.is_copied for lane in self._lanes.values())
+        return all(stream.is_copied for stream in self._streams.values())
 
     def _is_sure(self) -> bool:
         """Whether it is known where to go on; asks the store when it is not."""
@@ -178,42 +177,44 @@ class Pipeline:
         self._is_unsure = False
         return True
 
-    def _open_lanes(self) -> None:
+    def _open_streams(self) -> None:
         for name, position in self._saving.reached.lanes.items():
-            if name not in self._lanes:
-                self._lanes[name] = self._open_lane(name, position, self._wakeup.ring)
+            if name not in self._streams:
+                self._streams[name] = self._open_stream(name, position, self._wakeup.ring)
 
     def _fill(self) -> bool:
         worked = False
-        for lane in self._lanes.values():
-            for _ in range(_READS_IN_A_TURN):
+        for stream in self._streams.values():
+            for _ in range(_READS_IN_A_TICK):
                 if not (self._delivery.wants_more and self._delivery.window.has_room):
                     return worked
-                if not lane.turn(self._delivery.add):
+                if not stream.tick(self._delivery.add):
                     break
                 worked = True
-            worked |= self._beat(lane)
+            worked |= self._beat(stream)
         return worked
 
-    def _beat(self, lane: Lane) -> bool:
-        message = self._heartbeat.due(lane.name)
+    def _beat(self, stream: Stream) -> bool:
+        message = self._heartbeat.due(stream.name)
         if message is None:
             return False
-        batch = OwnMessages((message,), lane.position)
-        self._delivery.add(lane.name, batch, lane.position)
+        batch = OwnMessages((message,), stream.position)
+        self._delivery.add(stream.name, batch, stream.position)
         self._metrics.heartbeats.inc()
         return True
 
     def _take_signals(self) -> bool:
-        lanes = {name: _Signalled(lane, self._delivery.add) for name, lane in self._lanes.items()}
-        return self._answering.apply(lanes)
+        streams = {
+            name: _Signalled(stream, self._delivery.add) for name, stream in self._streams.items()
+        }
+        return self._answering.apply(streams)
 
     def _save(self) -> None:
         self._saving.save(at_once=self._answering.is_waiting)
         self._answering.stored(self._saving.stored)
 
     def _advance(self) -> bool:
-        """Notes how far lanes are acknowledged."""
+        """Notes how far streams are acknowledged."""
         moved = self._delivery.progress()
         for progress in moved:
             self._saving.reached = self._saving.reached.moved(progress.source, progress.position)
@@ -224,7 +225,7 @@ class Pipeline:
         worked = False
         for refused in tuple(self._delivery.refused):
             topic, key, value, headers, _ = refused.message
-            event = RefusedEvent(topic, key, value or b"null", headers, refused.reason)
+            event = DeadLetter(topic, key, value or b"null", headers, refused.reason)
             if not self._aside.keep(event):
                 break
             self._delivery.set_aside(refused)
@@ -236,16 +237,16 @@ class Pipeline:
         self._sink.end(error)
         self._advance()
         self._delivery.forget()
-        self._close_lanes()
+        self._close_streams()
         self._answering.again()
         self._is_unsure = True
 
-    def _close_lanes(self) -> None:
-        for lane in self._lanes.values():
-            lane.stop()
-        for lane in self._lanes.values():
-            lane.close()
-        self._lanes = {}
+    def _close_streams(self) -> None:
+        for stream in self._streams.values():
+            stream.stop()
+        for stream in self._streams.values():
+            stream.close()
+        self._streams = {}
 
     def _drain(self, stop: Stop) -> None:
         self._is_stopping = True
@@ -253,17 +254,17 @@ class Pipeline:
             self._delivery,
             stop,
             self._wakeup,
-            turn=self._last_turn,
+            tick=self._last_tick,
             due_in_s=lambda: self._sink.due_in_s,
         )
 
-    def _last_turn(self) -> bool:
+    def _last_tick(self) -> bool:
         """A turn in which nothing is read."""
-        worked = self._sink.turn(may_read=False, may_open=False)
+        worked = self._sink.tick(may_read=False, may_open=False)
         worked |= self._advance()
         worked |= self._set_refused_aside()
         self._save()
-        self._showing.moved()
+        self._publisher.moved()
         self._show()
         return worked
 
@@ -277,7 +278,7 @@ class Pipeline:
             self._show()
             if self._end_waits is not None:
                 self._end_waits()
-            self._close_lanes()
+            self._close_streams()
             self._answering.cancel()
             self._wakeup.close()
         say_stopped(self._delivery)
@@ -291,8 +292,8 @@ class Pipeline:
         return max(0.0, min(due))
 
     def _show(self) -> None:
-        self._showing.show(
-            self._lanes,
+        self._publisher.show(
+            self._streams,
             self._delivery,
             self._saving,
             self._aside,
@@ -302,12 +303,12 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class _Signalled:
-    """A lane with the way to the sink."""
+    """A stream with the way to the sink."""
 
-    lane: Lane
+    stream: Stream
     add: Add
 
     def apply(self, signal: Signal) -> Answer:
-        answer = self.lane.copying.apply(signal)
-        self.lane.place_progress(self.add)
+        answer = self.stream.copying.apply(signal)
+        self.stream.place_progress(self.add)
         return answer

@@ -6,19 +6,19 @@ from dataclasses import dataclass, field
 from mongo_agent.change_stream.reading import StreamState
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.copy.view import CopyView
-from mongo_agent.pipeline.copy_clock import CopyClock
+from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.pipeline.last_message import Seen
+from mongo_agent.pipeline.snapshot_clock import SnapshotClock
 from mongo_agent.position import AgentPosition, LanePosition
-from mongo_agent.quarantine import Usage
 from sidecar.sinks.base import SinkState
 
 
 @dataclass(frozen=True, slots=True)
-class LaneView:
+class StreamView:
     """One stream and its copies. `position` is behind all that was placed."""
 
     name: str
-    stream: StreamState
+    state: StreamState
     position: LanePosition
     copies: CopyView
     read_time: ClusterTime
@@ -38,14 +38,14 @@ class View:
     reached: AgentPosition
     stored: AgentPosition
     sink: SinkState
-    lanes: Sequence[LaneView] = ()
+    streams: Sequence[StreamView] = ()
     is_stopping: bool = False
     unacknowledged_events: int = 0
     unacknowledged_age_s: float = 0.0
     window_bytes: int = 0
     window_limit_events: int = 0
     window_limit_bytes: int = 0
-    copy_clock: CopyClock = field(default_factory=CopyClock)
+    copy_clock: SnapshotClock = field(default_factory=SnapshotClock)
     elections: int = 0
     lag_s: float = 0.0
     save_trouble: str = ""

@@ -8,8 +8,8 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.copy import CopyProgress
 from mongo_agent.copy.records import Initial
 from mongo_agent.deployment import Deployment, look
-from mongo_agent.lanes import lane_name
 from mongo_agent.pipeline.batches import OwnMessages
+from mongo_agent.pipeline.stream_factory import stream_name
 from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
 from mongo_agent.position.connect_offsets import ConnectOffset
 from mongo_agent.position.debezium import imported
@@ -18,7 +18,7 @@ from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
-from sidecar.positions import PositionRecords
+from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.registry import create_sink_and_store
 
 _ANSWER_MS = 10_000
@@ -40,7 +40,7 @@ def import_offsets(
     lane = LanePosition(taken.position, None, CopyProgress(initial=Initial.DONE))
     position = AgentPosition()
     for scope in config.scopes:
-        position = position.moved(lane_name(scope), lane)
+        position = position.moved(stream_name(scope), lane)
     with DirectoryLock(config.properties.offset_directory):
         where = _store(config, deployment, position, replace=replace)
     return (*taken.sentences, f"It is stored in {where}.")

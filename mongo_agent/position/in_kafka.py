@@ -4,7 +4,7 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.deployment import Deployment
 from mongo_agent.position.position import AgentPosition, LanePosition, read_position
 from sidecar.offsets import StoredOffsets
-from sidecar.positions import PositionRecords, PositionStore
+from sidecar.offsets.position_store import PositionRecords, PositionStore
 
 
 def position_records(config: MongoConfig, deployment: Deployment) -> PositionRecords | None:

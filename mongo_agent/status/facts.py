@@ -3,8 +3,8 @@ an agent for which all is well."""
 
 from dataclasses import dataclass, field
 
+from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.oplog_watch import Concern
-from mongo_agent.quarantine import Usage
 from sidecar.check.finding import Finding
 from sidecar.sinks.base import SinkState
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from commitlog import Unregistered
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.oplog_watch import OplogWatch
-from mongo_agent.pipeline import LaneView, Pipeline, View
+from mongo_agent.pipeline import Pipeline, StreamView, View
 from mongo_agent.status.conditions import copy_component, status_from, stream_component
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.check.finding import Finding
@@ -93,7 +93,7 @@ class MongoStatus:
         """Why the server is not reached at present; empty while it is."""
         if self.view is None:
             return self._start_error
-        closed = (lane.stream.sentence for lane in self.view.lanes if not lane.stream.is_open)
+        closed = (stream.state.sentence for stream in self.view.streams if not stream.state.is_open)
         return next(closed, "")
 
     def build(self) -> Build:
@@ -115,10 +115,10 @@ class MongoStatus:
             return Verdict(False, "the agent is stopping")
         if not view.sink.healthy:
             return Verdict(False, view.sink.sentence)
-        for lane in view.lanes:
-            if not lane.stream.is_open:
-                return Verdict(False, lane.stream.sentence)
-        return Verdict(bool(view.lanes), "the agent delivers" if view.lanes else self._waiting)
+        for stream in view.streams:
+            if not stream.state.is_open:
+                return Verdict(False, stream.state.sentence)
+        return Verdict(bool(view.streams), "the agent delivers" if view.streams else self._waiting)
 
     def facts(self) -> Facts:
         """Everything that the status follows from, as it is now."""
@@ -135,7 +135,7 @@ class MongoStatus:
             stalled_s=self._stalled_s(),
             sink=view.sink,
             unacknowledged_events=view.unacknowledged_events,
-            streams=tuple(map(self._stream_facts, view.lanes)),
+            streams=tuple(map(self._stream_facts, view.streams)),
             save_error=view.save_trouble,
             record_error=view.quarantine_trouble,
             quarantine=view.quarantine,
@@ -178,19 +178,19 @@ class MongoStatus:
         """How long ago the last turn was, when that is too long; else 0."""
         if self._pipeline is None:
             return 0.0
-        idle_s = self._clock() - self._pipeline.moved_at_s
+        idle_s = self._clock() - self._pipeline.last_tick_s
         return idle_s if idle_s > _STALLED_S else 0.0
 
-    def _stream_facts(self, lane: LaneView) -> StreamFacts:
+    def _stream_facts(self, stream: StreamView) -> StreamFacts:
         facts = StreamFacts(
-            lane.name,
-            lane.stream.is_open,
-            lane.stream.sentence,
-            snapshot_error=lane.copy_error,
+            stream.name,
+            stream.state.is_open,
+            stream.state.sentence,
+            snapshot_error=stream.copy_error,
         )
         if self._oplog is None:
             return facts
-        return replace(facts, concern=self._oplog.concern(lane.name))
+        return replace(facts, concern=self._oplog.concern(stream.name))
 
     def _of_view(self, status: Status, view: View) -> Iterator[Component]:
         yield component_of(
@@ -203,10 +203,10 @@ class MongoStatus:
                 "lag_s": round(view.lag_s, 3),
             },
         )
-        for lane in view.lanes:
-            yield self._stream(status, lane)
-        for lane in view.lanes:
-            yield _copies(status, lane)
+        for stream in view.streams:
+            yield self._stream(status, stream)
+        for stream in view.streams:
+            yield _copies(status, stream)
         yield component_of(
             status, "offsets", self._offset_note or "progress is saved as it is made"
         )
@@ -222,20 +222,20 @@ class MongoStatus:
             },
         )
 
-    def _stream(self, status: Status, lane: LaneView) -> Component:
+    def _stream(self, status: Status, stream: StreamView) -> Component:
         details: dict[str, object] = {
-            "cluster_time": str(lane.read_time),
-            "age_s": round(max(0.0, time.time() - lane.read_time.second), 3),
-            "reopenings": lane.stream.reopenings,
+            "cluster_time": str(stream.read_time),
+            "age_s": round(max(0.0, time.time() - stream.read_time.second), 3),
+            "reopenings": stream.state.reopenings,
         }
         if self._oplog is not None:
-            details |= self._oplog.details(lane.name)
-        return component_of(status, stream_component(lane.name), lane.stream.sentence, details)
+            details |= self._oplog.details(stream.name)
+        return component_of(status, stream_component(stream.name), stream.state.sentence, details)
 
 
 def delivered_sentence(view: View) -> str:
     """How far delivery is, for an agent without conditions."""
-    copying = sum(lane.copies.remaining_collections for lane in view.lanes)
+    copying = sum(stream.copies.remaining_collections for stream in view.streams)
     also = f" {copying} collections are being copied." if copying else ""
     if not view.unacknowledged_events:
         return "All changes that the server has told are delivered." + also
@@ -245,8 +245,8 @@ def delivered_sentence(view: View) -> str:
     )
 
 
-def _copies(status: Status, lane: LaneView) -> Component:
-    copies = lane.copies
+def _copies(status: Status, stream: StreamView) -> Component:
+    copies = stream.copies
     sentence = "nothing is to be copied"
     if copies.is_running:
         sentence = f"{copies.remaining_collections} collections are being copied"
@@ -255,4 +255,4 @@ def _copies(status: Status, lane: LaneView) -> Component:
     if copies.is_paused:
         sentence = "copies are paused; `resume-snapshot` lets them go on"
     details = {"is_running": copies.is_running, "is_paused": copies.is_paused}
-    return component_of(status, copy_component(lane.name), sentence, details)
+    return component_of(status, copy_component(stream.name), sentence, details)

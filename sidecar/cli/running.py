@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from sidecar import logs
 from sidecar.cli.invocation import Config
 from sidecar.logs import LogLevel, fields
-from sidecar.pipeline.memory import keep_freed_memory
 from sidecar.process import lifecycle
 from sidecar.process.privacy import forbid_dumps
 from sidecar.properties import hiding
+from sidecar.runtime.tune_malloc import tune_malloc
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def run_service(
         logging.getLogger(name).setLevel(logging.CRITICAL)
     for sentence in config.warnings:
         logger.warning(sentence)
-    keep_freed_memory()
+    tune_malloc()
     # With --debug somebody wants to look: a core file is then what they asked for.
     if not is_debugging and not forbid_dumps():
         logger.warning("the kernel does not keep core files of this process from being written")

@@ -8,7 +8,7 @@
 /offsets    stored and reached positions
 /metrics    Prometheus text
 
-An agent adds pages as blueprints: `sidecar.page`, `sidecar.jmx_pages`, and its own. Whoever
+An agent adds pages as blueprints: `sidecar.page`, `sidecar.jolokia.pages`, and its own. Whoever
 reaches the address may look at everything, and do what such pages offer: it is on loopback unless
 `http.host` says otherwise, and a token (`http_token`) keeps changes for those who have it.
 """

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError
 from sidecar.offsets import PropertiesStore
-from sidecar.positions import PositionRecords, PositionStore, SinkPositions
+from sidecar.offsets.position_store import PositionRecords, PositionStore, SinkPositions
 from sidecar.sinks.base import Sink
 
 Factory = Callable[[SidecarProperties], Sink]

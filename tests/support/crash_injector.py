@@ -8,8 +8,8 @@ from agent.cdc_raw import SegmentName
 from agent.quarantine import LostRange, Quarantine
 from agent.quarantine.quarantine import QuarantineSource
 from agent.transfer import Transfer
+from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery import Numbered
-from sidecar.quarantine import RefusedEvent
 from sidecar.sinks.base import Outcome
 from sidecar.sinks.memory import MemorySink
 from tests.support.pipeline_fakes import FakeStore
@@ -71,7 +71,7 @@ class DoomedQuarantine(Quarantine):
         self._doom.step()
         return is_new
 
-    def keep(self, source: QuarantineSource, events: Sequence[RefusedEvent]) -> bool:
+    def keep(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
         self._doom.step()
         is_kept = super().keep(source, events)
         self._doom.step()

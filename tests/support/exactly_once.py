@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sidecar.delivery import Message, Numbered, Window
 from sidecar.errors import SinkRestartError, UnavailableError
-from sidecar.positions import PositionRecords
+from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.base import Outcome
 from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink

@@ -103,23 +103,23 @@ class Rig:
 
     def end(self) -> None:
         """Nothing of the process is left; what the sink took is."""
-        self.pipeline._parts.looking.close()
+        self.pipeline.context.scanner.close()
         self.pipeline._wakeup.close()
 
     def look(self) -> None:
         """The watch saw something."""
-        self.pipeline._parts.looking.want()
+        self.pipeline.context.scanner.want()
 
-    def turn(self) -> bool:
+    def tick(self) -> bool:
         """One turn, as if everything that changed had rung."""
         self.look()
-        return self.pipeline.turn()
+        return self.pipeline.tick()
 
     def settle(self, turns: int = 200) -> None:
         """Turns until nothing is to do."""
         self.look()
         for _ in range(turns):
-            if not self.pipeline.turn():
+            if not self.pipeline.tick():
                 return
         raise AssertionError("it never comes to rest")
 

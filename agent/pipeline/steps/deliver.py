@@ -2,60 +2,63 @@
 
 from functools import partial
 
-from agent.pipeline.parts import Parts
+from agent.pipeline.context import PipelineContext
 from agent.segments.state import acknowledged
 from agent.snapshot.snapshot import CopySource
+from sidecar.delivery.sink_driver import SinkDriver
 from sidecar.errors import RefusedError, SinkRestartError
-from sidecar.pipeline.sink_turns import SinkTurns
 
 
 class DeliverStep:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._sink = SinkTurns(parts.delivery, metrics=parts.metrics.delivery, clock=parts.clock)
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+        self._sink = SinkDriver(
+            context.delivery, metrics=context.metrics.delivery, clock=context.clock
+        )
 
     @property
     def due_in_s(self) -> float:
         """When the sink should be asked, or opened, though nothing else happens."""
         return self._sink.due_in_s
 
-    def turn(self) -> bool:
+    def tick(self) -> bool:
         """Sends one batch, and asks what is acknowledged. Raises what the sink raises."""
-        parts = self._parts
-        return self._sink.turn(
-            may_read=parts.has_room or parts.reading.is_busy, may_open=not parts.is_stopping
+        context = self._context
+        return self._sink.tick(
+            may_read=context.has_room or context.read_worker.is_busy,
+            may_open=not context.is_stopping,
         )
 
     def advance(self) -> bool:
         """Notes how far segments and copies are acknowledged."""
-        parts = self._parts
-        moved = parts.delivery.progress()
+        context = self._context
+        moved = context.delivery.progress()
         for progress in moved:
             source, position = progress.source, progress.position
             if isinstance(source, CopySource):
-                if parts.snapshot is not None:
-                    parts.snapshot.acknowledge(source, position)
+                if context.snapshot is not None:
+                    context.snapshot.acknowledge(source, position)
                 continue
-            segment = parts.segments.get(source)
+            segment = context.segments.get(source)
             if segment is not None and not segment.is_reported:
                 # The position of a lost segment is forgotten when the loss is on record.
-                parts.keeping.advance(source, position)
-            parts.metrics.acknowledged(source.id, position)
-            parts.segments = parts.segments.changed(
+                context.offsets.advance(source, position)
+            context.metrics.acknowledged(source.id, position)
+            context.segments = context.segments.changed(
                 source, partial(acknowledged, position=position)
             )
         return bool(moved)
 
     def set_refused_aside(self) -> bool:
         """Keeps events that the sink will never take elsewhere."""
-        parts = self._parts
-        if not parts.delivery.refused or not parts.can_record:
+        context = self._context
+        if not context.delivery.refused or not context.can_record:
             return False
-        for refused in tuple(parts.delivery.refused):
-            if not parts.leaving.keep(refused):
-                parts.record_later()
+        for refused in tuple(context.delivery.refused):
+            if not context.disposer.keep(refused):
+                context.record_later()
                 return False
-            parts.delivery.set_aside(refused)
+            context.delivery.set_aside(refused)
         return True
 
     def end(self, error: SinkRestartError | RefusedError) -> None:
@@ -63,8 +66,8 @@ class DeliverStep:
         is opened again."""
         self._sink.end(error)
         self.advance()
-        self._parts.delivery.forget()
-        self._parts.leaving.nothing_to_keep()
+        self._context.delivery.forget()
+        self._context.disposer.nothing_to_keep()
 
     def close(self, deadline_s: float) -> None:
         """Closes the sink; an error is said only."""

@@ -8,12 +8,12 @@ import logging
 from functools import partial
 
 from agent.cdc_raw import SegmentName
+from agent.pipeline.context import PipelineContext
 from agent.pipeline.losses import losses, may_pass
-from agent.pipeline.parts import Parts
 from agent.pipeline.read_errors import is_environmental, read_error_message
+from agent.pipeline.read_worker import ReadResult
 from agent.pipeline.reader import Batch
-from agent.pipeline.reading import ReadResult
-from agent.pipeline.steps.hold import HoldStep
+from agent.pipeline.steps.blocked import BlockedStep
 from agent.segments import Read
 from agent.segments.state import read
 from commitlog import Schema
@@ -25,8 +25,8 @@ _SCHEMA_UNREADABLE = "schema_unreadable"
 
 
 class ReadStep:
-    def __init__(self, parts: Parts, hold: HoldStep) -> None:
-        self._parts = parts
+    def __init__(self, context: PipelineContext, hold: BlockedStep) -> None:
+        self._context = context
         self._hold = hold
         self._result: ReadResult | None = None
 
@@ -37,45 +37,49 @@ class ReadStep:
 
     def abandon(self) -> None:
         """Forgets what was read and is not taken, also a read that goes on."""
-        self._parts.reading.abandon()
+        self._context.read_worker.abandon()
         self._result = None
 
     def start(self) -> bool:
         """Begins the next read."""
-        parts, settings, schema = self._parts, self._parts.settings, self._parts.schema.current()
-        if parts.is_stopping or schema is None or not parts.delivery.is_open:
+        context, settings, schema = (
+            self._context,
+            self._context.settings,
+            self._context.schema.current(),
+        )
+        if context.is_stopping or schema is None or not context.delivery.is_open:
             return False
-        if self.is_waiting or parts.reading.is_busy or not parts.delivery.wants_more:
+        if self.is_waiting or context.read_worker.is_busy or not context.delivery.wants_more:
             return False
-        if not parts.has_room:
+        if not context.has_room:
             return False
-        order = parts.segments.next_read
+        order = context.segments.next_read
         if order is None:
             return False
         self._close_others(order.name)
-        parts.reading.start(
+        context.read_worker.start(
             order,
             schema,
             settings.read_max_events,
             settings.read_max_bytes,
-            parts.holding.given_up(parts.clock()),
+            context.blocked_read.given_up(context.clock()),
         )
         return True
 
     def take(self) -> bool:
         """Takes the read that is done, once what gave no events in it is on record."""
-        parts = self._parts
+        context = self._context
         if self._result is None:
-            self._result = parts.reading.take()
+            self._result = context.read_worker.take()
         result = self._result
-        if result is None or not parts.can_record:
+        if result is None or not context.can_record:
             return False
         if not self._put_gaps_on_record(result):
-            parts.record_later()
+            context.record_later()
             return False
         self._result = None
         name = result.order.name
-        parts.change(name, is_opened=parts.reading.is_opened(name))
+        context.change(name, is_opened=context.read_worker.is_opened(name))
         if result.batch is not None:
             self._take_batch(result.order, result.batch, result.schema)
         elif result.error is not None:
@@ -83,20 +87,20 @@ class ReadStep:
         return True
 
     def _take_batch(self, order: Read, batch: Batch, schema: Schema) -> None:
-        parts, metrics, name = self._parts, self._parts.metrics, order.name
+        context, metrics, name = self._context, self._context.metrics, order.name
         for (table, op), count in batch.counts.items():
             metrics.events.labels(table, op).inc(count)
         for reason, count in batch.skipped.items():
             metrics.skipped_updates.labels(reason).inc(count)
         metrics.mutations.inc(batch.mutations)
         metrics.reached(name.id, batch.end_position)
-        parts.delivery.add(name, batch, order.position)
-        parts.segments = parts.segments.changed(
+        context.delivery.add(name, batch, order.position)
+        context.segments = context.segments.changed(
             name,
             partial(read, order=order, position=batch.end_position, at_end=batch.stop == "end"),
         )
         if batch.schema_changes is not None:
-            parts.schema.absorb(batch.schema_changes)
+            context.schema.absorb(batch.schema_changes)
         if batch.skipped.get(_SCHEMA_UNREADABLE):
             reason = "a change of schema in the log cannot be read"
             logger.warning(
@@ -104,38 +108,38 @@ class ReadStep:
                 "schema",
                 extra=fields(segment=name, up_to=batch.end_position),
             )
-            parts.reading.refresh(partial(parts.schema.refresh, reason))
+            context.read_worker.refresh(partial(context.schema.refresh, reason))
         if batch.blocked is not None:
             self._hold.begin_blocked(name, batch.blocked, schema)
             return
         self._hold.reading_goes_on(name)
         if order.complete and batch.stop == "end":
-            parts.close_reader(name)
+            context.close_reader(name)
 
     def _take_error(self, order: Read, error: BaseException, schema: Schema) -> None:
         """The file may come back, a live one may get its header; the rest is on record."""
-        parts = self._parts
+        context = self._context
         if isinstance(error, FileNotFoundError):
-            parts.looking.want()
+            context.scanner.want()
         if may_pass(order, error):
             self._hold.begin_failed(
                 order.name,
                 order.position,
-                read_error_message(parts.settings.cdc_raw_directory / order.name.log, error),
+                read_error_message(context.settings.cdc_raw_directory / order.name.log, error),
                 schema,
                 is_bounded=not is_environmental(error),
             )
             return
-        parts.close_reader(order.name)
-        parts.change(order.name, is_unreadable=True)
+        context.close_reader(order.name)
+        context.change(order.name, is_unreadable=True)
 
     def _put_gaps_on_record(self, result: ReadResult) -> bool:
         """True when everything of the read that gave no events is on record."""
-        leaving, name = self._parts.leaving, result.order.name
-        return all(leaving.record(name, ranges, reason) for reason, ranges in losses(result))
+        disposer, name = self._context.disposer, result.order.name
+        return all(disposer.record(name, ranges, reason) for reason, ranges in losses(result))
 
     def _close_others(self, name: SegmentName) -> None:
         """One file is kept open, and those that are gone: they cannot be opened again."""
-        for segment in self._parts.segments:
+        for segment in self._context.segments:
             if segment.is_opened and segment.name != name and segment.log is not None:
-                self._parts.close_reader(segment.name)
+                self._context.close_reader(segment.name)

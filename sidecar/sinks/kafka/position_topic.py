@@ -15,7 +15,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._resource import ResourceType
 
 from sidecar.errors import ConfigError, OffsetStoreError, SidecarError, UnavailableError
-from sidecar.positions import PositionRecords, Positions, read_positions
+from sidecar.offsets.position_store import PositionRecords, Positions, read_positions
 from sidecar.sinks.kafka.refusals import reason, refusal
 from sidecar.sinks.kafka.topics import TopicCreation
 

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AclOperation, AdminClient  # type: ignore[attr-defined]
 
 from sidecar.errors import UnavailableError
-from sidecar.positions import PositionRecords, all_values
+from sidecar.offsets.position_store import PositionRecords, all_values
 from sidecar.sinks.kafka.client_properties import client_config, connection
 from sidecar.sinks.kafka.position_topic import PositionTopic, positions_of
 from sidecar.sinks.kafka.refusals import reason

@@ -25,7 +25,7 @@ from sidecar.errors import (
 )
 from sidecar.logs import fields
 from sidecar.offsets import StoredOffsets
-from sidecar.positions import (
+from sidecar.offsets.position_store import (
     PositionRecords,
     Positions,
     all_values,

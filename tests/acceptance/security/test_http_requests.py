@@ -16,7 +16,7 @@ from sidecar.http.guard import (
     refusal_of,
 )
 from sidecar.http.server import HttpServer, create_app
-from sidecar.jmx_pages import jmx_pages
+from sidecar.jolokia.pages import jmx_pages
 from tests.unit.sidecar.test_http import HOST, FakeStatus
 
 LOOPBACK = KnownHosts("127.0.0.1", (), frozenset({"db1", "db1.example.com"}))

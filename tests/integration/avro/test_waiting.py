@@ -153,14 +153,14 @@ def test_a_registry_that_is_away_is_waited_for_without_end(place: Place) -> None
     for _ in range(5):
         place.rig.pass_time(HOLD_MAX_MS / 1000)
     assert place.delivered == []
-    hold = place.rig.pipeline.view.hold
+    hold = place.rig.pipeline.view.blocked
     assert hold is not None
     assert "the schema registry is away: http://r:8081" in hold.sentence
     assert place.rig.pipeline.view.quarantine.segments == 0
     place.registry.mood = lambda subject: None
     place.rig.pass_time(1)
     assert len(place.delivered) == EVENTS
-    assert place.rig.pipeline.view.hold is None
+    assert place.rig.pipeline.view.blocked is None
 
 
 def test_a_kill_while_the_registry_is_away_loses_nothing(place: Place) -> None:
@@ -183,11 +183,11 @@ def test_a_schema_that_is_refused_is_waited_for_and_then_quarantined(place: Plac
     place.registry.mood = refuse_other
     place.write()
     place.rig.settle()
-    hold = place.rig.pipeline.view.hold
+    hold = place.rig.pipeline.view.blocked
     assert hold is not None
     assert "does not take the schema of demo.ks.other-value: 409" in hold.sentence
     place.rig.pass_time(HOLD_MAX_MS / 1000 - 1)
-    assert place.rig.pipeline.view.hold is not None
+    assert place.rig.pipeline.view.blocked is not None
     place.rig.pass_time(2)
     assert place.delivered.count("demo.ks.t") == EVENTS // 2
     assert "demo.ks.other" not in place.delivered
@@ -243,7 +243,7 @@ def test_a_table_that_is_still_refused_holds_nothing(place: Place) -> None:
     place.write(2)
     place.rig.settle()
     assert place.registry.asked == asked + 1
-    assert place.rig.pipeline.view.hold is None
+    assert place.rig.pipeline.view.blocked is None
     assert place.delivered.count("demo.ks.t") == EVENTS
     assert {"CommitLog-7-1.log", "CommitLog-7-2.log"} <= place.rig.quarantined()
 
@@ -255,7 +255,7 @@ def test_a_registry_that_goes_away_meanwhile_is_waited_for(place: Place) -> None
     place.write(2)
     place.rig.settle()
     place.rig.pass_time(10 * HOLD_MAX_MS / 1000)
-    assert place.rig.pipeline.view.hold is not None
+    assert place.rig.pipeline.view.blocked is not None
     assert "CommitLog-7-2.log" not in place.rig.quarantined()
     place.registry.mood = taking
     place.rig.pass_time(1)

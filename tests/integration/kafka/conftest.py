@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.positions import PositionRecords
+from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.producer import KafkaSink
 from sidecar.sinks.kafka.topics import TopicCreation

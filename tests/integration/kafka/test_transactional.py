@@ -15,7 +15,7 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, OffsetStoreError, SinkError, UnavailableError
-from sidecar.positions import PositionRecords
+from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.topics import TopicCreation
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink

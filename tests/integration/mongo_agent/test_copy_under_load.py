@@ -173,8 +173,8 @@ def acknowledged(agent: AgentProcess) -> int:
 def remaining(offsets: Path) -> int:
     """Collections whose copy the stored position does not have as done; asked for ones count."""
     values = PropertiesStore(offsets, OFFSET_FILE).load().values
-    (lane,) = read_position(values, values[CLUSTER]).lanes.values()
-    return len(lane.copies.collections) + len(lane.copies.requests)
+    (stream,) = read_position(values, values[CLUSTER]).lanes.values()
+    return len(stream.copies.collections) + len(stream.copies.requests)
 
 
 def is_stored(agent: AgentProcess, time: Timestamp) -> bool:

@@ -24,16 +24,16 @@ from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.copy import Copying, CopyProgress
 from mongo_agent.copy.settings import CopySettings
+from mongo_agent.dead_letters.quarantine import Quarantine, Usage
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.pipeline import Lane
-from mongo_agent.pipeline.setting_aside import SettingAside
+from mongo_agent.pipeline import Stream
+from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.position import LanePosition
-from mongo_agent.quarantine import Quarantine, Usage
 from mongo_agent.status import Facts, conditions_of
+from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.properties.model import declarations
-from sidecar.quarantine import RefusedEvent
 
 PARSER = Path(__file__).parents[3] / "commitlog" / "mongo" / "src"
 ENCODER = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
@@ -58,7 +58,7 @@ class GivenReader(StreamReader):
 
 
 class Rig:
-    """A lane with a quarantine, which is all that decides about an event that cannot be sent."""
+    """A stream with a quarantine, which is all that decides about an event that cannot be sent."""
 
     def __init__(self, folder: Path, copying: Copying) -> None:
         self.metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
@@ -66,8 +66,8 @@ class Rig:
         self.copying = copying
         self.placed = 0
 
-    def aside(self, *, ends_agent: bool = False) -> SettingAside:
-        return SettingAside(self.quarantine, self.metrics, ends_agent=ends_agent)
+    def aside(self, *, ends_agent: bool = False) -> DeadLetterWriter:
+        return DeadLetterWriter(self.quarantine, self.metrics, ends_agent=ends_agent)
 
     def read(
         self, *events: bytes, lost: Lost | None = None, left_out: int = 0, ends_agent: bool = False
@@ -82,7 +82,7 @@ class Rig:
             lost,
             left_out,
         )
-        lane = Lane(
+        stream = Stream(
             "",
             GivenReader(read),
             self.copying,
@@ -95,7 +95,7 @@ class Rig:
         def place(*words: object) -> None:
             self.placed += 1
 
-        return lane.turn(place)
+        return stream.tick(place)
 
     @property
     def usage(self) -> Usage:
@@ -122,7 +122,7 @@ def unreadable(rig: Rig) -> None:
 
 
 def rejected(rig: Rig) -> None:
-    assert rig.aside().keep(RefusedEvent("p.shop.a", b"1", b"2", (), "message too large"))
+    assert rig.aside().keep(DeadLetter("p.shop.a", b"1", b"2", (), "message too large"))
 
 
 def gap(rig: Rig) -> None:
@@ -167,7 +167,7 @@ def test_without_room_everything_waits_and_the_agent_fails(
     aside = rig.aside()
     kept = {
         metrics.UNREADABLE: lambda: rig.read(BROKEN),
-        metrics.REFUSED_BY_SINK: lambda: aside.keep(RefusedEvent("t", b"", b"", (), "large")),
+        metrics.REFUSED_BY_SINK: lambda: aside.keep(DeadLetter("t", b"", b"", (), "large")),
         metrics.GAP: lambda: rig.read(lost=Lost(STREAM, "short", is_copied_again=False)),
     }[reason]()
     assert not kept
@@ -189,7 +189,7 @@ def test_every_reason_of_a_loss_is_in_the_table(rig: Rig) -> None:
 
 
 def test_every_reason_to_skip_is_in_the_table() -> None:
-    """The parser skips in three places, and the lane in one."""
+    """The parser skips in three places, and the stream in one."""
     source = (PARSER / "filling.rs").read_text(encoding="utf-8")
     assert re.findall(r"self\.skip\(\s*([^,]+),", source) == [
         "reason",
@@ -227,7 +227,7 @@ def test_an_agent_that_is_to_end_names_the_property(reason: str, rig: Rig) -> No
         if reason == metrics.UNREADABLE:
             rig.read(BROKEN, ends_agent=True)
         else:
-            rig.aside(ends_agent=True).keep(RefusedEvent("t", b"", b"", (), "too large"))
+            rig.aside(ends_agent=True).keep(DeadLetter("t", b"", b"", (), "too large"))
     assert "`event.processing.failure.handling.mode=quarantine`" in str(raised.value)
     assert rig.usage == Usage()
 

@@ -5,7 +5,7 @@ import pytest
 
 from agent.cdc_raw import SegmentName
 from agent.quarantine import LostRange, Quarantine
-from sidecar.quarantine import RefusedEvent
+from sidecar.dead_letters.dead_letter import DeadLetter
 
 NAME = SegmentName(1699, 7)
 DAMAGE = LostRange(100, 200, "record payload CRC does not match")
@@ -25,9 +25,9 @@ def quarantine(tmp_path: Path) -> Quarantine:
     return Quarantine(tmp_path / "relocation" / "error", 100_000, "1.2.3")
 
 
-def event(reason: str = "too large", text: bytes = b'"v"') -> RefusedEvent:
+def event(reason: str = "too large", text: bytes = b'"v"') -> DeadLetter:
     headers = [("cdc.id", b"\x01\xff"), ("cdc.source", "knoten-\u00e4/1699/5/0".encode())]
-    return RefusedEvent("shop.ks.t", b'{"id":1}', text, headers, reason)
+    return DeadLetter("shop.ks.t", b'{"id":1}', text, headers, reason)
 
 
 def test_a_range_is_on_record_before_the_segment_comes(quarantine: Quarantine) -> None:

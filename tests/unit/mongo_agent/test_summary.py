@@ -13,7 +13,7 @@ from mongo_agent.copy.view import CollectionView, CopyView, view_of
 from mongo_agent.debezium_metrics import attributes_of
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.oplog_watch import Concern, OplogWatch
-from mongo_agent.pipeline import LaneView, Pipeline, View
+from mongo_agent.pipeline import Pipeline, StreamView, View
 from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.status import MongoStatus
 from mongo_agent.summary import MongoSummary
@@ -40,26 +40,32 @@ class Looked:
     """Of a pipeline what the status looks at."""
 
     view: View
-    moved_at_s: float = NOW_S
+    last_tick_s: float = NOW_S
 
 
 class NoWatch:
     """An oplog that was not looked at yet."""
 
-    def details(self, lane: str) -> dict[str, object]:
+    def details(self, stream: str) -> dict[str, object]:
         return {}
 
-    def concern(self, lane: str) -> Concern | None:
+    def concern(self, stream: str) -> Concern | None:
         return None
 
 
 def view(copies: CopyView = QUIET, *, is_open: bool = True, waiting: int = 0) -> View:
-    stream = StreamState(is_open, "the stream is read" if is_open else "no primary answers")
-    lane = LaneView("", stream, POSITION, copies, ClusterTime(995, 1))
+    state = StreamState(is_open, "the stream is read" if is_open else "no primary answers")
+    stream = StreamView("", state, POSITION, copies, ClusterTime(995, 1))
     position = AgentPosition({"": POSITION})
     sink = SinkState(True, "events go through")
     return View(
-        NOW_S, position, position, sink, (lane,), unacknowledged_events=waiting, lag_s=waiting * 2.0
+        NOW_S,
+        position,
+        position,
+        sink,
+        (stream,),
+        unacknowledged_events=waiting,
+        lag_s=waiting * 2.0,
     )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.quarantine import RefusedEvent, event_line
+from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from tests.acceptance.agent.test_run import DEADLINE_S, is_drained, running, values
 from tests.support.agent_command import agent
 from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
@@ -103,7 +103,7 @@ def test_what_is_in_a_store_is_not_asked_for_where_nobody_fetches_it(
 def refused(file: Path, *reasons: str) -> None:
     """Events that are kept, behind one that a crash has torn."""
     file.parent.mkdir(exist_ok=True)
-    events = [RefusedEvent("x", b"1", b"{}", [], reason) for reason in reasons]
+    events = [DeadLetter("x", b"1", b"{}", [], reason) for reason in reasons]
     file.write_bytes(b'{"topic": \n' + b"".join(event_line(event, "1.2.3") for event in events))
 
 

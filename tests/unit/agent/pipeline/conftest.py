@@ -19,7 +19,7 @@ def make_rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
     (tmp_path / "1").mkdir()
     yield make
     for rig in rigs:
-        rig.pipeline._parts.looking.close()
+        rig.pipeline.context.scanner.close()
         rig.pipeline._wakeup.close()
 
 

@@ -69,15 +69,15 @@ def test_a_read_begins_before_the_batch_that_came_last_is_sent(
     make_rig: MakeRig, worker: Worker
 ) -> None:
     rig = make_rig(make_worker=worker.make, sink=MemorySink(automatic=False))
-    rig.turn()
+    rig.tick()
     log = rig.raw.completed(1, *[1] * 100)
-    rig.turn()
+    rig.tick()
     worker.work()
-    rig.turn()
+    rig.tick()
     assert rig.collect() == log.ids()[:10]
     assert worker.is_asked
     worker.work()
-    rig.turn()
+    rig.tick()
     assert rig.collect() == log.ids()[:20]
     assert worker.is_asked
 
@@ -91,11 +91,11 @@ def test_a_read_that_takes_long_leaves_something_to_send(make_rig: MakeRig, work
     assert log.reads == 3, "two wait, and one more is read"
     sink._capacity = None
     for sent in (10, 20, 30):
-        rig.turn()
+        rig.tick()
         assert len(sink.messages) == sent
-    assert not rig.pipeline.turn(), "the next read goes on"
+    assert not rig.pipeline.tick(), "the next read goes on"
     worker.work()
-    rig.turn()
+    rig.tick()
     assert len(sink.messages) == 40
     assert rig.collect() == log.ids()[:40]
 
@@ -160,14 +160,14 @@ def test_a_read_into_the_next_segment_keeps_the_first_until_it_is_acknowledged(
 def test_an_index_that_moves_while_a_read_goes_on(make_rig: MakeRig, worker: Worker) -> None:
     """The read keeps to what the index said when it began; the rest is read by the next one."""
     rig = make_rig(make_worker=worker.make)
-    rig.turn()
+    rig.tick()
     log = rig.raw.segment(1, 1, 1)
     rig.raw.index(log, log.records[0].end)
-    rig.turn()
+    rig.tick()
     rig.raw.index(log, log.end)
-    rig.turn()
+    rig.tick()
     worker.work()
-    rig.turn()
+    rig.tick()
     assert rig.collect() == log.ids()[:1]
     settle(rig, worker)
     assert rig.collect() == log.ids()
@@ -181,15 +181,15 @@ def test_a_sink_that_starts_again_drops_the_read_that_goes_on(
     rig = make_rig(make_worker=worker.make, sink=sink)
     log = rig.raw.completed(1, *[1] * 40)
     for _ in range(2):
-        rig.turn()
+        rig.tick()
         worker.work()
-    rig.turn()
+    rig.tick()
     assert worker.is_asked
     sink.acknowledge(sink.waiting[:5])
-    rig.turn()
+    rig.tick()
     rig.collect()
     sink.raise_next(SinkRestartError("events were lost"))
-    rig.turn()
+    rig.tick()
     rig.clock.advance(1)
     settle(rig, worker, sink.acknowledge)
     assert rig.collect()[-35:] == log.ids()[5:]
@@ -219,9 +219,9 @@ def test_a_stop_with_batches_ahead_sends_them_and_reads_no_more(
     rig = make_rig(make_worker=worker.make, sink=sink)
     log = rig.raw.completed(1, *[1] * 100)
     for _ in range(3):
-        rig.turn()
+        rig.tick()
         worker.work()
-    rig.turn()
+    rig.tick()
     assert worker.is_asked
     reads = log.reads
     sink._capacity = None
@@ -290,7 +290,7 @@ def test_a_schema_that_changes_in_the_log_with_batches_ahead(
             sink.acknowledge(sink.waiting[::-1][: turn % 40])
         if turn % 211 == 210:
             sink.raise_next(SinkRestartError("events were lost"))
-        rig.turn()
+        rig.tick()
         delivered.update((source(message), facts(message)) for _, message in sink.messages)
         sink.messages.clear()
         if not rig.raw.names():
@@ -341,7 +341,7 @@ def test_counters_that_are_read_again_after_a_batch_was_dropped(
         if turn % 11 == 10:
             # A read goes on, and what it gives is never seen.
             sink.raise_next(SinkRestartError("events were lost"))
-        rig.turn()
+        rig.tick()
         events = [_event(message) for _, message in sink.messages]
         hits.apply(e for e in events if e.value["source"]["keyspace"] == "triple")
         sink.messages.clear()

@@ -215,7 +215,7 @@ def test_the_first_write_after_a_quiet_hour_is_not_an_hour_late(make_rig: MakeRi
     assert rig.view.lag_s == 0.0
     rig.pass_time(4)
     assert rig.view.lag_s == 4.0
-    rig.pipeline._parts.delivery.last_acknowledged_write_ts_us = (1 << 63) - 1
+    rig.pipeline.context.delivery.last_acknowledged_write_ts_us = (1 << 63) - 1
     rig.pass_time(3)
     assert rig.view.lag_s == 7.0
 

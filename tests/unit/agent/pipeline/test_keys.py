@@ -42,8 +42,8 @@ class Place:
         self.rig.raw.directory.joinpath(name.idx).write_text("1048576\nCOMPLETED")
 
     def sentence(self) -> str:
-        assert self.rig.view.hold is not None
-        return self.rig.view.hold.sentence
+        assert self.rig.view.blocked is not None
+        return self.rig.view.blocked.sentence
 
     def give_key(self) -> None:
         shutil.copyfile(FOLDER / KEYSTORE, self.keystore.with_suffix(".new"))

@@ -143,7 +143,7 @@ class Lives(RuleBasedStateMachine):
             for read_ends in reads_end:
                 if read_ends:
                     self.worker.work()
-                self.rig.turn()
+                self.rig.tick()
         except Killed:
             self.restart()
 
@@ -201,7 +201,7 @@ class Lives(RuleBasedStateMachine):
                 self.acknowledge(list(self.rig.sink.waiting))
             self.check_the_end()
         finally:
-            self.rig.pipeline._parts.looking.close()
+            self.rig.pipeline.context.scanner.close()
             self.rig.pipeline._wakeup.close()
             shutil.rmtree(self.directory)
 

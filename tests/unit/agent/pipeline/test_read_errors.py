@@ -26,9 +26,9 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     for _ in range(5):
         rig.pass_time(3600)
         assert rig.phases == ["held", "final"]
-        assert rig.view.hold is not None
-        assert rig.view.hold.cause == "environment"
-        assert os.strerror(number) in rig.view.hold.sentence
+        assert rig.view.blocked is not None
+        assert rig.view.blocked.cause == "environment"
+        assert os.strerror(number) in rig.view.blocked.sentence
     assert log.reads > 5
     assert 0 < rig.pipeline._pause_s() <= 1, "waiting does not keep a processor busy"
     rig.kill()
@@ -39,7 +39,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     rig.pass_time(1)
     assert rig.collect() == log.ids() + next_log.ids()
     assert rig.quarantined() == set()
-    assert rig.view.hold is None
+    assert rig.view.blocked is None
 
 
 def test_a_read_that_fails_without_a_number_is_given_up_in_the_end(make_rig: MakeRig) -> None:
@@ -69,8 +69,8 @@ def test_a_permission_that_comes_back_in_time_loses_nothing(
     for _ in range(30):
         rig.pass_time(1)
     assert rig.phases == ["held"]
-    assert rig.view.hold is not None
-    assert rig.view.hold.sentence.startswith(
+    assert rig.view.blocked is not None
+    assert rig.view.blocked.sentence.startswith(
         f"{log.name.log} cannot be read: Permission denied (EACCES)."
     )
     rig.raw.open_error = None

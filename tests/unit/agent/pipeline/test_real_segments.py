@@ -210,7 +210,7 @@ def test_recorded_segments_with_a_kill_after_every_few_turns(
     for life in range(1000):
         for _ in range(life % 7 + 3):
             rig.clock.advance(61)
-            rig.turn()
+            rig.tick()
         delivered.update(arrived(rig))
         if not rig.raw.names():
             break
@@ -274,7 +274,7 @@ def test_a_recorded_node_that_writes(make_rig: MakeRig, folder: Path) -> None:
         for _ in range(100):
             rig.clock.advance(61)
             rig.settle()
-            if rig.view.hold is None:
+            if rig.view.blocked is None:
                 break
         assert len(arrived(rig)) >= seen
         seen = len(arrived(rig))
@@ -305,7 +305,7 @@ def test_a_recorded_node_that_is_killed_started_and_stopped(
         for _ in range(200):
             rig.clock.advance(61)
             rig.settle()
-            if rig.view.hold is None:
+            if rig.view.blocked is None:
                 break
         for path in sorted(state.folder.glob("*_cdc.idx")):
             if "COMPLETED" in path.read_text():

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import RefusedError
-from sidecar.pipeline.wakeup import Wakeup
 from sidecar.process.lifecycle import Stop
+from sidecar.runtime.wakeup import Wakeup
 from sidecar.sinks.memory import MemorySink
 from tests.support.pipeline_fakes import Log
 from tests.support.pipeline_harness import Rig
@@ -67,7 +67,7 @@ class Running:
 
 @contextmanager
 def running(rig: Rig, shutdown_timeout_ms: int = 20_000) -> Iterator[Running]:
-    rig.pipeline._parts.looking.close()
+    rig.pipeline.context.scanner.close()
     rig.pipeline._wakeup.close()
     rig.start(ThreadPoolExecutor(1), time.monotonic)
     run = Running(rig, shutdown_timeout_ms)
@@ -96,14 +96,14 @@ def test_it_waits_when_there_is_nothing_to_do(rig: Rig) -> None:
     log = rig.raw.segment(1, 1)
     rig.raw.index(log, log.end)
     rig.settle()
-    assert not rig.pipeline.turn()
+    assert not rig.pipeline.tick()
     assert rig.pipeline._pause_s() == 1.0
     rig.sink.go_away("no broker answers")
     log.add(1)
     rig.raw.index(log, log.end)
     rig.settle()
     for _ in range(10):
-        rig.pipeline.turn()
+        rig.pipeline.tick()
     assert rig.pipeline._pause_s() == 0.1
 
 

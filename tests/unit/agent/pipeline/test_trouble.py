@@ -24,7 +24,7 @@ def reason_of(rig: Rig, segment_id: int) -> dict[str, Any]:
 
 
 def held_because(rig: Rig) -> str:
-    return rig.view.hold.sentence if rig.view.hold is not None else ""
+    return rig.view.blocked.sentence if rig.view.blocked is not None else ""
 
 
 def test_a_sink_that_fails_starts_again_from_the_watermark(make_rig: MakeRig) -> None:
@@ -97,7 +97,7 @@ def test_a_sink_that_refuses_the_agent_ends_the_pipeline_where_that_is_wanted(
     rig.sink.raise_next(RefusedError("wrong password"))
     rig.clock.advance(1)
     with pytest.raises(RefusedError):
-        rig.pipeline.turn()
+        rig.pipeline.tick()
 
 
 def test_offsets_that_cannot_be_saved_do_not_stop_delivery(rig: Rig) -> None:
@@ -171,7 +171,7 @@ def test_another_schema_does_not_make_the_hold_longer(make_rig: MakeRig) -> None
     for _ in range(11):
         rig.schema.schema = rig.raw.schema("ks.t")
         rig.pass_time(1)
-    assert rig.view.hold is None
+    assert rig.view.blocked is None
     assert rig.raw.names() == set()
 
 
@@ -209,7 +209,7 @@ def test_what_was_given_up_is_not_waited_for_again(make_rig: MakeRig) -> None:
     log.add(1, table="ks.dropped")
     log.add(1, table="ks.other")
     rig.settle()
-    assert rig.view.hold is None
+    assert rig.view.blocked is None
     assert rig.raw.names() == set()
     assert len(rig.collect()) == 2
     rig.schema.schema = rig.raw.schema("ks.t", "ks.dropped")
@@ -475,12 +475,12 @@ def test_an_error_of_the_parser_costs_one_segment(rig: Rig) -> None:
 def test_a_segment_that_goes_between_look_and_read_is_reported(rig: Rig) -> None:
     log, fine = rig.raw.completed(1, 2), rig.raw.completed(2, 2)
     rig.raw.open_error = FileNotFoundError(2, "No such file or directory")
-    rig.turn()
+    rig.tick()
     rig.raw.drop(log)
     rig.raw.open_error = None
     rig.settle()
     assert rig.collect() == fine.ids()
-    assert rig.view.hold is None
+    assert rig.view.blocked is None
     assert reason_of(rig, 1)["ranges"][0]["start"] == 0
 
 

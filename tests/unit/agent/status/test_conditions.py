@@ -11,7 +11,7 @@ import pytest
 
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication, Unmatched
-from agent.pipeline.view import HoldView
+from agent.pipeline.view import BlockedView
 from agent.quarantine import Usage
 from agent.snapshot.status import SnapshotFacts
 from agent.status import Facts, SchemaFacts, conditions_of, status_from
@@ -22,7 +22,7 @@ from sidecar.status import Condition, State
 
 NAME = "CommitLog-7-1.log"
 DELIVERED = SinkState(True, "events go through")
-SCHEMA_HOLD = HoldView(NAME, "the table ks.new is not known.", 12.0, "schema")
+SCHEMA_HOLD = BlockedView(NAME, "the table ks.new is not known.", 12.0, "schema")
 DIFFERS = fault("cdc_raw", "The node uses /a and the agent reads /b.", "x.", code="cdc_raw_differs")
 
 # What is set, and the condition that it gives: code, state, component, a piece of its text.
@@ -63,7 +63,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "fs.inotify.max_user_watches",
     ),
     "hold": (
-        {"hold": HoldView(NAME, "it cannot be read: Permission denied.", 12.0)},
+        {"blocked": BlockedView(NAME, "it cannot be read: Permission denied.", 12.0)},
         "segment_blocked",
         State.FAILING,
         "cdc_raw",
@@ -293,18 +293,18 @@ def test_before_the_first_schema() -> None:
 
 
 def test_a_segment_that_waits_for_the_schema_reports_why_it_is_not_read() -> None:
-    facts = Facts(hold=SCHEMA_HOLD, schema=SchemaFacts(3, "Cassandra does not answer."))
+    facts = Facts(blocked=SCHEMA_HOLD, schema=SchemaFacts(3, "Cassandra does not answer."))
     (condition,) = conditions_of(facts)
     assert condition.code == "segment_blocked"
     assert "ks.new is not known. Cassandra does not answer." in condition.message
 
 
 def test_a_segment_that_waits_for_the_registry_reports_the_registry() -> None:
-    hold = HoldView(NAME, "the schema registry does not answer.", 1.0, "registry")
-    facts = Facts(hold=hold, registry_error="the schema registry does not answer.")
+    hold = BlockedView(NAME, "the schema registry does not answer.", 1.0, "registry")
+    facts = Facts(blocked=hold, registry_error="the schema registry does not answer.")
     assert codes(facts) == ["segment_blocked"]
     assert conditions_of(facts)[0].component == "schema_registry"
-    assert codes(replace(facts, hold=None)) == ["schema_registry_unavailable"]
+    assert codes(replace(facts, blocked=None)) == ["schema_registry_unavailable"]
 
 
 def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
@@ -333,7 +333,7 @@ def test_only_faults_of_the_checks_count_and_each_code_once() -> None:
         ("node", {"schema": SchemaFacts(3, "It does not answer.")}, "schema_not_refreshed"),
         ("directories", {"save_error": "The disk is full."}, "offsets_not_saved"),
         ("tables", {"publication": Publication()}, "no_table_captured"),
-        ("keystore", {"hold": HoldView(NAME, "no key.", 1.0)}, "segment_blocked"),
+        ("keystore", {"blocked": BlockedView(NAME, "no key.", 1.0)}, "segment_blocked"),
     ],
 )
 def test_a_check_of_a_cause_that_the_pipeline_reports_adds_nothing(

@@ -16,7 +16,7 @@ from mongo_agent.position import AgentPosition, LanePosition
 from mongo_agent.position.in_kafka import StoredPosition, position_records
 from mongo_agent.position.position import read_position
 from sidecar.offsets import StoredOffsets
-from sidecar.positions import all_values
+from sidecar.offsets.position_store import all_values
 
 
 def at(second: int) -> LanePosition:
@@ -87,5 +87,5 @@ def test_agents_beside_shards_have_positions_of_their_own(
     assert records is not None
     assert (records.topic, records.name) == ("p.position", name)
     position = both(2, 3)
-    values = {lane: records.values(lane, each) for lane, each in position.lanes.items()}
+    values = {stream: records.values(stream, each) for stream, each in position.lanes.items()}
     assert read_position(all_values(values), "rs0") == position

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mongo_agent.dead_letters.quarantine import Gap, Quarantine, Unreadable, Usage
 from mongo_agent.oplog_watch import Concern, Findings, Warnings, concern
-from mongo_agent.quarantine import Gap, Quarantine, Unreadable, Usage
 from mongo_agent.status import Facts, StreamFacts, conditions_of, status_from
 from sidecar.check.finding import fault
-from sidecar.quarantine import RefusedEvent
+from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.sinks.base import SinkState
 from sidecar.status import State
 
@@ -153,7 +153,7 @@ def test_an_oplog_that_is_short_and_a_stream_that_stands_still(
 def test_the_quarantine_counts_what_it_holds(tmp_path: Path) -> None:
     quarantine = Quarantine(tmp_path / "quarantine", 10_000, "1.2.3")
     assert quarantine.usage() == Usage()
-    quarantine.keep(RefusedEvent("p.a", b"1", b"2", (), "message too large"))
+    quarantine.keep(DeadLetter("p.a", b"1", b"2", (), "message too large"))
     quarantine.keep_unreadable(Unreadable(b"\0", "shop.a", "too short"))
     quarantine.note_gap(Gap({"rs": "token"}, "the oplog is short"))
     usage = quarantine.usage()

@@ -7,9 +7,9 @@ import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from sidecar.delivery.delivery import Delivery
 from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
-from sidecar.pipeline.delivering import Delivery
 from sidecar.sinks.memory import MemorySink
 from sidecar.tracing.choice import create_tracing
 from sidecar.tracing.open_telemetry import OpenTelemetryTracing

@@ -1,0 +1,84 @@
+"""What the steps of a turn share: the parts of a pipeline, and where its segments stand."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from agent.cdc_raw import SegmentName
+from agent.metrics import AgentMetrics
+from agent.pipeline.blocked_read import BlockedRead
+from agent.pipeline.directory_scanner import DirectoryScanner
+from agent.pipeline.offset_committer import OffsetCommitter
+from agent.pipeline.read_worker import ReadWorker
+from agent.pipeline.reader import SchemaSource
+from agent.pipeline.segment_disposer import EventSource, SegmentDisposer
+from agent.pipeline.settings import PipelineSettings
+from agent.segments import Segments
+from agent.segments.state import Segment
+from agent.snapshot.snapshot import Snapshot
+from commitlog import Unregistered
+from sidecar.delivery.delivery import Delivery
+from sidecar.schema_registry import Registrar
+
+_RETRY_S = 1.0
+
+
+@dataclass(slots=True)
+class PipelineContext:
+    """Used by the pipeline's thread alone."""
+
+    settings: PipelineSettings
+    schema: SchemaSource
+    metrics: AgentMetrics
+    clock: Callable[[], float]
+    """Gives seconds."""
+    scanner: DirectoryScanner
+    read_worker: ReadWorker
+    blocked_read: BlockedRead
+    delivery: Delivery[EventSource, int]
+    offsets: OffsetCommitter
+    disposer: SegmentDisposer
+    registrar: Registrar[Unregistered]
+    segments: Segments
+    snapshot: Snapshot | None = None
+    is_stopping: bool = False
+    requeueing: frozenset[SegmentName] | None = None
+    """Segments on their way from the quarantine back into `cdc_raw`, of which a look ignores all
+    files; None until the quarantine was read once."""
+    record_at_s: float = field(init=False)
+    """When the quarantine, which could not be written, is tried again."""
+
+    def __post_init__(self) -> None:
+        self.record_at_s = self.clock()
+
+    @property
+    def can_record(self) -> bool:
+        """False for a moment after the quarantine could not be written."""
+        return self.clock() >= self.record_at_s
+
+    def record_later(self) -> None:
+        """The quarantine cannot be written now."""
+        self.record_at_s = self.clock() + _RETRY_S
+
+    @property
+    def has_room(self) -> bool:
+        """For all that a read may give."""
+        settings = self.settings
+        return self.delivery.has_room(settings.read_max_events, settings.read_max_bytes)
+
+    def is_there(self, name: SegmentName) -> bool:
+        """True when `cdc_raw` has a segment, or a reader holds it open."""
+        segment = self.segments.get(name)
+        return segment is not None and (segment.log is not None or segment.is_opened)
+
+    def change(self, name: SegmentName, **facts: bool) -> None:
+        """Notes facts of a segment, by the names of `Segment`."""
+
+        def changed(segment: Segment) -> Segment:
+            return replace(segment, **facts)  # type: ignore[arg-type]
+
+        self.segments = self.segments.changed(name, changed)
+
+    def close_reader(self, name: SegmentName) -> None:
+        """Lets go of a segment's file."""
+        self.read_worker.close(name)
+        self.change(name, is_opened=False)

@@ -1,0 +1,131 @@
+"""Looks at `cdc_raw`: when something changed there, and periodically."""
+
+import logging
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from agent.cdc_raw import Observation, SegmentName, Watcher, observe
+from sidecar.files.access import refusal
+from sidecar.logs import Repeated, fields
+
+logger = logging.getLogger(__name__)
+
+_LONG_LOOK_S = 0.005
+_PAUSE_SHARE = 4
+"""A long look is followed by a pause of so many times its own length: with thousands of segments
+every deletion wakes a look at all of them, and the agent would do little else."""
+_LONGEST_PAUSE_S = 5.0
+"""A process that is frozen during a look, or a file system that stops answering, makes one look
+arbitrarily long. What arrives meanwhile must not wait for a multiple of that."""
+
+
+class DirectoryScanner:
+    """Says when a look is due, and makes it."""
+
+    def __init__(
+        self,
+        directory: Path,
+        interval_s: float,
+        on_change: Callable[[], None],
+        *,
+        clock: Callable[[], float],
+        commit_log: Path | None = None,
+    ) -> None:
+        """`on_change` is called by the watch's thread; `clock` gives seconds; `commit_log` as for
+        `observe`."""
+        self._directory = directory
+        self._commit_log = commit_log
+        self._interval_s = interval_s
+        self._on_change = on_change
+        self._clock = clock
+        self._watcher = Watcher(directory, self._changed)
+        self._is_wanted = False
+        self._next_s = clock()
+        self._pause_until_s = clock()
+        self._repeated = Repeated(logger)
+        self._said: tuple[str, ...] = ()
+        self.trouble = ""
+        """Why the last look failed, or what it could not read; empty where all is well."""
+        self.last = Observation()
+        """What the last look showed."""
+
+    @property
+    def watch_trouble(self) -> str:
+        """Why changes do not ask for looks; empty where they do."""
+        return self._watcher.trouble
+
+    @property
+    def is_wanted(self) -> bool:
+        """True when something changed since the last look began."""
+        return self._is_wanted
+
+    @property
+    def due_in_s(self) -> float:
+        next_s = self._clock() if self._is_wanted else self._next_s
+        return max(0.0, max(next_s, self._pause_until_s) - self._clock())
+
+    def want(self) -> None:
+        """Asks for a look."""
+        self._is_wanted = True
+
+    def look(self, completed: Collection[SegmentName]) -> Observation | None:
+        """The directory as it is; None when it cannot be looked at, which is tried again."""
+        self._next_s = self._clock() + self._interval_s
+        self._watcher.ensure()
+        # Before the look: what changes during it asks for another one.
+        self._is_wanted = False
+        try:
+            self.last = observe(self._directory, completed, self._commit_log)
+        except OSError as error:
+            found = refusal(self._directory) if isinstance(error, PermissionError) else None
+            self.trouble = (
+                f"{self._directory} cannot be looked at ({error.strerror or error}); it is tried "
+                f"again. {found.message if found is not None else ''}"
+            ).rstrip()
+            self._repeated.say("look", self.trouble)
+            return None
+        self._repeated.over("look", f"{self._directory} can be looked at again.")
+        self.trouble = _of_indexes(self._directory, self.last)
+        self._say_what_is_strange(self.last)
+        return self.last
+
+    def pause_after(self, took_s: float) -> None:
+        """A look and what follows from it took so long; the pause has at most five seconds."""
+        if took_s > _LONG_LOOK_S:
+            self._pause_until_s = self._clock() + min(_LONGEST_PAUSE_S, _PAUSE_SHARE * took_s)
+
+    def close(self) -> None:
+        self._watcher.stop()
+
+    def _changed(self) -> None:
+        self._is_wanted = True
+        self._on_change()
+
+    def _say_what_is_strange(self, observation: Observation) -> None:
+        if observation.refused != self._said:
+            self._said = observation.refused
+            if observation.refused:
+                logger.warning(
+                    "files in cdc_raw that are no segments are left alone",
+                    extra=fields(files=", ".join(observation.refused[:5])),
+                )
+        for seen in observation.segments:
+            key = f"idx {seen.name}"
+            if seen.idx.unreadable is not None:
+                self._repeated.say(
+                    key,
+                    "an index file is not understood and counts as no news",
+                    segment=seen.name,
+                    content=seen.idx.unreadable,
+                )
+
+
+def _of_indexes(directory: Path, observation: Observation) -> str:
+    for seen in observation.segments:
+        if seen.idx.unreadable is not None and seen.log is not None:
+            index, reason = directory / seen.name.idx, seen.idx.unreadable
+            return (
+                f"{index} tells nothing ({reason}), so nothing new of its segment is read: this "
+                "user must be able to read it, and only the node writes it."
+            )
+    return ""

@@ -1,0 +1,48 @@
+"""The ledger on its way to the offset file."""
+
+from collections.abc import Callable, Collection, Iterable
+
+from agent.cdc_raw import SegmentName
+from agent.segments import Ledger
+from sidecar.metrics import DeliveryMetrics
+from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
+
+
+class OffsetCommitter(OffsetFlusher[Ledger]):
+    """The ledger as it is, and as it is stored.
+
+    Saved at once when a segment is to leave: what is not stored as COMPLETED stays in `cdc_raw`.
+    """
+
+    def __init__(
+        self,
+        store: OffsetStore,
+        ledger: Ledger,
+        flush_interval_s: float,
+        *,
+        metrics: DeliveryMetrics,
+        clock: Callable[[], float],
+    ) -> None:
+        """`clock` gives seconds."""
+        super().__init__(
+            store, ledger, Ledger.to_entries, flush_interval_s, metrics=metrics, clock=clock
+        )
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.reached
+
+    def advance(self, name: SegmentName, position: int) -> None:
+        self.reached = self.reached.advanced(name, position)
+
+    def forget(self, name: SegmentName) -> None:
+        """The segment is to be read from its beginning."""
+        self.reached = self.reached.forgotten(name)
+
+    def finish(self, names: Iterable[SegmentName], *, present: Collection[SegmentName]) -> None:
+        """Notes segments as COMPLETED; `present` ones are never forgotten."""
+        ledger = self.reached
+        for name in names:
+            if not ledger.is_completed(name):
+                ledger = ledger.finished(name)
+        self.reached = ledger.trimmed(present)

@@ -1,0 +1,113 @@
+"""Reading beside the pipeline's thread: one read at a time, made by one worker.
+
+While the pipeline hands one batch to the sink, the worker makes the next one; the parser lets go of
+the interpreter's lock meanwhile. A reader belongs to the worker; the pipeline only starts a read
+and takes what it gave.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.cdc_raw import SegmentName
+from agent.pipeline.reader import Batch, GivenUp, OpenReader, Reader
+from agent.segments import Read
+from commitlog import Schema, SegmentKeyError
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """What a read gave: a batch, or the error that ended it."""
+
+    order: Read
+    schema: Schema
+    batch: Batch | None = None
+    error: BaseException | None = None
+
+
+class ReadWorker:
+    """Keeps the reader of the segment that is read, and of those that are gone from `cdc_raw`."""
+
+    def __init__(
+        self,
+        directory: Path,
+        open_reader: OpenReader,
+        executor: Executor,
+        on_done: Callable[[], None],
+    ) -> None:
+        """`executor` has one worker; `on_done` is called by it."""
+        self._directory = directory
+        self._open_reader = open_reader
+        self._executor = executor
+        self._on_done = on_done
+        self._readers: dict[SegmentName, Reader] = {}
+        self._running: Future[ReadResult] | None = None
+        self._refreshing: Future[bool] | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """True while the worker has something to do, or something is to be taken."""
+        return self._running is not None or self._refreshing is not None
+
+    def is_opened(self, name: SegmentName) -> bool:
+        """True when the file of a segment is held open."""
+        return name in self._readers
+
+    def start(
+        self, order: Read, schema: Schema, max_events: int, max_bytes: int, given_up: GivenUp = ()
+    ) -> None:
+        """Begins a read; what is `given_up` is passed over."""
+        readers, open_reader = self._readers, self._open_reader
+        path = self._directory / order.name.log
+
+        def work() -> ReadResult:
+            try:
+                reader = readers.get(order.name)
+                if reader is None or reader.position != order.position:
+                    readers.pop(order.name, None)
+                    reader = readers[order.name] = open_reader(path, order.name, order.position)
+                batch = reader.read(
+                    schema,
+                    limit=order.limit,
+                    complete=order.complete,
+                    expected_end=order.expected_end,
+                    completed_at=order.completed_at,
+                    max_events=max_events,
+                    max_bytes=max_bytes,
+                    given_up=given_up,
+                )
+            except BaseException as error:
+                if isinstance(error, SegmentKeyError):
+                    # It has the keys that it was opened with.
+                    readers.pop(order.name, None)
+                return ReadResult(order, schema, error=error)
+            return ReadResult(order, schema, batch)
+
+        self._running = self._executor.submit(work)
+        self._running.add_done_callback(lambda _: self._on_done())
+
+    def refresh(self, ask: Callable[[], bool]) -> None:
+        """Lets the worker ask for a newer schema."""
+        self._refreshing = self._executor.submit(ask)
+        self._refreshing.add_done_callback(lambda _: self._on_done())
+
+    def take(self) -> ReadResult | None:
+        """The read that is done, once."""
+        if self._refreshing is not None and self._refreshing.done():
+            self._refreshing.result()
+            self._refreshing = None
+        if self._running is None or not self._running.done():
+            return None
+        result = self._running.result()
+        self._running = None
+        return result
+
+    def close(self, name: SegmentName) -> None:
+        """Lets go of a segment's file. Not while it is read."""
+        self._readers.pop(name, None)
+
+    def abandon(self) -> None:
+        """Lets go of everything, also of a read that goes on: its result is never seen."""
+        self._readers = {}
+        self._running = None

@@ -1,0 +1,117 @@
+"""Holds a segment whose next record cannot be read for now, asks for what it lacks, and in the end
+gives up what does not come."""
+
+import logging
+from functools import partial
+
+from agent.cdc_raw import SegmentName
+from agent.metrics import UNREADABLE
+from agent.pipeline.blocked_read import Obstacle, Step
+from agent.pipeline.context import PipelineContext
+from agent.pipeline.reader import Blocked
+from agent.quarantine import LostRange
+from commitlog import Schema
+from sidecar.logs import Repeated, fields
+
+logger = logging.getLogger(__name__)
+
+
+class BlockedStep:
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+        self._repeated = Repeated(logger)
+        self._key = ""
+
+    def begin_blocked(self, name: SegmentName, blocked: Blocked, schema: Schema) -> None:
+        """A record needs a table or a column that the schema lacks."""
+        context = self._context
+        self._begin(context.blocked_read.begin_blocked(name, blocked, schema, context.clock()))
+
+    def begin_failed(
+        self, name: SegmentName, position: int, message: str, schema: Schema, *, is_bounded: bool
+    ) -> None:
+        """The file cannot be read; without end where the wait is not bounded."""
+        context = self._context
+        obstacle = context.blocked_read.begin_failed(
+            name, position, message, schema, context.clock(), is_bounded=is_bounded
+        )
+        self._begin(obstacle)
+
+    def reading_goes_on(self, name: SegmentName) -> None:
+        """A read met nothing that holds its segment."""
+        self._repeated.over(self._key, "reading goes on", segment=name)
+
+    def tick(self) -> bool:
+        """Does what is to be done about the obstacle, if there is one."""
+        context = self._context
+        obstacle = context.blocked_read.obstacle
+        if obstacle is None:
+            return False
+        segment = context.segments.get(obstacle.name)
+        if segment is None or not segment.is_held:
+            context.blocked_read.end()
+            return True
+        if context.read_worker.is_busy:
+            return False
+        answer = context.registrar.answer(obstacle.unregistered)
+        match context.blocked_read.step(context.schema.current(), context.clock(), answer):
+            case Step.READ:
+                context.blocked_read.end()
+                context.change(obstacle.name, is_held=False)
+                if obstacle.is_again:
+                    logger.info(
+                        "the schema registry takes the schemas of a table again; `agent segments "
+                        "retry` has what was given up read",
+                        extra=fields(
+                            segment=obstacle.name, schema=obstacle.unregistered[-1].record
+                        ),
+                    )
+            case Step.ASK:
+                context.blocked_read.asked(context.clock())
+                context.read_worker.refresh(partial(context.schema.refresh, obstacle.sentence))
+            case Step.REGISTER:
+                context.blocked_read.asked(context.clock())
+                context.read_worker.refresh(
+                    partial(context.registrar.register, obstacle.unregistered)
+                )
+            case Step.GIVE_UP:
+                return self._give_up(context.blocked_read.obstacle or obstacle)
+            case Step.WAIT:
+                return False
+        return True
+
+    def _begin(self, obstacle: Obstacle) -> None:
+        self._context.change(obstacle.name, is_held=True)
+        key = f"{obstacle.name} {obstacle.position}"
+        if key != self._key:
+            self._repeated.over(self._key, "reading goes on")
+            self._key = key
+        self._repeated.say(
+            key,
+            "a segment is held",
+            segment=obstacle.name,
+            position=obstacle.position,
+            reason=obstacle.sentence,
+        )
+
+    def _give_up(self, obstacle: Obstacle) -> bool:
+        context = self._context
+        if not context.can_record:
+            return False
+        if obstacle.missing is None:
+            lost = LostRange(obstacle.position, None, obstacle.sentence)
+            if not context.disposer.record(obstacle.name, (lost,), UNREADABLE):
+                context.record_later()
+                return False
+            context.close_reader(obstacle.name)
+            context.change(obstacle.name, is_unreadable=True)
+        context.blocked_read.give_up(context.clock())
+        context.change(obstacle.name, is_held=False)
+        if not obstacle.is_again:
+            logger.warning(
+                "a segment was held for too long; what cannot be read is given up",
+                extra=fields(
+                    segment=obstacle.name, position=obstacle.position, reason=obstacle.sentence
+                ),
+            )
+        return True

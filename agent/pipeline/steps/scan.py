@@ -1,0 +1,105 @@
+"""Looks at `cdc_raw` when that is due, and puts segments on record that are gone unread."""
+
+import logging
+
+from agent.cdc_raw import Observation, SegmentName
+from agent.metrics import VANISHED
+from agent.pipeline.context import PipelineContext
+from agent.pipeline.segment_disposer import VANISHED_CAUSE
+from agent.quarantine import LostRange
+from agent.segments import AwaitedFiles, Unseen, deleted_unseen, looked, next_known
+from agent.segments.awaited_files import PATIENCE_S
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
+
+
+class ScanStep:
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+        self._is_first = True
+        self._unseen: Unseen | None = None
+        self._awaited = AwaitedFiles()
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When a look is due for a file that the agent waits for; None when it waits for none."""
+        return self._awaited.due_in_s(self._context.clock())
+
+    def tick(self) -> bool:
+        context = self._context
+        if self.due_in_s == 0.0:
+            context.scanner.want()
+        # Without the requests, half of a segment that a kill left here could pass for one.
+        if context.scanner.due_in_s > 0 or context.requeueing is None:
+            return False
+        began_s = context.clock()
+        is_periodic = not context.scanner.is_wanted
+        completed = frozenset(s.name for s in context.segments if s.idx.completed)
+        observation = context.scanner.look(completed)
+        if observation is None:
+            return False
+        observation = observation.without(context.requeueing)
+        if self._is_first:
+            self._is_first = False
+            self._unseen = deleted_unseen(
+                context.offsets.ledger, observation, context.settings.deletes_at_bytes
+            )
+        self._await_files(observation)
+        context.segments = looked(
+            context.segments,
+            observation,
+            context.offsets.ledger,
+            retry=is_periodic,
+            awaited=self._awaited.names,
+        )
+        context.disposer.forget_others(context.segments.by_name.keys())
+        self._put_losses_on_record()
+        context.scanner.pause_after(context.clock() - began_s)
+        return True
+
+    def _await_files(self, observation: Observation) -> None:
+        context, before = self._context, self._awaited.names
+        self._awaited = self._awaited.after(
+            observation, context.segments, context.offsets.ledger, context.clock()
+        )
+        for name in sorted(self._awaited.names - before):
+            logger.info(
+                "the index of a segment is in cdc_raw before its file; the agent waits for the "
+                "file and reads newer segments after it",
+                extra=fields(segment=name, at_most_s=PATIENCE_S),
+            )
+
+    def _put_losses_on_record(self) -> None:
+        context = self._context
+        if self._unseen is not None:
+            ranges = (LostRange(0, None, _cause_unseen(self._unseen)),)
+            if context.disposer.record(self._unseen.first, ranges, VANISHED):
+                self._unseen = None
+        if self._unseen is None and not context.segments.lost:
+            context.disposer.nothing_to_record(VANISHED)
+        for lost in context.segments.lost:
+            following = next_known(lost.name, context.segments, context.offsets.ledger)
+            cause = _cause(lost.name, following)
+            ranges = (LostRange(lost.read_position, None, cause),)
+            if context.disposer.record(lost.name, ranges, VANISHED):
+                context.change(lost.name, is_reported=True)
+                # The record holds the loss from now on. A position without a segment would be
+                # reported again at each start, also after the operator discarded the record.
+                context.offsets.forget(lost.name)
+
+
+def _cause(name: SegmentName, following: SegmentName | None) -> str:
+    if following is None or following.id == name.id + 1:
+        return VANISHED_CAUSE
+    return (
+        f"{VANISHED_CAUSE}; the agent saw no segment between it and {following}, so the node may "
+        "have deleted others unread"
+    )
+
+
+def _cause_unseen(unseen: Unseen) -> str:
+    return (
+        "cdc_raw was full with cdc_block_writes: false while the agent was stopped; the node may "
+        f"have deleted segments unread before {unseen.following}"
+    )

@@ -1,0 +1,1 @@
+"""Messages and events that the agent cannot deliver, and ranges of time that it missed."""

@@ -1,0 +1,122 @@
+"""Puts what cannot be delivered on record, before anything behind it moves on."""
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from mongo_agent.dead_letters.quarantine import Gap, Quarantine, Unreadable, Usage
+from mongo_agent.metrics import GAP, REFUSED_BY_SINK, UNREADABLE, MongoMetrics
+from sidecar.dead_letters.dead_letter import DeadLetter
+from sidecar.errors import SidecarError, SinkError
+from sidecar.logs import Repeated, fields
+
+logger = logging.getLogger(__name__)
+
+_RETRY_S = 1.0
+_END = "`event.processing.failure.handling.mode=quarantine` puts such events on record and goes on."
+
+
+class DeadLetterWriter:
+    """For one thread. What fails is said, shows in `trouble`, and is tried again by the caller, a
+    second later at the earliest."""
+
+    def __init__(
+        self,
+        quarantine: Quarantine,
+        metrics: MongoMetrics,
+        *,
+        ends_agent: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """With `ends_agent` nothing is set aside but gaps: the first event that had to be ends the
+        agent. `clock` gives seconds."""
+        self._quarantine = quarantine
+        self._metrics = metrics
+        self._ends_agent = ends_agent
+        self._clock = clock
+        self._again_at_s = clock()
+        self._usage = Usage()
+        self._repeated = Repeated(logger)
+        self.trouble = ""
+        """Why something cannot be put on record; empty where it can."""
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When it is worth trying again; None while there is no trouble."""
+        return max(0.0, self._again_at_s - self._clock()) if self.trouble else None
+
+    def usage(self) -> Usage:
+        """What the quarantine holds; what was last seen when it cannot be looked at."""
+        with suppress(OSError):
+            self._usage = self._quarantine.usage()
+        return self._usage
+
+    def keep(self, event: DeadLetter) -> bool:
+        """A message that the sink refuses; False when it has to wait. Raises SinkError where the
+        agent is to end by it."""
+        if self._ends_agent:
+            raise SinkError(
+                f"A message for the topic {event.topic} is refused: {event.reason}. {_END}"
+            )
+        if not self._try(lambda: self._quarantine.keep(event)):
+            return False
+        self._metrics.quarantined.labels(REFUSED_BY_SINK).inc()
+        logger.warning(
+            "the sink refused a message; it is kept in the quarantine",
+            extra=fields(topic=event.topic, reason=event.reason),
+        )
+        return True
+
+    def keep_unreadable(self, unreadable: Unreadable) -> bool:
+        """Bytes that give no message; False when they have to wait. Raises SidecarError where the
+        agent is to end by them."""
+        if self._ends_agent:
+            raise SidecarError(
+                f"An event gives no message ({unreadable.place}): {unreadable.reason}. {_END}"
+            )
+        if not self._try(lambda: self._quarantine.keep_unreadable(unreadable)):
+            return False
+        self._metrics.quarantined.labels(UNREADABLE).inc()
+        logger.warning(
+            "an event gives no message; its bytes are kept in the quarantine",
+            extra=fields(place=unreadable.place, reason=unreadable.reason),
+        )
+        return True
+
+    def note_gap(self, gap: Gap) -> bool:
+        """Changes that are lost; False when that has to wait."""
+        if not self._try(lambda: self._quarantine.note_gap(gap)):
+            return False
+        self._metrics.quarantined.labels(GAP).inc()
+        logger.error(
+            "changes are missing: the oplog does not go back to the position",
+            extra=fields(since=dict(gap.since), reason=gap.reason),
+        )
+        return True
+
+    def _try(self, keep: Callable[[], bool]) -> bool:
+        if self.trouble and self._clock() < self._again_at_s:
+            return False
+        try:
+            is_kept = keep()
+        except OSError as error:
+            return self._fail(
+                f"The quarantine {self._quarantine.directory} cannot be written, so delivery "
+                f"waits: {error.strerror or error}."
+            )
+        if not is_kept:
+            return self._fail(
+                f"The quarantine {self._quarantine.directory} is full, so delivery waits: settle "
+                "what is in it, or raise quarantine.max.bytes."
+            )
+        if self.trouble:
+            self.trouble = ""
+            self._repeated.over("keep", "The quarantine can be written again.")
+        return True
+
+    def _fail(self, sentence: str) -> bool:
+        self.trouble = sentence
+        self._again_at_s = self._clock() + _RETRY_S
+        self._repeated.say("keep", sentence)
+        return False

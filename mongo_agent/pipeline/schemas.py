@@ -1,0 +1,36 @@
+"""The ids of schemas that messages need where keys or values are Avro."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from commitlog import SchemaIds, Unregistered
+from sidecar.schema_registry import Registrar, RegistrySettings, create_registrar
+from sidecar.schema_registry.registration import SchemaRegistration, SchemaRequests
+
+
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    """The ids of schemas, and the parts that request them."""
+
+    ids: SchemaIds
+    registrar: Registrar[Unregistered]
+    registration: SchemaRegistration[Unregistered]
+    requests: SchemaRequests[Unregistered]
+
+
+def create_schemas(
+    registries: Mapping[Literal["key", "value"], RegistrySettings],
+    blocked_timeout_ms: int,
+    transaction_topic: str | None,
+    *,
+    waits_when_refused: bool = True,
+) -> Schemas:
+    """By the settings of the sides that are Avro. `transaction_topic` has the begin and end of
+    transactions, which are never abandoned. Raises ConfigError."""
+    ids = SchemaIds()
+    registrar = create_registrar(ids, registries, waits_when_refused=waits_when_refused)
+    registration = SchemaRegistration(
+        ids, registrar, blocked_timeout_ms / 1000, never_given_up=transaction_topic
+    )
+    return Schemas(ids, registrar, registration, SchemaRequests(registrar))

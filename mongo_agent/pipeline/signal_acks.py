@@ -1,0 +1,105 @@
+"""Signals on their way through the pipeline: taken, part of the position, stored, answered.
+
+    given ──▶ applied to each stream ──▶ in a position that is delivered ──▶ stored ──▶ answer
+
+An answer that came before what it promises is stored would be a lie after a kill.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from typing import Protocol
+from uuid import uuid4
+
+from mongo_agent.copy import CopyProgress
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.position import AgentPosition
+from mongo_agent.signals import Answer, Signal
+
+# Fewer than a position remembers (`CopyProgress.seen`).
+_MOST_UNSTORED = 50
+
+
+class SignalledStream(Protocol):
+    """A stream, as far as signals go."""
+
+    def apply(self, signal: Signal) -> Answer:
+        """Do what it asks for, and put that into the position."""
+
+
+@dataclass(slots=True)
+class _Given:
+    """`answer` is None before it is applied."""
+
+    signal: Signal
+    future: Future[Answer]
+    answer: Answer | None = None
+
+
+class SignalAcks:
+    """`give` may be called by any thread, everything else by that of the pipeline."""
+
+    def __init__(self, metrics: MongoMetrics, ring: Callable[[], None]) -> None:
+        """`ring` wakes the pipeline."""
+        self._metrics = metrics
+        self._ring = ring
+        self._given: deque[_Given] = deque()
+        self._unstored: deque[_Given] = deque()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether somebody waits for a position to be stored."""
+        return bool(self._unstored)
+
+    def give(self, signal: Signal) -> Future[Answer]:
+        """What it gives is done once what was asked for is stored, or refused."""
+        if signal.occurrence is None and signal.kafka_offset is None:
+            signal = replace(signal, occurrence=uuid4().hex)
+        given = _Given(signal, Future())
+        self._given.append(given)
+        self._ring()
+        return given.future
+
+    def apply(self, streams: Mapping[str, SignalledStream]) -> bool:
+        """Lets streams, where there are any, do what was asked; True when there was something."""
+        worked = False
+        while streams and self._given and len(self._unstored) < _MOST_UNSTORED:
+            given = self._given.popleft()
+            answers = [stream.apply(given.signal) for stream in streams.values()]
+            # Each stream has collections of its own, so one that knows what is meant is enough.
+            best = next((each for each in answers if each.is_accepted), answers[0])
+            if given.answer is None:
+                self._metrics.answered(given.signal, best)
+                given.answer = best
+            if best.is_accepted:
+                self._unstored.append(given)
+            else:
+                given.future.set_result(best)
+            worked = True
+        return worked
+
+    def stored(self, position: AgentPosition) -> None:
+        """Answers what is in a position that is stored."""
+        copies = [stream.copies for stream in position.lanes.values()]
+        while self._unstored and all(_holds(each, self._unstored[0].signal) for each in copies):
+            given = self._unstored.popleft()
+            assert given.answer is not None
+            given.future.set_result(given.answer)
+
+    def again(self) -> None:
+        """Lanes begin where it is stored: what is not in that is applied once more."""
+        self._given.extendleft(reversed(self._unstored))
+        self._unstored.clear()
+
+    def cancel(self) -> None:
+        """Nobody answers any more."""
+        for given in (*self._unstored, *self._given):
+            given.future.cancel()
+
+
+def _holds(copies: CopyProgress, signal: Signal) -> bool:
+    if signal.occurrence is not None:
+        return signal.occurrence in copies.seen
+    assert signal.kafka_offset is not None
+    return copies.kafka_offset is not None and copies.kafka_offset >= signal.kafka_offset

@@ -1,0 +1,248 @@
+"""One stream and the copies of its collections, put in one order.
+
+    reader ──reads──▶┐
+                     ├─▶ stream ──batches, each with the position behind it──▶ delivery
+    copying ─chunks─▶┘
+
+The stream waits while chunks are read at a point of it, and is read ahead meanwhile. Between two
+rounds of chunks it moves on by what is there, so that neither keeps the other back.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from bson.errors import InvalidBSON
+
+from mongo_agent.change_stream.events import token_of
+from mongo_agent.change_stream.position import is_high_water_mark
+from mongo_agent.change_stream.reading import StreamRead, StreamReader
+from mongo_agent.copy import CopiedChunk, Copying
+from mongo_agent.dead_letters.quarantine import Gap, Unreadable
+from mongo_agent.metrics import TOO_LARGE, MongoMetrics
+from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
+from mongo_agent.pipeline.dead_letters import DeadLetterWriter
+from mongo_agent.pipeline.last_message import LastMessage, Seen, last_transaction
+from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
+from mongo_agent.position import LanePosition
+from mongo_agent.signals import Signal
+from sidecar.delivery.delivery import DatedBatch
+from sidecar.logs import fields
+
+logger = logging.getLogger(__name__)
+
+Add = Callable[[str, DatedBatch[LanePosition], LanePosition], None]
+"""Takes the name of a stream, a batch, and the position in front of it."""
+FindSignals = Callable[[StreamRead], Iterable[Signal]]
+
+
+class Stream:
+    """Used by the pipeline's thread alone."""
+
+    def __init__(
+        self,
+        name: str,
+        reader: StreamReader,
+        copying: Copying,
+        position: LanePosition,
+        *,
+        aside: DeadLetterWriter,
+        find_signals: FindSignals,
+        metrics: MongoMetrics,
+        is_streamed: bool = True,
+        is_merged: bool = False,
+    ) -> None:
+        """`position` is where reader and copying begin; `find_signals` looks for signals among
+        events. One that is not streamed stays where it is, so that the stream can begin there.
+        One that `is_merged` is that of several shards."""
+        self.name = name
+        self.reader = reader
+        self.copying = copying
+        self._position = position
+        self._placed = _placed_at(position, is_merged=is_merged)
+        self._aside = aside
+        self._find_signals = find_signals
+        self._metrics = metrics
+        self._is_streamed = is_streamed
+        self._is_streams_turn = True
+        self._streamed = LastMessage()
+        self._copied = LastMessage()
+        self._last_transaction = None if position.transaction is None else position.transaction.id
+        self._chunks: deque[CopiedChunk] = deque()
+        self._kept = 0
+
+    @property
+    def position(self) -> LanePosition:
+        """Behind all that was placed."""
+        return self._position
+
+    @property
+    def placed(self) -> StreamWatermark:
+        return self._placed
+
+    @property
+    def last_streamed(self) -> Seen | None:
+        """The last message of the stream that was placed since the start."""
+        return self._streamed.seen
+
+    @property
+    def last_copied(self) -> Seen | None:
+        """The last one of a copy."""
+        return self._copied.seen
+
+    @property
+    def last_transaction(self) -> str | None:
+        """The last transaction of the stream, open or ended."""
+        return self._last_transaction
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether nothing is left to copy, and all that was copied is placed."""
+        return self._position.copies.is_idle
+
+    def tick(self, add: Add) -> bool:
+        """Places what can be placed next; True when there was something. Raises what ended the
+        stream."""
+        if self._place_chunks(add):
+            self._is_streams_turn = True
+            return True
+        if self._chunks or self.copying.holds_stream:
+            return False
+        following = self.reader.peek()
+        if following is None or not self._is_streams_turn:
+            if self._begin_round(following):
+                return True
+            if following is None:
+                if self.reader.fatal is not None:
+                    raise self.reader.fatal
+                return False
+        return self._place_read(following, add)
+
+    def place_progress(self, add: Add) -> None:
+        """Puts what a signal asked for into the position without waiting for the stream. Chunks
+        that wait for their place have a progress of their own, and the stream's next reply has
+        this one then."""
+        before, copies = self._position, self.copying.progress
+        if self._chunks or copies is before.copies:
+            return
+        self._position = replace(before, copies=copies)
+        add(self.name, OwnMessages((), self._position), before)
+
+    def stop(self) -> None:
+        """The stream is not read any more. Does not wait."""
+        self.reader.stop()
+
+    def close(self) -> None:
+        self.copying.close()
+        self.reader.close()
+
+    def _begin_round(self, following: StreamRead | None) -> bool:
+        """Lets chunks be read at the point where the stream stands."""
+        self._is_streams_turn = True
+        if not self.copying.wants_point:
+            return False
+        point = exact_point(self._placed, following)
+        if point is None:
+            return False
+        self.copying.begin(point)
+        return self.copying.holds_stream
+
+    def _place_chunks(self, add: Add) -> bool:
+        worked = False
+        while (chunk := self._next_chunk()) is not None:
+            if not self._set_chunk_aside(chunk):
+                break
+            self._chunks.popleft()
+            before = self._position
+            self._position = replace(before, copies=chunk.progress)
+            self._copied.note(chunk.batch)
+            self._count(chunk.batch.counts)
+            add(self.name, PlacedBatch(chunk.batch, before, self._position), before)
+            worked = True
+        return worked
+
+    def _next_chunk(self) -> CopiedChunk | None:
+        if not self._chunks:
+            self._chunks.extend(self.copying.take())
+        return self._chunks[0] if self._chunks else None
+
+    def _place_read(self, read: StreamRead, add: Add) -> bool:
+        if not self._set_read_aside(read):
+            return False
+        self.reader.take()
+        # A round has its chance between two reads, but reads that are there go first.
+        self._is_streams_turn = self.reader.peek() is not None
+        # What they ask for is in the position behind them: it is not looked for a second time.
+        for signal in self._find_signals(read):
+            self._metrics.answered(signal, self.copying.apply(signal))
+        before = self._position
+        batch = of_read(read, before, self.copying.progress, moves=self._is_streamed)
+        self._position = batch.position_after(len(batch))
+        self._placed = self._placed.behind(read)
+        self._streamed.note(read.batch)
+        self._last_transaction = last_transaction(read.batch) or self._last_transaction
+        self._count(read.batch.counts)
+        for reason, count in read.batch.skipped.items():
+            self._metrics.skipped_events.labels(reason).inc(count)
+        if read.left_out:
+            self._metrics.skipped_events.labels(TOO_LARGE).inc(read.left_out)
+            logger.warning(
+                "events larger than 16 MiB are left out, as cursor.oversize.handling.mode says",
+                extra=fields(events=read.left_out, up_to=str(read.position.time)),
+            )
+        add(self.name, batch, before)
+        self.copying.passed(read.events, self._placed.through)
+        return True
+
+    def _set_read_aside(self, read: StreamRead) -> bool:
+        """False when something of it has to be put on record first and cannot be."""
+        if read.lost is not None and self._kept == 0:
+            gap = Gap(read.lost.since.values(), read.lost.reason)
+            if not self._aside.note_gap(gap):
+                return False
+            self._kept = 1
+            if read.lost.is_copied_again:
+                self.copying.copy_again(read.lost.reason)
+        first = 0 if read.lost is None else 1
+        for index, refused in enumerate(read.batch.refused, first):
+            if index < self._kept:
+                continue
+            raw = read.events[refused.event]
+            unreadable = Unreadable(raw, _place_of(raw), refused.cause)
+            if not self._aside.keep_unreadable(unreadable):
+                return False
+            self._kept = index + 1
+        self._kept = 0
+        return True
+
+    def _set_chunk_aside(self, chunk: CopiedChunk) -> bool:
+        for index, refused in enumerate(chunk.refused):
+            if index >= self._kept:
+                unreadable = Unreadable(refused.raw, chunk.collection, refused.cause)
+                if not self._aside.keep_unreadable(unreadable):
+                    return False
+                self._kept = index + 1
+        self._kept = 0
+        return True
+
+    def _count(self, counts: Mapping[tuple[str, str], int]) -> None:
+        for (collection, kind), count in counts.items():
+            self._metrics.events.labels(collection, kind).inc(count)
+
+
+def _placed_at(position: LanePosition, *, is_merged: bool) -> StreamWatermark:
+    """What the output has where the position is: of a token that no event has, and of a time alone,
+    no event of that very time."""
+    stream = position.stream
+    if not stream.token or is_high_water_mark(stream.token):
+        return StreamWatermark(stream.time.before, stream.time, is_merged=is_merged)
+    return StreamWatermark(stream.time, stream.time, is_merged=is_merged)
+
+
+def _place_of(event: bytes) -> str:
+    """The token of an event, as far as it can be read."""
+    try:
+        return str(dict(token_of(event)))
+    except (ValueError, InvalidBSON):
+        return "an event whose bytes cannot be read"

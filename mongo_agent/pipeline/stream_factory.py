@@ -1,0 +1,184 @@
+"""How a stream and its copies are made by the configuration."""
+
+import platform
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from commitlog import SchemaIds
+from commitlog.mongo import MongoEncoder
+from mongo_agent.capture import Namespaces, fingerprint
+from mongo_agent.change_stream.cursor import Client, Scope, StreamFailedError, server_time
+from mongo_agent.change_stream.encoding import Encoding
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.reading import StreamReader, StreamSource
+from mongo_agent.change_stream.recovery import Rules
+from mongo_agent.config import MongoConfig
+from mongo_agent.copy import Copying, CopyProgress
+from mongo_agent.copy.modes import at_start
+from mongo_agent.deployment import Deployment
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline import Stream
+from mongo_agent.pipeline.dead_letters import DeadLetterWriter
+from mongo_agent.pipeline.schemas import Schemas
+from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.signals.source import SignalCollection
+from mongo_agent.stages import signal_collection, stages
+from sidecar.errors import UnavailableError
+
+_SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
+
+
+class StreamFactory:
+    """Makes streams: one for each scope of the configuration."""
+
+    def __init__(
+        self,
+        config: MongoConfig,
+        client: Client,
+        deployment: Deployment,
+        aside: DeadLetterWriter,
+        metrics: MongoMetrics,
+        schemas: Schemas,
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._deployment = deployment
+        self._aside = aside
+        self._metrics = metrics
+        self._scopes = {stream_name(scope): scope for scope in config.scopes}
+        self._stages = stages(config)
+        self._fingerprint = fingerprint(self._stages)
+        self._schemas = schemas
+        self._ready: set[tuple[str, str]] = set()
+        self._encoder = encoder(config, deployment, schemas.ids)
+
+    def positions(self, stored: AgentPosition) -> AgentPosition:
+        """Where each stream begins: where it is stored, else at the configured time or now. Raises
+        UnavailableError when the server does not tell the time."""
+        config, begin = self._config, AgentPosition()
+        for name in self._scopes:
+            position = stored.lanes.get(name)
+            position = position or self._from_now()
+            copies = at_start(position.copies, config.copying.mode, self._namespaces(name))
+            begin = begin.moved(name, replace(position, copies=copies))
+        return begin
+
+    def open(self, name: str, position: LanePosition, wake: Callable[[], None]) -> Stream:
+        """A stream that reads."""
+        config, properties = self._config, self._config.properties
+        source = StreamSource(
+            client=self._client,
+            scope=self._scopes[name],
+            stages=self._stages,
+            options=config.stream,
+            cluster=self._deployment.cluster,
+            fingerprint=self._fingerprint,
+        )
+        reader = StreamReader(
+            source,
+            position.stream,
+            Encoding(self._encoder, position.transaction, self._schemas.registration),
+            rules=Rules(
+                config.history_lost_policy,
+                properties.oversize_handling,
+                properties.waits_when_refused,
+            ),
+            backoff=config.backoff,
+            wake=wake,
+        )
+        copying = Copying(
+            self._client,
+            self._encoder,
+            self._namespaces(name),
+            config.copying,
+            position.copies,
+            wake=wake,
+            backoff=config.backoff,
+            waits_when_refused=properties.waits_when_refused,
+            is_ready=partial(self._is_ready, wake),
+        )
+        reader.start()
+        return Stream(
+            name,
+            reader,
+            copying,
+            position,
+            aside=self._aside,
+            find_signals=SignalCollection(signal_collection(config)).signals,
+            metrics=self._metrics,
+            is_streamed=config.copying.mode != "initial_only",
+            is_merged=self._deployment.is_sharded,
+        )
+
+    def heartbeat(self, ts_ms: int) -> tuple[bytes, bytes] | None:
+        """Key and value; None while a schema registry has no ids for them."""
+        properties = self._config.properties
+        topic = properties.heartbeat_topic_name
+        self._schemas.requests.ask(self._encoder.unregistered_heartbeat(topic), _nobody)
+        return self._encoder.heartbeat(topic, properties.topic_prefix, ts_ms)
+
+    def _is_ready(self, wake: Callable[[], None], database: str, collection: str) -> bool:
+        """Whether the documents of a collection can be made messages; asks for what is missing."""
+        if (database, collection) not in self._ready:
+            lacking = self._encoder.unregistered(database, collection)
+            self._schemas.requests.ask(lacking, wake)
+            if not lacking:
+                self._ready.add((database, collection))
+        return (database, collection) in self._ready
+
+    def _namespaces(self, stream: str) -> Namespaces:
+        """What of the captured collections is in the scope of a stream."""
+        scope = self._scopes[stream]
+        return self._config.namespaces.within(scope.database, scope.collection)
+
+    def _from_now(self) -> LanePosition:
+        time = self._config.properties.capture_start_op_time
+        try:
+            # As a stream that is opened without a time: what was there before is not in it.
+            time = time or server_time(self._client).after
+        except StreamFailedError as error:
+            raise UnavailableError(f"MongoDB does not tell its cluster time: {error}.") from error
+        stream = StreamPosition({}, time, self._fingerprint, self._deployment.cluster)
+        return LanePosition(stream, None, CopyProgress())
+
+
+def stream_name(scope: Scope) -> str:
+    """Empty for the whole deployment."""
+    return ".".join(part for part in (scope.database, scope.collection) if part is not None)
+
+
+def _nobody() -> None:
+    """Who waits for a heartbeat."""
+
+
+def encoder(
+    config: MongoConfig, deployment: Deployment, ids: SchemaIds | None = None
+) -> MongoEncoder:
+    """What makes messages as the configuration asks for them. `ids` are those of schemas."""
+    properties = config.properties
+    transaction_topic = None
+    if properties.provide_transaction_metadata:
+        transaction_topic = properties.transaction_topic_name
+    return MongoEncoder(
+        topic_prefix=properties.topic_prefix,
+        replica_set=deployment.name,
+        node_id=properties.node_id or platform.node(),
+        layout=properties.event_layout,
+        document_json=properties.json_serialization_mode,
+        tombstones=properties.tombstones_on_delete,
+        captures=config.namespaces.captures,
+        skipped_operations={each for each in _SKIPPABLE if each in properties.skipped_operations},
+        transaction_topic=transaction_topic,
+        excluded_fields=properties.field_exclude_list,
+        renamed_fields=properties.field_renames,
+        schema_topic=properties.schema_changes_topic,
+        topic_delimiter=properties.topic_delimiter,
+        topics=config.topic_of,
+        source_version=properties.source_struct_version,
+        key=properties.key_encoding,
+        value=properties.value_encoding,
+        names=properties.schema_names,
+        schema_ids=ids,
+    )

@@ -1,0 +1,1 @@
+"""Events that cannot be delivered, kept with the reason."""

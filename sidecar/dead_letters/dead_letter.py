@@ -1,0 +1,38 @@
+"""An event that could not be delivered, as a line of the file that keeps it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import orjson
+
+from sidecar.dead_letters.ndjson import shown
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """An event that the sink will never take. Key and value are as the sink has them."""
+
+    topic: str
+    key: bytes
+    value: bytes
+    headers: Sequence[tuple[str, bytes]]
+    reason: str
+
+
+def event_line(event: DeadLetter, agent_version: str) -> bytes:
+    """As a line of a file."""
+    headers = {
+        name: value.hex() if name == "cdc.id" else value.decode(errors="replace")
+        for name, value in event.headers
+    }
+    document = {
+        "topic": event.topic,
+        "key": shown(event.key),
+        "value": shown(event.value),
+        "headers": headers,
+        "reason": event.reason,
+        "noted_at": datetime.now(UTC).isoformat(),
+        "agent_version": agent_version,
+    }
+    return orjson.dumps(document) + b"\n"

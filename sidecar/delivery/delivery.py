@@ -1,0 +1,248 @@
+"""The way from a batch to its acknowledgement: the window and the sink."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, Source, Window
+from sidecar.errors import SidecarError
+from sidecar.metrics import DeliveryMetrics
+from sidecar.sinks.base import Outcome, Sink, SinkState
+from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
+from sidecar.transform import Transform, TransformedBatch, header_added
+
+# Long enough for a topic's first metadata, short enough to see everything else in between.
+_SEND_DEADLINE_S = 1.0
+# While one of them is handed over, a read has the time of a whole batch to come back with the next
+# one, wherever the system lets threads wait.
+_MOST_UNSENT_BATCHES = 2
+
+
+PositionOf = TypeVar("PositionOf", covariant=True)
+
+
+class DatedBatch(EventBatch[PositionOf], Protocol[PositionOf]):
+    """A batch that knows when the last of its changes was made."""
+
+    @property
+    def last_write_ts_us(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedEvent(Generic[Source, Position]):
+    """An event that the sink will never take. It lies between the two positions of its source."""
+
+    number: int
+    source: Source
+    start: Position
+    end: Position
+    message: Message
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Span(Generic[Source, Position]):
+    """Where the events of a batch are from."""
+
+    first: int
+    stop: int
+    source: Source
+    start: Position
+    end: Position
+    last_write_ts_us: int | None
+    trace: BatchTrace | None = None
+
+
+class Delivery(Generic[Source, Position]):
+    """Sends batches in order and takes acknowledgements in any. Used by one thread.
+
+    The sink's errors come out of `send`, `poll` and `close`; after `SinkRestartError` everything
+    that is not acknowledged is read and sent again: `forget` it, and `open` once more.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        max_events: int,
+        max_bytes: int,
+        *,
+        metrics: DeliveryMetrics,
+        clock: Callable[[], float],
+        transform: Transform | None = None,
+        tracing: Tracing | None = None,
+    ) -> None:
+        """`clock` gives seconds; every event goes through `transform` on its way to the sink, and
+        gets the header of `tracing`."""
+        self._sink = sink
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._metrics = metrics
+        self._clock = clock
+        self._transform = transform
+        self._tracing = tracing
+        self._window: Window[Source, Position] = self._new_window(0)
+        self._unsent: deque[tuple[Numbered[Source, Position], int]] = deque()
+        self._spans: deque[_Span[Source, Position]] = deque()
+        self._refused: list[RejectedEvent[Source, Position]] = []
+        self.is_open = False
+        self.closed_state = SinkState(
+            False, "the sink is not open yet.", remedy="Wait; `check` asks the sink."
+        )
+        """The state of the sink while it is closed."""
+        self.last_acknowledged_write_ts_us: int | None = None
+
+    @property
+    def window(self) -> Window[Source, Position]:
+        return self._window
+
+    @property
+    def sink(self) -> Sink:
+        return self._sink
+
+    @property
+    def sink_state(self) -> SinkState:
+        """How the sink is, also while it is closed."""
+        if not self.is_open:
+            return self.closed_state
+        state = self._sink.state()
+        if not state.topics or self._window.has_room:
+            return state
+        return replace(
+            state,
+            healthy=False,
+            sentence=f"{state.sentence}. Now it has none: "
+            f"{self._window.unacknowledged} events wait",
+        )
+
+    @property
+    def is_idle(self) -> bool:
+        """True when everything that was read is acknowledged."""
+        return self._window.unacknowledged == 0
+
+    @property
+    def wants_more(self) -> bool:
+        """True when so few batches wait to be sent that the next one is to be read."""
+        return len(self._unsent) <= _MOST_UNSENT_BATCHES
+
+    @property
+    def refused(self) -> Sequence[RejectedEvent[Source, Position]]:
+        """Events that wait to be set aside."""
+        return self._refused
+
+    def has_room(self, events: int, size_bytes: int) -> bool:
+        room = self._window.room
+        return room.events >= events and room.bytes >= size_bytes
+
+    def open(self) -> None:
+        try:
+            self._sink.open()
+        except SidecarError:
+            self._sink.close(0.0)
+            raise
+        self.is_open = True
+
+    def add(self, source: Source, batch: DatedBatch[Position], start: Position) -> None:
+        """A batch that was read from position `start` on, also one without events."""
+        trace = None
+        sent: EventBatch[Position] = batch
+        if self._transform is not None:
+            sent = TransformedBatch(sent, self._transform)
+        if self._tracing is not None and len(batch):
+            end = batch.position_after(len(batch))
+            trace = self._tracing.begin(str(source), len(batch), start, end)
+            sent = TransformedBatch(sent, header_added(TRACEPARENT, trace.traceparent))
+        numbered = self._window.add(source, sent)
+        self._unsent.append((numbered, 0))
+        if len(batch):
+            self._spans.append(
+                _Span(
+                    numbered.first,
+                    numbered.stop,
+                    source,
+                    start,
+                    batch.position_after(len(batch)),
+                    batch.last_write_ts_us,
+                    trace,
+                )
+            )
+
+    def send(self) -> bool:
+        """Hands over what the sink takes of the next batch; True when it took something.
+
+        One batch at a time, so that a read that is done meanwhile is followed by the next one.
+        """
+        if not self._unsent:
+            return False
+        numbered, start = self._unsent[0]
+        taken = self._sink.send(numbered, start, _SEND_DEADLINE_S)
+        self._metrics.events_sent.inc(taken)
+        if start + taken < len(numbered.batch):
+            self._unsent[0] = (numbered, start + taken)
+        else:
+            self._unsent.popleft()
+        return taken > 0 or not len(numbered.batch)
+
+    def poll(self, timeout_s: float = 0.0) -> bool:
+        """Notes what the sink knows, or comes to know within the time; True when there was
+        something."""
+        return self._note(self._sink.poll(timeout_s))
+
+    def set_aside(self, refused: RejectedEvent[Source, Position]) -> None:
+        """A refused event is kept elsewhere, and counts as done."""
+        self._refused.remove(refused)
+        self._sink.set_aside(refused.number)
+        self._window.acknowledge((range(refused.number, refused.number + 1),))
+        self._drop_spans()
+
+    def progress(self) -> list[Progress[Source, Position]]:
+        """Sources whose acknowledged position moved."""
+        return self._window.progress()
+
+    def close(self, deadline_s: float) -> None:
+        """Closes the sink and notes its last answers."""
+        if self.is_open:
+            self.is_open = False
+            self._note(self._sink.close(deadline_s))
+
+    def forget(self) -> None:
+        """Begins with an empty window; what was not acknowledged is read again."""
+        self._window = self._new_window(self._window.next_number)
+        self._unsent.clear()
+        for span in self._spans:
+            if span.trace is not None:
+                span.trace.end(is_acknowledged=False)
+        self._spans.clear()
+        self._refused.clear()
+
+    def _new_window(self, first_number: int) -> Window[Source, Position]:
+        return Window(
+            self._max_events, self._max_bytes, first_number=first_number, clock=self._clock
+        )
+
+    def _note(self, outcome: Outcome) -> bool:
+        if outcome.acknowledged:
+            self._window.acknowledge(outcome.acknowledged)
+            self._metrics.events_acknowledged.inc(sum(map(len, outcome.acknowledged)))
+        for failure in outcome.failed:
+            span = self._span_of(failure.number)
+            message = self._window.message(failure.number)
+            self._refused.append(
+                RejectedEvent(
+                    failure.number, span.source, span.start, span.end, message, failure.reason
+                )
+            )
+            self._metrics.events_failed.inc()
+        self._drop_spans()
+        return bool(outcome.acknowledged or outcome.failed)
+
+    def _span_of(self, number: int) -> _Span[Source, Position]:
+        return next(span for span in self._spans if span.first <= number < span.stop)
+
+    def _drop_spans(self) -> None:
+        while self._spans and self._spans[0].stop <= self._window.watermark:
+            span = self._spans.popleft()
+            if span.trace is not None:
+                span.trace.end(is_acknowledged=True)
+            if span.last_write_ts_us is not None:
+                self.last_acknowledged_write_ts_us = span.last_write_ts_us

@@ -1,0 +1,107 @@
+"""What the loop does with its sink in each turn: opens it, hands over, asks, starts it again."""
+
+import logging
+import random
+from collections.abc import Callable
+from typing import Generic
+
+from sidecar.delivery import Position, Source
+from sidecar.delivery.delivery import Delivery
+from sidecar.errors import RefusedError, SidecarError, SinkRestartError
+from sidecar.logs import Repeated, fields
+from sidecar.metrics import DeliveryMetrics
+from sidecar.sinks.base import SinkState
+
+logger = logging.getLogger(__name__)
+
+_IDLE_POLL_S = 1.0
+_FULL_POLL_S = 0.02
+_FIRST_POLL_PAUSE_S = 0.002
+_LONGEST_POLL_PAUSE_S = 0.1
+_FIRST_RESTART_PAUSE_S = 1.0
+_LONGEST_RESTART_PAUSE_S = 30.0
+# Agents that were refused together do not come back together.
+_LEAST_OF_PAUSE = 0.75
+_REFUSED_REMEDY = (
+    "Grant the rights, or correct the credentials at the broker: the agent goes on by itself. "
+    "After a change of its own configuration restart it."
+)
+
+
+class SinkDriver(Generic[Source, Position]):
+    """Used by the loop's thread alone."""
+
+    def __init__(
+        self,
+        delivery: Delivery[Source, Position],
+        *,
+        metrics: DeliveryMetrics,
+        clock: Callable[[], float],
+    ) -> None:
+        """`clock` gives seconds."""
+        self._delivery = delivery
+        self._metrics = metrics
+        self._clock = clock
+        self._open_at_s = self._poll_at_s = clock()
+        self._restart_pause_s = _FIRST_RESTART_PAUSE_S
+        self._poll_pause_s = _FIRST_POLL_PAUSE_S
+        self._refusals = Repeated(logger, clock=clock)
+
+    @property
+    def due_in_s(self) -> float:
+        """When the sink should be asked, or opened, though nothing else happens."""
+        if not self._delivery.is_open:
+            return min(_IDLE_POLL_S, self._open_at_s - self._clock())
+        return _IDLE_POLL_S if self._delivery.is_idle else self._poll_pause_s
+
+    def tick(self, *, may_read: bool, may_open: bool) -> bool:
+        """Sends one batch, and asks what is acknowledged. Raises what the sink raises.
+
+        Without `may_read` only an acknowledgement brings anything on; without `may_open` a closed
+        sink stays so.
+        """
+        delivery = self._delivery
+        if not delivery.is_open:
+            if not may_open or self._clock() < self._open_at_s:
+                return False
+            delivery.open()
+            return True
+        worked = delivery.send()
+        if not delivery.is_idle or self._clock() >= self._poll_at_s:
+            self._poll_at_s = self._clock() + _IDLE_POLL_S
+            is_stuck = not (worked or may_read)
+            if delivery.poll(_FULL_POLL_S if is_stuck else 0.0):
+                self._restart_pause_s = _FIRST_RESTART_PAUSE_S
+                self._refusals.over("refused", "the sink is not refused any more")
+                worked = True
+        pause_s = min(_LONGEST_POLL_PAUSE_S, self._poll_pause_s * 2)
+        self._poll_pause_s = _FIRST_POLL_PAUSE_S if worked else pause_s
+        return worked
+
+    def end(self, error: SinkRestartError | RefusedError) -> None:
+        """The sink lost something, or is refused: it is closed, and opened again after a pause.
+        Whoever calls it notes the last progress, and lets the delivery forget the rest."""
+        pause_s = self._restart_pause_s
+        if isinstance(error, RefusedError):
+            pause_s *= random.uniform(_LEAST_OF_PAUSE, 1.0)
+            self._refusals.say("refused", str(error), pause_s=round(pause_s, 1))
+            state = SinkState(False, str(error), code="sink_refused", remedy=_REFUSED_REMEDY)
+        else:
+            logger.warning(
+                "delivery starts again from the last acknowledged event",
+                extra=fields(reason=str(error), pause_s=round(pause_s, 1)),
+            )
+            sentence = f"delivery begins again after a pause: {error}"
+            state = SinkState(False, sentence)
+        self._metrics.sink_restarts.inc()
+        self.close(0.0)
+        self._delivery.closed_state = state
+        self._open_at_s = self._clock() + pause_s
+        self._restart_pause_s = min(_LONGEST_RESTART_PAUSE_S, self._restart_pause_s * 2)
+
+    def close(self, deadline_s: float) -> None:
+        """Closes the sink; an error is said only."""
+        try:
+            self._delivery.close(deadline_s)
+        except SidecarError as error:
+            logger.warning("the sink did not close cleanly", extra=fields(reason=str(error)))

@@ -1,0 +1,1 @@
+"""Jolokia's protocol over metrics under Debezium's names, for existing scrapers."""

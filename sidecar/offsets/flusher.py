@@ -1,0 +1,98 @@
+"""Keeping progress durable."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from sidecar.errors import OffsetSaveError
+from sidecar.logs import Repeated
+from sidecar.metrics import DeliveryMetrics
+
+logger = logging.getLogger(__name__)
+
+Reached = TypeVar("Reached")
+"""What is reached, as a frozen value: another object whenever it is another value."""
+
+_RETRY_S = 1.0
+
+
+class OffsetStore(Protocol):
+    """`sidecar.offsets.PropertiesStore`, as far as a pipeline needs it."""
+
+    def save(self, values: Mapping[str, str], /) -> None:
+        """Durable on return. Raises OffsetSaveError."""
+
+
+class OffsetFlusher(Generic[Reached]):
+    """Progress as it is, and as it is stored.
+
+    Saved at most once in `flush_interval_s`. A save that fails is tried again every second at most.
+    """
+
+    def __init__(
+        self,
+        store: OffsetStore,
+        reached: Reached,
+        entries: Callable[[Reached], Mapping[str, str]],
+        flush_interval_s: float,
+        *,
+        metrics: DeliveryMetrics,
+        clock: Callable[[], float],
+    ) -> None:
+        """`entries` is how the store has it; `clock` gives seconds."""
+        self._store = store
+        self._entries = entries
+        self._flush_interval_s = flush_interval_s
+        self._metrics = metrics
+        self._clock = clock
+        self._next_save_s = clock()
+        self._repeated = Repeated(logger)
+        self.reached = reached
+        self.stored = reached
+        self.trouble = ""
+        """Why the last save failed; empty when it did not."""
+
+    @property
+    def is_dirty(self) -> bool:
+        """True when there is progress that is not stored."""
+        return self.reached is not self.stored
+
+    @property
+    def due_in_s(self) -> float | None:
+        """When a save is due; None when there is nothing to save."""
+        return max(0.0, self._next_save_s - self._clock()) if self.is_dirty else None
+
+    def save_first(self) -> None:
+        """Stores where everything begins. Raises OffsetSaveError."""
+        self._store.save(self._entries(self.reached))
+
+    def save_last(self) -> bool:
+        """Stores the progress at the end, whatever happened before; True when that worked."""
+        self._next_save_s = self._clock()
+        return self.save()
+
+    def save(self, *, at_once: bool = False) -> bool:
+        """Stores the progress when that is due; True when all of it is stored.
+
+        `at_once` does not wait for the interval, but for the pause after a failure."""
+        if not self.is_dirty:
+            return True
+        is_due = self._clock() >= self._next_save_s
+        if not is_due and not (at_once and not self.trouble):
+            return False
+        reached = self.reached
+        try:
+            self._store.save(self._entries(reached))
+        except OffsetSaveError as error:
+            self._metrics.offset_save_failures.inc()
+            self.trouble = str(error)
+            self._repeated.say("save", self.trouble)
+            self._next_save_s = self._clock() + max(_RETRY_S, self._flush_interval_s)
+            return False
+        self._metrics.offset_saves.inc()
+        self._metrics.offset_saved_timestamp_seconds.set_to_current_time()
+        self.trouble = ""
+        self._repeated.over("save", "Progress is saved again.")
+        self.stored = reached
+        self._next_save_s = self._clock() + self._flush_interval_s
+        return True

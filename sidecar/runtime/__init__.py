@@ -1,0 +1,1 @@
+"""The process around any source of change events: its loop, its service, its threads."""

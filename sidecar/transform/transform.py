@@ -1,0 +1,169 @@
+"""A function of the user's over every event before the sink: `event.transform=module:function`.
+
+    def transform(event: Event) -> Event:
+        return event._replace(topic=f"{event.topic}.eu") if b'"eu"' in event.key else event
+
+It may route an event to another topic, mask parts of key and value, and add headers. It gives an
+event for each that it gets, and the same one when it is called again: events come again after a
+failure, and are asked for again when the sink refuses one. It is called in the pipeline's thread.
+When it fails, the agent ends rather than send an event as it was.
+"""
+
+import importlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import orjson
+
+from sidecar.dead_letters.ndjson import shown
+from sidecar.delivery import EventBatch, Message, ProduceArguments
+from sidecar.errors import ConfigError, SidecarError
+
+PROPERTY = "event.transform"
+
+PositionOf = TypeVar("PositionOf", covariant=True)
+
+
+class Event(NamedTuple):
+    """What the sink gets of an event."""
+
+    topic: str
+    key: bytes
+    value: bytes | None
+    """None: a tombstone."""
+    headers: list[tuple[str, bytes]]
+
+
+Transform = Callable[[Event], Event]
+
+
+class TransformError(SidecarError):
+    """The function failed, or gave something else than an event."""
+
+
+def transform_named(name: str) -> Transform:
+    """The function that `module:function` names. Raises ConfigError: one sentence."""
+    module_name, _, function_name = name.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise ConfigError(
+            f"`{PROPERTY}={name}`: the module {module_name} cannot be imported "
+            f"({type(error).__name__}: {error}); put it on PYTHONPATH or install it."
+        ) from error
+    found = getattr(module, function_name, None)
+    if not callable(found):
+        raise ConfigError(f"`{PROPERTY}={name}`: {module_name} has no function {function_name}.")
+    transform: Transform = found
+    try:
+        inspect.signature(transform).bind(Event("", b"", None, []))
+    except TypeError as error:
+        raise ConfigError(
+            f"`{PROPERTY}={name}`: {function_name} cannot be called with an event ({error}); give "
+            "it one parameter."
+        ) from error
+    except ValueError:
+        # A function of an extension need not tell its parameters.
+        pass
+    return transform
+
+
+def header_added(name: str, value: bytes) -> Transform:
+    """Gives each event one header more."""
+    header = (name, value)
+
+    def add(event: Event) -> Event:
+        return Event(event.topic, event.key, event.value, [*event.headers, header])
+
+    return add
+
+
+class TransformedBatch(Generic[PositionOf]):
+    """A batch whose events have gone through a function, each time that they are asked for."""
+
+    def __init__(self, batch: EventBatch[PositionOf], transform: Transform) -> None:
+        self._batch = batch
+        self._transform = transform
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the batch as it was."""
+        return self._batch.size_bytes
+
+    def position_after(self, events: int, /) -> PositionOf:
+        return self._batch.position_after(events)
+
+    def messages(self, first: int, stop: int, /) -> Sequence[Message]:
+        found = self._batch.messages(first, stop)
+        return [
+            (*self._changed(Event(topic, key, value, headers)), partition_hash)
+            for topic, key, value, headers, partition_hash in found
+        ]
+
+    def produce_arguments(
+        self,
+        first: int,
+        stop: int,
+        partitions: Callable[[str], int | None],
+        on_delivery: Callable[..., None],
+        /,
+    ) -> Sequence[ProduceArguments]:
+        counts: dict[str, int | None] = {}
+        ready: list[ProduceArguments] = []
+        for topic, key, value, headers, partition_hash in self.messages(first, stop):
+            if topic not in counts:
+                counts[topic] = partitions(topic)
+            count = counts[topic]
+            if count is None:
+                break
+            place = partition_hash % count
+            ready.append((topic, value, key, place, on_delivery, None, 0, headers))
+        return ready
+
+    def ndjson(self, first: int, stop: int, /) -> bytes:
+        return b"".join(
+            orjson.dumps(
+                {
+                    "topic": topic,
+                    "key": shown(key),
+                    "value": shown(value or b"null"),
+                    "headers": {name: _header_text(name, text) for name, text in headers},
+                },
+                option=orjson.OPT_APPEND_NEWLINE,
+            )
+            for topic, key, value, headers, _ in self.messages(first, stop)
+        )
+
+    def _changed(self, event: Event) -> Event:
+        try:
+            changed = self._transform(event)
+        # `sys.exit()` there would end the agent with exit code 0 and its event unsent.
+        except (Exception, SystemExit) as error:
+            raise TransformError(
+                f"`{PROPERTY}` failed for an event of {event.topic}: {type(error).__name__}: "
+                f"{error}. Nothing is sent as it was: correct the function and start again."
+            ) from error
+        if not _is_event(changed):
+            raise TransformError(
+                f"`{PROPERTY}` gave something else than an event for one of {event.topic}: "
+                f"{type(changed).__name__}. It must give an Event for each that it gets."
+            )
+        return changed
+
+
+def _is_event(found: object) -> bool:
+    return (
+        isinstance(found, Event)
+        and isinstance(found.topic, str)
+        and isinstance(found.key, bytes)
+        and (found.value is None or isinstance(found.value, bytes))
+        and isinstance(found.headers, list)
+    )
+
+
+def _header_text(name: str, value: bytes) -> str:
+    return value.hex() if name == "cdc.id" else value.decode(errors="replace")

@@ -1,0 +1,76 @@
+"""When the agent looks at `cdc_raw` by itself: `cdc.dir.poll.interval.ms`."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.pipeline.directory_scanner import DirectoryScanner
+from agent.segments.awaited_files import PATIENCE_S
+from tests.support.pipeline_fakes import FakeClock
+from tests.support.pipeline_harness import Rig
+
+
+def test_where_nothing_rings_it_looks_after_the_interval(tmp_path: Path) -> None:
+    clock = FakeClock()
+    scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=clock)
+    try:
+        assert scanner.due_in_s == 0.0
+        assert scanner.look(()) is not None
+        assert scanner.due_in_s == pytest.approx(7.0)
+        clock.advance(6.5)
+        assert scanner.due_in_s == pytest.approx(0.5)
+        clock.advance(0.5)
+        assert scanner.due_in_s == 0.0
+    finally:
+        scanner.close()
+
+
+def test_what_rings_is_looked_at_at_once(tmp_path: Path) -> None:
+    scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
+    try:
+        scanner.look(())
+        scanner.want()
+        assert scanner.due_in_s == 0.0
+    finally:
+        scanner.close()
+
+
+@pytest.mark.parametrize(("took_s", "pause_s"), [(0.004, 0.0), (0.1, 0.4), (60.0, 5.0)])
+def test_the_pause_after_a_long_look_has_an_end(
+    tmp_path: Path, took_s: float, pause_s: float
+) -> None:
+    """A process that was frozen for a minute during a look continues to look."""
+    scanner = DirectoryScanner(tmp_path, 7.0, lambda: None, clock=FakeClock())
+    try:
+        scanner.look(())
+        scanner.pause_after(took_s)
+        scanner.want()
+        assert scanner.due_in_s == pytest.approx(pause_s)
+    finally:
+        scanner.close()
+
+
+def test_an_index_before_its_segment_is_no_loss(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:
+    log = rig.raw.completed(1, 5)
+    newer = rig.raw.completed(2, 5)
+    file = rig.raw.directory / log.name.log
+    copied = file.rename(rig.relocation.with_name("copied"))
+    rig.settle()
+    assert rig.collect() == []
+    copied.rename(file)
+    rig.settle()
+    assert rig.collect() == log.ids() + newer.ids()
+    assert not rig.quarantine.directory.exists() or not any(rig.quarantine.directory.iterdir())
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []
+
+
+def test_a_segment_that_does_not_follow_its_index_is_reported_in_time(rig: Rig) -> None:
+    log = rig.raw.completed(1, 5)
+    newer = rig.raw.completed(2, 5)
+    (rig.raw.directory / log.name.log).unlink()
+    rig.settle()
+    rig.clock.advance(PATIENCE_S)
+    while rig.pipeline.tick():
+        pass
+    assert rig.collect() == newer.ids()
+    assert (rig.quarantine.directory / f"{log.name.log}.reason.json").exists()

@@ -1,0 +1,209 @@
+"""How long schemas are waited for that a registry does not take, or does not answer for."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+import bson
+
+from commitlog import SchemaIds, Unregistered
+from commitlog.mongo import MongoEncoder
+from mongo_agent.change_stream.encoding import Encoding
+from sidecar.errors import UnavailableError
+from sidecar.schema_registry import RefusedSchemaError, Registrar, Strategy, Subjects
+from sidecar.schema_registry.registration import SchemaRegistration
+
+HOLD_S = 600.0
+ANSWER_S = 1.0
+HANGING_S = 30.0
+HOUR_S = 3600.0
+
+Mood = Callable[[str], str]
+"""By the subject: `takes`, `refuses` or `hangs`."""
+
+
+class Registry:
+    """Each question takes its time by the clock of the test."""
+
+    def __init__(self, mood: Mood) -> None:
+        self.mood = mood
+        self.now_s = 0.0
+        self.asked: list[str] = []
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def schema_id(self, subject: str, schema: str) -> int:
+        self.asked.append(subject)
+        mood = self.mood(subject)
+        self.now_s += HANGING_S if mood == "hangs" else ANSWER_S
+        if mood == "hangs":
+            raise UnavailableError("no answer")
+        if mood == "refuses":
+            raise RefusedSchemaError("incompatible")
+        return len(self.asked)
+
+
+class Place:
+    """An encoder of Avro, with a registry behind it."""
+
+    def __init__(self, mood: Mood, hold_max_s: float = HOLD_S) -> None:
+        self.registry = Registry(mood)
+        self.ids = SchemaIds()
+        self.closed = threading.Event()
+        self.encoder = MongoEncoder(
+            topic_prefix="p",
+            replica_set="rs0",
+            node_id="agent-1",
+            transaction_topic="p.transaction",
+            key="avro",
+            value="avro",
+            schema_ids=self.ids,
+        )
+        side = Subjects(self.registry, Strategy.TOPIC)
+        self.registration = SchemaRegistration(
+            self.ids,
+            Registrar(self.ids, {"key": side, "value": side}),
+            hold_max_s,
+            never_given_up="p.transaction",
+            clock=self.registry.clock,
+            pause_s=0.0,
+        )
+        self.encoding = Encoding(self.encoder, None, self.registration)
+
+    def schemas(self, collections: Sequence[str]) -> list[Unregistered]:
+        """Key and value of each."""
+        return [
+            schema for name in collections for schema in self.encoder.unregistered("shop", name)
+        ]
+
+
+def inserted(collection: str, *, in_transaction: bool = False) -> bytes:
+    event = {
+        "_id": {"_data": "820000000500000001"},
+        "operationType": "insert",
+        "clusterTime": bson.Timestamp(5, 1),
+        "ns": {"db": "shop", "coll": collection},
+        "documentKey": {"_id": 1},
+        "fullDocument": {"_id": 1},
+    }
+    session = {"id": bson.Binary(bytes(16), 4), "uid": bytes(32)}
+    part = {"lsid": session, "txnNumber": bson.Int64(1)} if in_transaction else {}
+    return bson.encode(event | part)
+
+
+def refuses(subject: str) -> str:
+    return "refuses"
+
+
+def test_many_schemas_that_are_refused_are_held_for_as_long_as_one() -> None:
+    place = Place(refuses)
+    schemas = place.schemas([f"c{number}" for number in range(30)])
+    assert len(schemas) == 60
+    assert place.registration.wait(schemas, place.closed)
+    assert HOLD_S <= place.registry.now_s < 2 * HOLD_S
+    assert all(place.ids.get(schema) is None for schema in schemas)
+    refused = place.encoder.encode([inserted("c0"), inserted("c29")]).refused
+    assert [each.event for each in refused] == [0, 1]
+
+
+def test_the_others_are_given_while_one_is_refused() -> None:
+    place = Place(lambda subject: "refuses" if "shop.a" in subject else "takes")
+    schemas = place.schemas("abc")
+    assert place.registration.wait(schemas, place.closed)
+    given = [schema.topic for schema in schemas if place.ids.get(schema) is not None]
+    assert given == ["p.shop.b", "p.shop.b", "p.shop.c", "p.shop.c"]
+
+
+def test_time_in_which_the_registry_is_away_does_not_count() -> None:
+    place = Place(refuses)
+    back_at_s = 2 * HOUR_S
+
+    def mood(subject: str) -> str:
+        now_s = place.registry.now_s
+        return "refuses" if now_s < 10 else "hangs" if now_s < back_at_s else "refuses"
+
+    place.registry.mood = mood
+    assert place.registration.wait(place.schemas("ab"), place.closed)
+    assert place.registry.now_s >= back_at_s + HOLD_S - 2 * HANGING_S
+
+
+def test_a_schema_that_nobody_answers_for_does_not_renew_the_hold_of_others() -> None:
+    """A registry that has too many questions, or fails at one subject."""
+    place = Place(refuses)
+
+    def mood(subject: str) -> str:
+        if subject != "p.shop.b-key":
+            return "refuses"
+        return "hangs" if place.registry.now_s < HOUR_S else "takes"
+
+    place.registry.mood = mood
+    first, second, unanswered, last = place.schemas("ab")
+    assert place.registration.wait([first, second, unanswered, last], place.closed)
+    asked_last = max(at for at, name in enumerate(place.registry.asked) if name == "p.shop.a-key")
+    asked_first = place.registry.asked.index("p.shop.b-value")
+    assert asked_last < asked_first
+    assert place.ids.get(unanswered) is not None
+
+
+def test_nobody_is_asked_behind_a_question_that_is_not_answered() -> None:
+    place = Place(refuses, hold_max_s=0.0)
+    schemas = place.schemas("abc")
+    assert place.registration.wait(schemas, place.closed)
+    registry = place.registry
+    registry.mood = lambda subject: "hangs"
+    registry.now_s += HOUR_S
+    for first in ("p.shop.a-key", "p.shop.a-value"):
+        registry.asked.clear()
+        place.registration.reconsider(place.closed)
+        assert registry.asked == [first]
+        # Its time begins behind the answer that did not come.
+        registry.now_s += HANGING_S
+        place.registration.reconsider(place.closed)
+        assert registry.asked == [first]
+        registry.now_s += HOUR_S
+    registry.mood = lambda subject: "takes"
+    place.registration.reconsider(place.closed)
+    assert all(place.ids.get(schema) is not None for schema in schemas)
+    assert not place.encoder.encode([inserted("a"), inserted("c")]).refused
+
+
+def test_nothing_is_asked_for_once_it_is_closed() -> None:
+    place = Place(refuses, hold_max_s=0.0)
+    assert place.registration.wait(place.schemas("abc"), place.closed)
+    registry = place.registry
+    registry.now_s += HOUR_S
+    registry.asked.clear()
+
+    def closing(subject: str) -> str:
+        place.closed.set()
+        return "refuses"
+
+    registry.mood = closing
+    place.registration.reconsider(place.closed)
+    assert registry.asked == ["p.shop.a-key"]
+    assert not place.registration.wait(place.schemas("d"), place.closed)
+    assert registry.asked == ["p.shop.a-key"]
+    # What was given up is still known as such.
+    registry.mood = lambda subject: "takes"
+    registry.now_s += HOUR_S
+    place.registration.reconsider(threading.Event())
+    assert not place.encoder.encode([inserted("a"), inserted("b"), inserted("c")]).refused
+
+
+def test_begin_and_end_of_transactions_are_never_given_up() -> None:
+    place = Place(refuses, hold_max_s=0.0)
+
+    def mood(subject: str) -> str:
+        if place.registry.now_s >= HOUR_S:
+            place.closed.set()
+        return "refuses" if "transaction" in subject else "takes"
+
+    place.registry.mood = mood
+    events = (inserted("a", in_transaction=True),)
+    assert place.encoding.encode(events, place.closed) is None
+    place.closed.clear()
+    place.registry.mood = lambda subject: "takes"
+    batch = place.encoding.encode(events, place.closed)
+    assert batch is not None
+    assert not batch.refused
+    assert len(batch) == 2

@@ -1,0 +1,76 @@
+"""A copy is put where the output is exactly the state of the collections."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commitlog.mongo import MongoEncoder
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.reading import StreamRead
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
+
+NOTHING = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="n").encode(())
+
+
+def at(number: int) -> ClusterTime:
+    return ClusterTime(1_700_000_000, number)
+
+
+def read(token: int, *events: int) -> StreamRead:
+    """A reply with events of these times; its token has no event, or is that of the last one."""
+    position = StreamPosition({}, at(token), "f", "rs0")
+    blank = StreamRead((), NOTHING, position, None)
+    if not events:
+        return blank
+    raw = (b"",) * len(events)
+    return replace(blank, events=raw, first_time=at(events[0]), last_time=at(events[-1]))
+
+
+def test_behind_a_token_that_no_event_has() -> None:
+    assert exact_point(StreamWatermark(at(3), at(9)), None) == at(8)
+
+
+def test_not_behind_an_event_that_may_have_others_of_its_time() -> None:
+    assert exact_point(StreamWatermark(at(3), at(3)), None) is None
+    assert exact_point(StreamWatermark(at(3), at(3)), read(3, 3)) is None
+
+
+def test_behind_an_event_that_nothing_followed() -> None:
+    """An entry of the oplog is never told in part with nothing behind it; but of several shards
+    another one may have an event of the same time."""
+    placed = StreamWatermark(at(0), at(0)).behind(read(3, 3))
+    assert exact_point(placed, None) is None
+    assert exact_point(placed.behind(read(3)), None) == at(3)
+    assert exact_point(placed.behind(read(3)), read(5, 5)) == at(4)
+    merged = StreamWatermark(at(0), at(0), is_merged=True).behind(read(3, 3)).behind(read(3))
+    assert exact_point(merged, None) is None
+
+
+def test_in_front_of_a_later_event() -> None:
+    assert exact_point(StreamWatermark(at(3), at(3)), read(7, 5, 7)) == at(4)
+
+
+def test_the_first_increment_of_a_second() -> None:
+    assert ClusterTime(7, 0).before == ClusterTime(6, 2**32 - 1)
+    assert ClusterTime(6, 2**32 - 1).after == ClusterTime(7, 0)
+    assert ClusterTime(6, 5).after.before == ClusterTime(6, 5)
+
+
+@given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), min_size=1, max_size=12), st.data())
+def test_no_event_is_on_the_wrong_side(steps: list[tuple[int, bool]], data: st.DataObject) -> None:
+    """Events come in the order of their times, cut into replies anywhere; a reply ends with the
+    token of its last event, or with one that is later than it."""
+    times = sorted(number * 2 for number, _ in steps)
+    cut = data.draw(st.integers(1, len(times)))
+    before, after = times[:cut], times[cut:]
+    has_mark = steps[0][1] and (not after or after[0] > before[-1])
+    highest = after[0] if after else before[-1] + 4
+    token = data.draw(st.integers(before[-1] + 1, highest)) if has_mark else before[-1]
+    placed = StreamWatermark(at(0), at(0)).behind(read(token, *before))
+    following = read(after[-1], *after) if after != [] and data.draw(st.booleans()) else None
+    point = exact_point(placed, following)
+    if point is not None:
+        assert all(at(number) <= point for number in before)
+        assert all(at(number) > point for number in after)

@@ -1,0 +1,99 @@
+"""Positions behind what a stream places."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import bson
+import pytest
+from pymongo import MongoClient
+
+from commitlog.mongo import MongoEncoder
+from mongo_agent.capture import Namespaces
+from mongo_agent.change_stream.position import StreamPosition
+from mongo_agent.change_stream.reading import StreamRead, StreamReader
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.copy import Copying, CopyProgress
+from mongo_agent.copy.settings import CopySettings
+from mongo_agent.dead_letters.quarantine import Quarantine
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.pipeline import Stream
+from mongo_agent.pipeline.dead_letters import DeadLetterWriter
+from mongo_agent.position import LanePosition
+from mongo_agent.signals.source import SignalCollection
+from sidecar.metrics import DeliveryMetrics
+
+ENCODER = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
+START = LanePosition(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, CopyProgress())
+
+
+def inserted(number: int, collection: str, document: Any) -> bytes:
+    return bson.encode(
+        {
+            "_id": {"_data": f"82{number:08X}00000001"},
+            "operationType": "insert",
+            "clusterTime": bson.Timestamp(number, 1),
+            "ns": {"db": "shop", "coll": collection},
+            "documentKey": {"_id": number},
+            "fullDocument": {"_id": number, **document},
+        }
+    )
+
+
+class GivenReader(StreamReader):
+    """Has read what a test gives."""
+
+    def __init__(self, *reads: StreamRead) -> None:
+        self._given = list(reads)
+
+    def peek(self) -> StreamRead | None:
+        return self._given[0] if self._given else None
+
+    def take(self) -> StreamRead:
+        return self._given.pop(0)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def copying() -> Iterator[Copying]:
+    client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
+    made = Copying(client, ENCODER, Namespaces(), CopySettings(), CopyProgress(), wake=lambda: None)
+    yield made
+    made.close()
+    client.close()
+
+
+def test_a_signal_is_in_the_position_behind_its_event(copying: Copying, tmp_path: Path) -> None:
+    """Else a kill behind the event and in front of the next one would lose it. In front of it, it
+    comes again, and is known by then."""
+    data = {"data-collections": ["shop.a"]}
+    events = (
+        inserted(5, "a", {}),
+        inserted(6, "signals", {"type": "execute-snapshot", "data": data}),
+    )
+    position = StreamPosition({"_data": "82000000060000000129"}, ClusterTime(6, 1), "f", "rs0")
+    read = StreamRead(
+        events, ENCODER.encode(events), position, None, ClusterTime(5, 1), ClusterTime(6, 1)
+    )
+    metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
+    aside = DeadLetterWriter(Quarantine(tmp_path, 1 << 20, "1"), metrics)
+    signals = SignalCollection("shop.signals")
+    stream = Stream(
+        "",
+        GivenReader(read),
+        copying,
+        START,
+        aside=aside,
+        find_signals=signals.signals,
+        metrics=metrics,
+    )
+    placed = []
+    assert stream.tick(lambda name, batch, before: placed.append(batch))
+    (batch,) = placed
+    for messages in (1, 2):
+        copies = batch.position_after(messages).copies
+        assert [each.names for each in copies.requests] == [("shop.a",)]
+    (signal,) = signals.signals(read)
+    assert copying.apply(signal).sentence == "This signal was taken already."

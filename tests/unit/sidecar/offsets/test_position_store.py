@@ -1,0 +1,83 @@
+"""Positions as Kafka has them, and the stores."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidecar.config.settings import SidecarProperties
+from sidecar.errors import ConfigError
+from sidecar.offsets import PropertiesStore, StoredOffsets
+from sidecar.offsets.position_store import (
+    PositionRecords,
+    PositionStore,
+    SinkPositions,
+    all_values,
+    position_bytes,
+    read_positions,
+)
+from sidecar.properties import command_line_settings, load
+from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from sidecar.sinks.registry import create_sink_and_store
+from sidecar.sinks.stdout import StdoutSink
+
+RECORDS = PositionRecords("positions", "shop", lambda source, position: {source: str(position)})
+
+
+def properties(directory: Path, *assignments: str) -> SidecarProperties:
+    overrides = command_line_settings([f"offset.backing.store.dir={directory}", *assignments])
+    return load(SidecarProperties, [], overrides=overrides, environment={}).properties
+
+
+@given(st.dictionaries(st.text(), st.dictionaries(st.text(), st.text())))
+def test_positions_come_back(positions: dict[str, dict[str, str]]) -> None:
+    assert read_positions(position_bytes(positions)) == positions
+
+
+def test_the_values_of_all_sources_are_those_of_an_offset_file() -> None:
+    positions = {"": {"token": "x"}, "shop.orders": {"shop.orders/token": "y"}}
+    assert all_values(positions) == {"token": "x", "shop.orders/token": "y"}
+
+
+@pytest.mark.parametrize("value", [b"", b"[]", b'{"a":1}', b'{"a":{"b":1}}', b"\xff"])
+def test_other_bytes_are_no_position(value: bytes) -> None:
+    with pytest.raises(ValueError, match="no JSON object of objects of texts"):
+        read_positions(value)
+
+
+def test_the_name_is_key_and_transactional_id() -> None:
+    assert (RECORDS.key, RECORDS.transactional_id) == (b"shop", "cdc-sidecar-shop")
+
+
+def test_the_store_of_a_sink_gives_what_the_sink_has_and_saves_nothing() -> None:
+    class Loading:
+        def load(self) -> StoredOffsets:
+            return StoredOffsets({"position": "7"})
+
+        def begin_at(self, positions: Mapping[Any, Any]) -> None:
+            raise AssertionError("nothing begins")
+
+    store: PositionStore = SinkPositions(Loading())
+    store.save({"position": "8"})
+    assert store.load().values == {"position": "7"}
+
+
+def test_a_file_beside_any_sink(tmp_path: Path) -> None:
+    sink, store = create_sink_and_store(properties(tmp_path, "sink=stdout"), "p.properties", None)
+    assert isinstance(sink, StdoutSink)
+    assert isinstance(store, PropertiesStore)
+    values: Mapping[str, str] = {"position": "9"}
+    store.save(values)
+    assert store.load().values == values
+
+
+def test_kafka_with_the_sink_kafka_alone(tmp_path: Path) -> None:
+    kafka = properties(tmp_path, "kafka.producer.bootstrap.servers=127.0.0.1:9")
+    sink, store = create_sink_and_store(kafka, "p.properties", RECORDS)
+    assert isinstance(sink, TransactionalKafkaSink)
+    assert isinstance(store, SinkPositions)
+    with pytest.raises(ConfigError, match="needs `sink=kafka`, not `sink=stdout`"):
+        create_sink_and_store(properties(tmp_path, "sink=stdout"), "p.properties", RECORDS)

@@ -94,7 +94,7 @@ bench: prerequisites-test setup ## Benchmarks; figures and machine on stdout (do
 	@$(PY) -m benches $(ARGS)
 
 fuzz: setup ## Feed any bytes to the parser, guided by coverage, and flip every bit of a segment
-	@$(PY) -m tests.unit.commitlog.fuzz $(ARGS)
+	@$(PY) -m tests.support.fuzz $(ARGS)
 
 soak: prerequisites-test setup ## The kill test for hours
 	@$(PY) -m tests.acceptance.soak $(ARGS)

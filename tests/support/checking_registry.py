@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Self
 
-from tests.integration.avro.java_avro import JavaAvro
+from tests.support.avro.java_avro import JavaAvro
 from tests.support.fake_registry import Answer, FakeRegistry
 
 

@@ -3,7 +3,7 @@
 import json
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -187,3 +187,6 @@ def _published(message: Message) -> Published:
     kind = named["cdc.kind"].decode()
     decoded = None if value is None else json.loads(value)
     return Published(topic, kind, json.loads(key), decoded, named)
+
+
+RunAgent = Callable[..., RunningAgent]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from examples.agent_process import AgentProcess
-from tests.acceptance.agent.test_status import health
 from tests.acceptance.faults.files_place import as_user
 from tests.support.agent_command import Outcome, agent
 from tests.support.agent_directory import SCHEMA, Site, payload, write_segment
+from tests.support.agent_health import health
 from tests.support.fake_registry import FakeRegistry
 from tests.support.servers.processes import free_port
 

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.agent.test_property_effects import delivered
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Cell, Deletion, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
 from tests.support.agent_directory import Site
+from tests.support.delivered_events import delivered
 
 TIME_US = 1_795_000_000_000_000
 DDL = """CREATE TABLE ks.t (k int, c int, d decimal, n varint, u duration, secret text,

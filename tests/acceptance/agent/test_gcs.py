@@ -13,9 +13,9 @@ from agent.check.store import check_store
 from agent.config import load_config
 from examples.agent_process import AgentProcess
 from sidecar.check.finding import Level
-from tests.acceptance.agent.test_run import DEADLINE_S, is_drained, running, values
 from tests.support.agent_command import agent
 from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 from tests.support.servers.gcs import Fault, FaultProxy, GcsServer
 
 pytestmark = pytest.mark.servers

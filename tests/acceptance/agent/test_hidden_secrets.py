@@ -1,9 +1,6 @@
 """An agent whose every secret is marked, in trouble with all that it talks to, at debug level: the
 marks are nowhere to be seen."""
 
-import urllib.error
-import urllib.request
-from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -12,12 +9,10 @@ from sidecar.properties.secrets import is_secret_name
 from sidecar.sinks.kafka.names import KNOWN
 from tests.support.agent_command import agent
 from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.marked_secrets import DEADLINE_S, MARK, NOWHERE, answer, marks, secret
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.certificates import Authority
 
-DEADLINE_S = 120.0
-MARK = "Hush-7"
-NOWHERE = "127.0.0.1:9"
 PAGES = (
     "/",
     "/ping",
@@ -34,10 +29,6 @@ PAGES = (
     "/buildinfo",
     "/no-such-page",
 )
-
-
-def secret(number: int) -> str:
-    return f"{MARK}-{number:02}"
 
 
 def settings(site: Site) -> dict[str, str]:
@@ -97,24 +88,6 @@ def settings(site: Site) -> dict[str, str]:
         **{f"key.converter.{name}": value for name, value in registry.items()},
         **{f"value.converter.{name}": value for name, value in registry.items()},
     }
-
-
-def marks(text: bytes) -> list[bytes]:
-    """The marks in it, plain or as a header has them."""
-    told = [b64encode(f"user:{secret(n)}".encode())[:-4] for n in (4, 5)]
-    return [mark for mark in (MARK.encode(), *told) if mark in text]
-
-
-def answer(url: str, token: str | None = None, *, is_change: bool = False) -> bytes:
-    request = urllib.request.Request(url, data=b"{}" if is_change else None)
-    if token is not None:
-        request.add_header("Authorization", f"Bearer {token}")
-    try:
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            return bytes(reply.read()) + str(reply.headers).encode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.read() + str(error.headers).encode()
 
 
 @pytest.mark.parametrize("asks_the_node", [False, True], ids=["broker-away", "node-away"])

@@ -10,10 +10,10 @@ from typing import Any
 import fastavro
 
 from examples.agent_process import AgentProcess
-from tests.acceptance.agent.test_debezium_files import MANUAL_EXAMPLE
-from tests.acceptance.agent.test_run import DEADLINE_S, is_drained
 from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.debezium_manual import MANUAL_EXAMPLE
 from tests.support.fake_registry import FakeRegistry
+from tests.support.running_agent import DEADLINE_S, is_drained
 
 
 def decoded(text: str, registry: FakeRegistry) -> Any:

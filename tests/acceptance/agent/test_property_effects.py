@@ -5,26 +5,18 @@ docs/reference/debezium-properties.md names the tests of the others.
 
 import json
 import urllib.request
-from collections.abc import Mapping
 from functools import partial
 
 import pytest
 
-from tests.acceptance.agent.test_run import DEADLINE_S, is_drained, running
 from tests.oracle.writer import segment
 from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.delivered_events import delivered
+from tests.support.running_agent import DEADLINE_S, running
 
 
 def topics(site: Site) -> list[str]:
     return [json.loads(line)["topic"] for line in site.events.read_bytes().splitlines()]
-
-
-def delivered(site: Site, changes: Mapping[str, str | None]) -> str:
-    """Runs until all is delivered; gives the log."""
-    with running(site, changes) as process:
-        process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
-        assert process.stop() == 0
-    return (site.folder / "agent.log").read_text()
 
 
 @pytest.mark.parametrize("name", ["topic.prefix", "kafka.topic.prefix"])

@@ -4,32 +4,15 @@ import gzip
 import json
 import os
 import threading
-from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
 import pytest
 
-from examples.agent_process import AgentProcess
 from tests.support.agent_command import agent
 from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
 from tests.support.record.plan import FIXTURES
-
-DEADLINE_S = 120.0
-
-
-def running(site: Site, changes: Mapping[str, str | None] | None = None) -> AgentProcess:
-    path = site.configuration(changes)
-    return AgentProcess(["--config", str(path)], site.folder / "agent.log", preferred_port=0)
-
-
-def is_drained(site: Site) -> bool:
-    return not any(site.cdc_raw.glob("*.log"))
-
-
-def values(site: Site) -> list[str]:
-    lines = site.events.read_bytes().splitlines()
-    return [json.loads(line)["value"]["after"]["v"]["value"] for line in lines]
+from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 
 
 def test_segments_become_events_and_leave(site: Site) -> None:

@@ -3,25 +3,13 @@
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from examples.agent_process import AgentProcess
 from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.agent_health import health
 
 DEADLINE_S = 120.0
-
-
-def health(process: AgentProcess) -> tuple[int, Mapping[str, Any]]:
-    try:
-        with urllib.request.urlopen(f"{process.url}/health") as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
-    except OSError:
-        return 0, {"conditions": []}
 
 
 def codes(process: AgentProcess) -> set[str]:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,10 +10,9 @@ import pytest
 
 from tests.acceptance.faults.matrix import RESULTS
 from tests.acceptance.faults.situation import MARKER, Outcome, Situation
+from tests.support.fault_reports import Report
 
 RECORD = "CDC_RECORD_FAULTS"
-
-Report = Callable[[Outcome], None]
 
 
 @pytest.fixture

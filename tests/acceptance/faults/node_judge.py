@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import commitlog
+from tests.support.expected_events import expected_events
 from tests.support.servers.java_reader import dump_segments
-from tests.unit.commitlog.events.expected import expected_events
 
 Json = dict[str, Any]
 _AGENT_ONLY = ("token", "ck", "lo", "hi")

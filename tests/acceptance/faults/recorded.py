@@ -15,8 +15,8 @@ from agent.pipeline import open_with
 from commitlog import EventFormat, Schema
 from tests.oracle.reference.descriptor import id_words
 from tests.oracle.writer import MARKER_LENGTH, header, marker
+from tests.support.expected_events import expected_events
 from tests.support.record.plan import FIXTURES
-from tests.unit.commitlog.events.expected import expected_events
 
 Json = dict[str, Any]
 WORKLOADS = ("batches", "collections", "timestamps", "deletions")

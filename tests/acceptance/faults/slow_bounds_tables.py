@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.node_judge import Arrived, arrival_of
 from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace
 from tests.acceptance.faults.process_use import Sampling
 from tests.acceptance.faults.situation import situation
+from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.kafka import KafkaBroker, KafkaRecord
 

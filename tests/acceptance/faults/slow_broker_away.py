@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.faults.broker_site import BrokerSite, create_topics
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.situation import outcome_of, situation
+from tests.support.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import AuthorisingBroker, scram_login
 from tests.support.servers.processes import wait_until

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.faults.broker_site import BrokerSite, arrivals, create_topics
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.files_place import fill, mounted
 from tests.acceptance.faults.situation import outcome_of, situation
+from tests.support.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 

@@ -8,8 +8,8 @@ from confluent_kafka.admin._acl import AclOperation
 from confluent_kafka.cimpl import NewPartitions
 
 from tests.acceptance.faults.broker_site import BrokerSite, arrivals, create_topics
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.situation import outcome_of, situation
+from tests.support.fault_reports import Report
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import AuthorisingBroker, scram_login
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.files_place import Place
 from tests.acceptance.faults.process_use import Sampling
 from tests.acceptance.faults.recorded import arrived
 from tests.acceptance.faults.situation import situation
 from tests.acceptance.faults.written import arrived_rows, expect_written, put_written
 from tests.support.agent_directory import SCHEMA, payload
+from tests.support.fault_reports import Report
 
 _FROZEN_S = 60
 _SEGMENTS = 5000

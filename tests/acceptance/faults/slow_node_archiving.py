@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace
 from tests.acceptance.faults.situation import situation
+from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 
 pytestmark = pytest.mark.servers

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from cassandra import OperationTimedOut, WriteFailure, WriteTimeout
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace, wait_for_node
 from tests.acceptance.faults.situation import situation
+from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 
 pytestmark = pytest.mark.servers

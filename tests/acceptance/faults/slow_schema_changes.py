@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.node_rig import (
     SETTINGS,
     NodeRig,
@@ -15,6 +14,7 @@ from tests.acceptance.faults.node_rig import (
     writing,
 )
 from tests.acceptance.faults.situation import situation
+from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 
 pytestmark = pytest.mark.servers

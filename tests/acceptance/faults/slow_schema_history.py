@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from agent.schema.history import FILE_NAME
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.node_rig import SETTINGS, NodeRig, keyspace, make_captured_table
 from tests.acceptance.faults.situation import situation
+from tests.support.fault_reports import Report
 from tests.support.servers.cassandra import CassandraNode
 
 pytestmark = pytest.mark.servers

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.files_place import Place
 from tests.acceptance.faults.recorded import Recording, recording, schema_of
 from tests.acceptance.faults.situation import situation
 from tests.oracle.reference.descriptor import read_descriptor
 from tests.oracle.reference.sections import read_sections
+from tests.support.fault_reports import Report
 
 WORKLOAD = "timestamps"
 NEWER = "batches"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.files_place import UID, Place, as_user
 from tests.acceptance.faults.recorded import recording
 from tests.acceptance.faults.situation import situation
 from tests.support.agent_directory import SCHEMA as UNRELATED_SCHEMA
+from tests.support.fault_reports import Report
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 

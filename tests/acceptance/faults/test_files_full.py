@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.files_place import Place, fill, mounted, remount
 from tests.acceptance.faults.situation import situation
 from tests.support.agent_command import agent as command
 from tests.support.agent_directory import SCHEMA as UNRELATED_SCHEMA
+from tests.support.fault_reports import Report
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts file systems")
 

@@ -14,9 +14,9 @@ from typing import Self
 
 import pytest
 
-from tests.acceptance.faults.conftest import Report
 from tests.acceptance.faults.files_place import UID, Place, as_user
 from tests.acceptance.faults.situation import situation
+from tests.support.fault_reports import Report
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 

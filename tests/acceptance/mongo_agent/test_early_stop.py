@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.agent.test_early_stop import PROGRAM
+from tests.support.early_stop_program import PROGRAM
 from tests.support.mongo_agent_command import configuration
 
 MODULES = ["mongo_agent.cli", "mongo_agent.config", "mongo_agent.service"]

@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.agent.test_hidden_secrets import (
-    DEADLINE_S,
-    MARK,
-    NOWHERE,
-    answer,
-    marks,
-    secret,
-)
+from tests.support.marked_secrets import DEADLINE_S, MARK, NOWHERE, answer, marks, secret
 from tests.support.mongo_agent_command import configuration, mongo_agent
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.certificates import Authority

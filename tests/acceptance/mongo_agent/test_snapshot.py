@@ -17,7 +17,7 @@ from mongo_agent.signals.http import signal_pages
 from sidecar.cli.invocation import Invocation
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.http.server import HttpServer
-from tests.unit.mongo_agent.signals.test_http import Agent
+from tests.support.signalled_agent import Agent
 
 REQUEST = Request(Reason.SIGNAL, (".*",))
 

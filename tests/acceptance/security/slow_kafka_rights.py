@@ -16,7 +16,6 @@ from sidecar.sinks.kafka.topics import topic_creation
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
 from tests.acceptance.faults.broker_site import PREFIX, BrokerSite, arrivals, create_topics
 from tests.acceptance.faults.situation import outcome_of
-from tests.integration.kafka.conftest import QUICK
 from tests.support.exactly_once import (
     COMPACTED,
     ExactDelivery,
@@ -25,6 +24,7 @@ from tests.support.exactly_once import (
     single,
     stored,
 )
+from tests.support.kafka_sinks import QUICK
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import USER, AuthorisingBroker, acl_bindings, scram_login
 from tests.support.servers.processes import wait_until

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import AgentConfig, load_config
+from agent.config import load_config
 from agent.node import node_connection
-from agent.node.connection import NodeConnection
-from sidecar.errors import UnavailableError
-from tests.acceptance.security.conftest import PASSWORD, Stores
+from tests.support.cassandra_tls import config, connection, refusal
 from tests.support.servers.cassandra import CassandraNode
+from tests.support.servers.secure_broker import PASSWORD, Stores
 
 pytestmark = pytest.mark.servers
 
@@ -22,38 +21,6 @@ def stores_file(folder: Path, trust: Path, key: Path | None) -> Path:
     path = folder / "ssl.properties"
     path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
     return path
-
-
-def config(folder: Path, node: CassandraNode, **ssl: object) -> AgentConfig:
-    lines = {
-        "topic.prefix": "t",
-        "sink": "stdout",
-        "cdc.raw.directory": "/r",
-        "commit.log.relocation.dir": "/l",
-        "offset.backing.store.dir": "/o",
-        "cassandra.hosts": "localhost",
-        "cassandra.port": node.address.cql_port,
-        "cassandra.ssl.enabled": "true",
-        **{f"cassandra.ssl.{name.replace('_', '.')}": value for name, value in ssl.items()},
-    }
-    path = folder / "cdc.properties"
-    path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
-    return load_config([path])
-
-
-def connection(folder: Path, node: CassandraNode, **ssl: object) -> NodeConnection:
-    return node_connection(config(folder, node, **ssl))
-
-
-def refusal(found: NodeConnection) -> str:
-    try:
-        with pytest.raises(UnavailableError) as raised:
-            found.facts()
-    finally:
-        found.close()
-    sentence = str(raised.value)
-    assert "\n" not in sentence
-    return sentence
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12", "PEM"])

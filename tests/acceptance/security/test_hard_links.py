@@ -13,8 +13,8 @@ from agent.schema.source import Known, NodeIdentity
 from agent.transfer.archive import Local
 from commitlog import Schema
 from sidecar.offsets import PropertiesStore
-from tests.acceptance.security.test_planted_files import NAME, SECRET
 from tests.support.agent_directory import SCHEMA, payload, write_segment
+from tests.support.planted_files import NAME, SECRET
 
 LOG, IDX = NAME.log, NAME.idx
 

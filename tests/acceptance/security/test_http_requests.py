@@ -2,10 +2,8 @@
 
 import http.client
 import json
-import socket
 
 import pytest
-from flask import Blueprint, Response
 from flask.testing import FlaskClient
 
 from sidecar.http.guard import (
@@ -17,20 +15,11 @@ from sidecar.http.guard import (
 )
 from sidecar.http.server import HttpServer, create_app
 from sidecar.jolokia.pages import jmx_pages
-from tests.unit.sidecar.test_http import HOST, FakeStatus
+from tests.support.fake_status import HOST, FakeStatus
+from tests.support.raw_http import END, change_pages, exchange
 
 LOOPBACK = KnownHosts("127.0.0.1", (), frozenset({"db1", "db1.example.com"}))
 OPEN = KnownHosts("0.0.0.0", (), frozenset({"db1", "db1.example.com"}))
-
-
-def change_pages() -> Blueprint:
-    found = Blueprint("changes", __name__)
-
-    @found.post("/change")
-    def change() -> Response:
-        return Response("done")
-
-    return found
 
 
 @pytest.fixture
@@ -169,19 +158,6 @@ def test_paths_lead_to_no_files(client: FlaskClient) -> None:
         answer = client.get(path)
         assert answer.status_code in (308, 404)
         assert "root:" not in answer.text
-
-
-def exchange(port: int, request: bytes) -> bytes:
-    """All that the server sends until it closes, or until it has answered what it was sent."""
-    with socket.create_connection((HOST, port), timeout=120) as connection:
-        connection.sendall(request)
-        answer = b""
-        while block := connection.recv(65536):
-            answer += block
-    return answer
-
-
-END = b"Host: localhost\r\nConnection: close\r\n"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it imports 
 
 from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
 from sidecar.sinks.kafka.survey import existing_topics
-from tests.acceptance.security.conftest import PASSWORD, USER, USER_PASSWORD, SecureBroker, Stores
+from tests.support.servers.secure_broker import PASSWORD, USER, USER_PASSWORD, SecureBroker, Stores
 
 pytestmark = pytest.mark.servers
 

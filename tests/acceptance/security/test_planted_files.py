@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw import Idx, SegmentName, observe
+from agent.cdc_raw import Idx, observe
 from agent.cdc_raw.move import move
 from agent.keystore.segment_opener import open_segment
 from agent.keystore.source import KeySource
@@ -24,9 +24,7 @@ from sidecar.files.regular import make_directory, read_regular
 from sidecar.offsets import PropertiesStore
 from sidecar.sinks.file import FileSink
 from tests.support.agent_directory import payload, write_segment
-
-NAME = SegmentName(id=1, version=7)
-SECRET = b"root:$6$secret\n"
+from tests.support.planted_files import NAME, SECRET
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.schema_registry import RegistryClient, registry_settings
-from tests.acceptance.security.conftest import PASSWORD, Stores
 from tests.support.fake_registry import FakeRegistry
 from tests.support.servers.certificates import server_context
+from tests.support.servers.secure_broker import PASSWORD, Stores
 
 PREFIX = "value.converter."
 SSL = "schema.registry.ssl."

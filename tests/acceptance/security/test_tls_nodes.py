@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.security.conftest import PASSWORD, Stores, allow_every_protocol
-from tests.acceptance.security.test_cassandra import connection, refusal
+from tests.support.cassandra_tls import connection, refusal
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.certificates import Identity
+from tests.support.servers.secure_broker import PASSWORD, Stores, allow_every_protocol
 
 pytestmark = pytest.mark.servers
 

@@ -14,8 +14,8 @@ from agent.node import node_connection
 from sidecar.errors import SidecarError
 from sidecar.schema_registry import RegistryClient, registry_settings
 from sidecar.sinks.kafka.survey import existing_topics
-from tests.acceptance.security.conftest import PASSWORD, Stores
 from tests.support.servers.certificates import server_context
+from tests.support.servers.secure_broker import PASSWORD, Stores
 
 
 class Listener:

@@ -24,16 +24,16 @@ from hypothesis import strategies as st
 import commitlog
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import RefusedSchemaError, RegistryClient, registry_settings
-from tests.integration.avro.live import AvroAgent
-from tests.integration.avro.reading import Ids, differences
-from tests.integration.avro.test_java import CHANGE_NAMES, CHANGES, schemas_of
-from tests.integration.avro.test_recordings import MODES, SCENARIOS, Encoding, in_both, is_of_types
-from tests.integration.avro.test_tables import DDL, ONE_SEGMENT, both, inserted
 from tests.oracle.reference.recordings import Scenario
+from tests.support.avro.changes import CHANGE_NAMES, CHANGES, schemas_of
+from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is_of_types
+from tests.support.avro.live import AvroAgent
+from tests.support.avro.reading import Ids, differences
+from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted
+from tests.support.cql_values import schema_text, types
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.schema_registry import SchemaRegistryServer
-from tests.unit.commitlog.arrow.values import schema_text, types
 
 pytestmark = pytest.mark.servers
 

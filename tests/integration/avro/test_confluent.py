@@ -19,9 +19,9 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 import commitlog
 from sidecar.schema_registry import RegistryClient, registry_settings
-from tests.integration.avro.reading import Ids, differences
-from tests.integration.avro.test_recordings import MODES, SCENARIOS, Encoding, in_both, is_of_types
 from tests.oracle.reference.recordings import Scenario
+from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is_of_types
+from tests.support.avro.reading import Ids, differences
 from tests.support.fake_registry import FakeRegistry
 
 SCHEMA = json.dumps(

@@ -4,28 +4,20 @@ asks before it takes a schema."""
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.integration.avro.java_avro import JavaAvro, RefusedByJavaError
-from tests.integration.avro.reading import Ids, differences, messages
-from tests.integration.avro.test_recordings import (
-    MODES,
-    SCENARIOS,
-    Encoding,
-    format_of,
-    is_of_types,
-)
-from tests.integration.avro.test_tables import DDL, ONE_SEGMENT, both, inserted
 from tests.oracle.reference.recordings import Scenario
-from tests.unit.commitlog.arrow.values import schema_text, types
-from tests.unit.commitlog.core.reading import schema_of, unpacked
+from tests.support.avro.changes import CHANGE_NAMES, CHANGES, HEAD_BYTES, NUMBER, schemas_of
+from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, format_of, is_of_types
+from tests.support.avro.java_avro import JavaAvro, RefusedByJavaError
+from tests.support.avro.reading import Ids, differences, messages
+from tests.support.avro.tables import DDL, ONE_SEGMENT, both, inserted
+from tests.support.cql_values import schema_text, types
+from tests.support.segment_reading import schema_of, unpacked
 
-NUMBER = b"\0\0\0\1"
-HEAD_BYTES = 5
 """Magic and id."""
 
 
@@ -80,45 +72,7 @@ def test_java_reads_every_type(
     assert read > 0
 
 
-def schemas_of(folder: Path, ddl: str, value: bytes = NUMBER, **choices: Any) -> tuple[str, bytes]:
-    """Schema and bytes of the value of a row whose column `a` is set."""
-    ids, avro, _ = both(inserted(folder, ddl, {"a": value}), ddl, **choices)
-    return ids.schemas[-1].schema, avro[HEAD_BYTES:]
-
-
-TYPE = "CREATE TYPE ks.u (x int{more});\n"
-USER = b"\0\0\0\4\0\0\0\1"
-
-
-CHANGES = [
-    (DDL.format(columns="a int"), DDL.format(columns="a int, b text"), NUMBER),
-    (DDL.format(columns="a int, b text"), DDL.format(columns="a int"), NUMBER),
-    (DDL.format(columns="a int"), DDL.format(columns="a int, b map<text, blob>"), NUMBER),
-    (
-        TYPE.format(more="") + DDL.format(columns="a frozen<u>"),
-        TYPE.format(more=", y text") + DDL.format(columns="a frozen<u>"),
-        USER,
-    ),
-    (
-        TYPE.format(more="") + DDL.format(columns="a frozen<u>"),
-        TYPE.format(more="") + DDL.format(columns="a frozen<u>, b frozen<u>"),
-        USER,
-    ),
-    (
-        TYPE.format(more="") + DDL.format(columns="b frozen<u>, c frozen<u>, a int"),
-        TYPE.format(more="") + DDL.format(columns="c frozen<u>, a int"),
-        NUMBER,
-    ),
-]
 """DDL before and after, and a value of `a` before."""
-CHANGE_NAMES = [
-    "added",
-    "dropped",
-    "added map",
-    "type grew",
-    "type used again",
-    "first use dropped",
-]
 
 
 @pytest.mark.parametrize(("before", "after", "value"), CHANGES, ids=CHANGE_NAMES)

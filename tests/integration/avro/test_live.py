@@ -1,25 +1,19 @@
 """A real node, an agent, and a registry that checks as real ones do."""
 
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import fastavro
 import pytest
 
-from tests.integration.avro.live import AvroAgent, Decoded
-from tests.integration.avro.reading import differences
 from tests.integration.snapshot.beside import DEADLINE_S, Agent
 from tests.support.agent_command import agent as command
+from tests.support.avro.live import AvroAgent, Decoded
+from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
+from tests.support.avro.reading import differences
 from tests.support.checking_registry import CheckingRegistry
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
-
-pytestmark = pytest.mark.servers
-
-ROWS = 300
-HOLD_MAX_MS = 3000
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +47,9 @@ def agent(node: CassandraNode, registry: CheckingRegistry, tmp_path: Path) -> It
     agent.process.end()
 
 
-def subject(table: str) -> str:
-    return f"x.{table}-value"
+pytestmark = pytest.mark.servers
 
-
-def reason(agent: Agent) -> str:
-    """What `/health` says of the registry."""
-    health = agent.process.ask("/health") or {}
-    return json.dumps(health)
+ROWS = 300
 
 
 def test_a_table_that_is_altered_passes_backward(
@@ -101,20 +90,6 @@ def test_a_table_that_is_altered_passes_backward(
     assert len(versions) >= 4
     for event in events:
         assert_read_alike(event, registry.schemas[event.schema_id], versions[-1])
-
-
-def assert_read_alike(event: Decoded, written: str, latest: str) -> None:
-    """A consumer with the latest schema has the values that were written."""
-    writer, reader = (fastavro.parse_schema(json.loads(each)) for each in (written, latest))
-    found = fastavro.schemaless_reader(io.BytesIO(event.bytes), writer, reader)
-    assert isinstance(found, dict)
-    for name in ("id", "price", "b"):
-        column = found["after"].get(name)
-        value = column and column["value"]
-        known = event.column(name)
-        # Fields that a user type got since are null.
-        assert value == (value | known if isinstance(known, dict) else known)
-    assert found["cells"] == event.value["cells"]
 
 
 def test_columns_of_a_type_that_grows_come_and_go(

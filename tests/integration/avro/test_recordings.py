@@ -1,55 +1,13 @@
 """Every event of every recording as Avro: what fastavro reads is what the JSON says."""
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-import commitlog
-from tests.integration.avro.reading import Ids, Message, differences, messages
-from tests.oracle.reference.recordings import Scenario, scenarios
-from tests.unit.commitlog.core.reading import schema_of, unpacked
-
-SCENARIOS = scenarios()
-Encoding = dict[str, str]
-MODES: tuple[Encoding, ...] = (
-    {"decimal": "precise", "varint": "precise", "duration": "precise"},
-    {"decimal": "string", "varint": "string", "duration": "string", "names": "avro_unicode"},
-)
-
-
-def is_of_types(scenario: Scenario) -> bool:
-    """Whether values of every type are in it."""
-    return scenario.folder.name == "types"
-
-
-def format_of(*, topic_prefix: str = "a-b.c", **choices: object) -> commitlog.EventFormat:
-    return commitlog.EventFormat(
-        topic_prefix=topic_prefix,
-        cluster="cluster",
-        node_id="node",
-        counter_events="shards",
-        all_tables=True,
-        **choices,  # type: ignore[arg-type]  # what a test says
-    )
-
-
-def in_both(
-    scenario: Scenario, modes: Encoding, ids: Ids, tmp_path: Path, prefix: str = "a-b.c"
-) -> Iterator[tuple[Message, Message]]:
-    """Each recorded event, in Avro and in JSON."""
-    schema = schema_of(scenario)
-    in_json = {**modes, "names": modes.get("names", "avro")}
-    as_json = format_of(topic_prefix=prefix, **in_json)
-    as_avro = format_of(topic_prefix=prefix, **modes, key="avro", value="avro", schema_ids=ids.ids)
-    for path, name in scenario.segments():
-        segment = unpacked(path, name, tmp_path)
-        yield from zip(
-            messages(segment, schema, as_avro, ids, max_events=500),
-            messages(segment, schema, as_json),
-            strict=True,
-        )
+from tests.oracle.reference.recordings import Scenario
+from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is_of_types
+from tests.support.avro.reading import Ids
+from tests.support.avro.recordings import check
 
 
 @pytest.mark.parametrize(
@@ -64,12 +22,3 @@ def test_avro_says_what_the_json_says(scenario: Scenario, modes: Encoding, tmp_p
     ids = Ids()
     for avro, plain in in_both(scenario, modes, ids, tmp_path):
         check(ids, avro, plain)
-
-
-def check(ids: Ids, avro: Message, plain: Message) -> None:
-    assert (avro.topic, avro.headers) == (plain.topic, plain.headers)
-    key, value = ids.decoded(avro.key), ids.decoded(avro.value)
-    expected = json.loads(plain.value)
-    del value["ts_ms"], expected["ts_ms"]
-    found = [*differences(key, json.loads(plain.key), "key"), *differences(value, expected)]
-    assert not found, found[:5]

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import commitlog
-from tests.integration.avro.reading import messages
-from tests.integration.converters.comparison import WithSchema
 from tests.oracle.debezium.schemas import FILE, MODES, TOPIC_PREFIX
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
+from tests.support.avro.reading import messages
+from tests.support.converters.comparison import WithSchema
 
 
 def recorded() -> dict[str, Any]:

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from commitlog import EventFormat, Schema, SnapshotEncoder
-from tests.integration.converters.comparison import WithSchema, is_same
-from tests.integration.converters.connect import Connect
-from tests.unit.agent.snapshot.test_encoders import DDL, TABLE_ID, encode, integer, long, row
+from tests.support.converters.comparison import WithSchema, is_same
+from tests.support.converters.connect import Connect
+from tests.support.snapshot_rows import DDL, TABLE_ID, encode, integer, long, row
 
 
 def copied(encoding: Any) -> list[tuple[bytes, bytes]]:

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import commitlog
-from tests.integration.avro.reading import messages
-from tests.integration.avro.test_tables import inserted
-from tests.integration.converters.comparison import WithSchema, is_same
-from tests.integration.converters.connect import Connect
 from tests.oracle.reference import parse_schema
 from tests.oracle.reference.model import Cell, Liveness, PartitionUpdate, Row
 from tests.oracle.writer import Form, write_mutation, write_segment
-from tests.unit.commitlog.arrow.values import nullable, schema_text, types
-from tests.unit.commitlog.core.reading import reader_of
+from tests.support.avro.reading import messages
+from tests.support.avro.tables import inserted
+from tests.support.converters.comparison import WithSchema, is_same
+from tests.support.converters.connect import Connect
+from tests.support.cql_values import nullable, schema_text, types
+from tests.support.segment_reading import reader_of
 
 TIME_US = 1_795_000_000_000_000
 SEGMENTS = settings(

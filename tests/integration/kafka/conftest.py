@@ -11,21 +11,8 @@ from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.producer import KafkaSink
 from sidecar.sinks.kafka.topics import TopicCreation
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from tests.support.kafka_sinks import QUICK, MakeSink, SinkFactory
 from tests.support.servers.kafka import KafkaBroker
-
-SinkFactory = Callable[..., KafkaSink]
-MakeSink = Callable[..., TransactionalKafkaSink]
-QUICK = CommitRule(interval_s=0.02, position_interval_s=0.02)
-
-
-class LaterClock:
-    """The time of the process, and `ahead_s` seconds more."""
-
-    def __init__(self) -> None:
-        self.ahead_s = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() + self.ahead_s
 
 
 @pytest.fixture(scope="package")

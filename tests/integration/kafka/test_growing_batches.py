@@ -8,8 +8,8 @@ from confluent_kafka import KafkaError, KafkaException
 
 from sidecar.delivery import Message, Window
 from sidecar.sinks.kafka.producer import KafkaSink
-from tests.integration.kafka.conftest import LaterClock, SinkFactory
 from tests.support.batches import batch_of
+from tests.support.kafka_sinks import LaterClock, SinkFactory
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 from tests.support.sink_driving import Delivery, incompressible

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.sinks.kafka.commit_rule import CommitRule
-from tests.integration.kafka.conftest import MakeSink
 from tests.support.exactly_once import (
     ExactDelivery,
     Source,
@@ -14,6 +13,7 @@ from tests.support.exactly_once import (
     records,
     single,
 )
+from tests.support.kafka_sinks import MakeSink
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_proxy import END_TXN, KafkaProxy
 

@@ -14,9 +14,10 @@ from sidecar.delivery import Message
 from sidecar.errors import ConfigError, RefusedError, SinkRestartError
 from sidecar.sinks.base import Outcome
 from sidecar.sinks.kafka.topics import TopicCreation
-from tests.integration.kafka.conftest import SinkFactory
 from tests.support.batches import message
-from tests.support.servers.kafka import KafkaBroker, KafkaRecord
+from tests.support.kafka_arrivals import assert_arrived
+from tests.support.kafka_sinks import SinkFactory
+from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 from tests.support.sink_driving import Delivery, incompressible
 
@@ -32,21 +33,6 @@ def spread(topics: Sequence[str], count: int, value_bytes: int = 0) -> list[Mess
         message(chance.choice(topics), number, chance.getrandbits(31), value_bytes)
         for number in range(count)
     ]
-
-
-def assert_arrived(
-    messages: Sequence[Message], records: Sequence[KafkaRecord], counts: dict[str, int]
-) -> None:
-    """Exactly these messages, each in its partition, each partition in their order."""
-    expected: dict[tuple[str, int], list[tuple[object, ...]]] = {}
-    for topic, key, value, headers, partition_hash in messages:
-        place = (topic, partition_hash % counts[topic])
-        expected.setdefault(place, []).append((key, value, tuple(headers)))
-    found: dict[tuple[str, int], list[tuple[object, ...]]] = {}
-    for record in records:
-        content = (record.key, record.value, record.headers)
-        found.setdefault((record.topic, record.partition), []).append(content)
-    assert found == expected
 
 
 def test_events_arrive_in_order_and_are_acknowledged(

@@ -9,9 +9,9 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from sidecar.errors import RefusedError
 from sidecar.sinks.kafka.survey import existing_topics
 from sidecar.sinks.kafka.topics import TopicCreation
-from tests.integration.kafka.conftest import SinkFactory
-from tests.integration.kafka.test_producer import assert_arrived
 from tests.support.batches import message
+from tests.support.kafka_arrivals import assert_arrived
+from tests.support.kafka_sinks import SinkFactory
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.kafka_acl import grant
 from tests.support.servers.processes import free_port

@@ -19,7 +19,6 @@ from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.topics import TopicCreation
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
-from tests.integration.kafka.conftest import QUICK, MakeSink
 from tests.support.batches import ListBatch, message
 from tests.support.exactly_once import (
     COMPACTED,
@@ -34,6 +33,7 @@ from tests.support.exactly_once import (
     stored,
     two_topics,
 )
+from tests.support.kafka_sinks import QUICK, MakeSink
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 

@@ -5,7 +5,6 @@ import os
 import pytest
 
 from sidecar.delivery import Message
-from tests.integration.kafka.conftest import LaterClock, MakeSink
 from tests.support.exactly_once import (
     COMPACTED,
     ExactDelivery,
@@ -17,6 +16,7 @@ from tests.support.exactly_once import (
     records,
     stored,
 )
+from tests.support.kafka_sinks import LaterClock, MakeSink
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers

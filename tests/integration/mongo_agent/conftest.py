@@ -1,6 +1,6 @@
 """A replica set, a client of it, and an agent beside it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,7 @@ from pymongo import MongoClient
 
 from sidecar.sinks.memory import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
-
-RunAgent = Callable[..., RunningAgent]
+from tests.support.running_mongo_agent import RunAgent, RunningAgent
 
 
 @pytest.fixture

@@ -12,9 +12,8 @@ from pymongo import MongoClient
 
 from sidecar.errors import SidecarError
 from sidecar.sinks.memory import MemorySink
-from tests.integration.mongo_agent.conftest import RunAgent
 from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.running_mongo_agent import RunAgent, RunningAgent
 
 Client = MongoClient[dict[str, Any]]
 LARGE_BYTES = 4000

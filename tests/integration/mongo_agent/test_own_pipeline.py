@@ -6,7 +6,7 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.capture.own_stages import Order, ordered
-from tests.integration.mongo_agent.conftest import RunAgent
+from tests.support.running_mongo_agent import RunAgent
 
 Client = MongoClient[dict[str, Any]]
 INTERNAL, OWN = {"$match": {"a": 1}}, {"$match": {"b": 1}}

@@ -13,9 +13,8 @@ from pymongo import MongoClient
 
 from sidecar.errors import RefusedError
 from sidecar.sinks.memory import MemorySink
-from tests.integration.mongo_agent.conftest import RunAgent
 from tests.support.fake_registry import Answer, FakeRegistry
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.running_mongo_agent import RunAgent, RunningAgent
 
 Client = MongoClient[dict[str, Any]]
 

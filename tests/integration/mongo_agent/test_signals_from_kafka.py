@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer
 from pymongo import MongoClient
 
-from tests.integration.mongo_agent.conftest import RunAgent
+from tests.support.running_mongo_agent import RunAgent
 from tests.support.servers.kafka import KafkaBroker
 
 pytestmark = pytest.mark.servers

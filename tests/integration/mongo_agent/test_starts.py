@@ -6,9 +6,8 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from tests.integration.mongo_agent.conftest import RunAgent
 from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import Published, RunningAgent
+from tests.support.running_mongo_agent import Published, RunAgent, RunningAgent
 
 Client = MongoClient[dict[str, Any]]
 

@@ -11,9 +11,8 @@ from mongo_agent.signals import Answer
 from mongo_agent.signals.client import SignalClient
 from sidecar.errors import SinkRestartError
 from sidecar.sinks.memory import MemorySink
-from tests.integration.mongo_agent.conftest import RunAgent
 from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.running_mongo_agent import RunAgent, RunningAgent
 
 Client = MongoClient[dict[str, Any]]
 COPY_A = {"data-collections": ["shop.a"]}

@@ -10,9 +10,8 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from sidecar.errors import OffsetStoreError, SinkRestartError
 from sidecar.sinks.memory import MemorySink
-from tests.integration.mongo_agent.conftest import RunAgent
 from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import Published, RunningAgent
+from tests.support.running_mongo_agent import Published, RunAgent, RunningAgent
 from tests.support.servers.processes import free_port, wait_until
 
 Client = MongoClient[dict[str, Any]]

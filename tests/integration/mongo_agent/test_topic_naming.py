@@ -15,8 +15,8 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.topic_naming.escaped import escaped_name
 from mongo_agent.topic_naming.plain import LONGEST, plain_name
 from mongo_agent.topic_naming.replaced import replacement
-from tests.integration.mongo_agent.conftest import RunAgent
 from tests.support.mongo_properties import Settings, load, problems
+from tests.support.running_mongo_agent import RunAgent
 
 STRATEGY = "topic.naming.strategy"
 UNICODE = "io.debezium.schema.DefaultUnicodeTopicNamingStrategy"

@@ -11,9 +11,8 @@ from pymongo import MongoClient
 from mongo_agent.change_stream.recovery import HistoryLostError
 from sidecar.sinks.memory import MemorySink
 from sidecar.status import Component
-from tests.integration.mongo_agent.conftest import RunAgent
 from tests.support.mongo_server import MongoReplicaSet
-from tests.support.running_mongo_agent import RunningAgent
+from tests.support.running_mongo_agent import RunAgent, RunningAgent
 
 Client = MongoClient[dict[str, Any]]
 

@@ -15,12 +15,12 @@ from spark_jobs.reconcile.layout import AppendLayout
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.tables import kept_tables
 from spark_jobs.source import events
-from tests.integration.avro.reading import Ids, messages
-from tests.integration.avro.test_tables import DDL, format_of, inserted
-from tests.integration.spark.dedupe.conftest import Stream
 from tests.oracle.reference.recordings import OWN, Scenario
+from tests.support.avro.reading import Ids, messages
+from tests.support.avro.tables import DDL, format_of, inserted
+from tests.support.segment_reading import schema_of, unpacked
+from tests.support.spark.dedupe_stream import Stream
 from tests.support.spark.records import Record, frame
-from tests.unit.commitlog.core.reading import schema_of, unpacked
 
 RECORDING = OWN / "5.0" / "three-nodes"
 NODES = ("node1", "node2", "node3")

@@ -24,7 +24,7 @@ from spark_jobs.reconcile.options import (
     TruncateOptions,
     ViewOptions,
 )
-from tests.unit.agent.config.test_properties_values import bad_values
+from tests.support.bad_values import bad_values
 
 pytestmark = pytest.mark.usefixtures("root_logger")
 

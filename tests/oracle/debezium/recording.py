@@ -12,8 +12,8 @@ import commitlog
 from tests.oracle.debezium.cases import MARKS
 from tests.oracle.reference.recordings import Scenario
 from tests.support.record.folder import write_packed
+from tests.support.segment_reading import events, unpacked
 from tests.support.servers.cache import REPOSITORY
-from tests.unit.commitlog.core.reading import events, unpacked
 
 FOLDER = REPOSITORY / "tests" / "fixtures" / "peer"
 TOPIC_PREFIX = "cass"

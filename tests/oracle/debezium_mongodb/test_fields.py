@@ -16,9 +16,9 @@ import pytest
 
 from commitlog.mongo import MongoEncoder
 from tests.oracle.debezium_mongodb.engines import jars
+from tests.support.bson_documents import Json, encoded, event
 from tests.support.servers.java import java
 from tests.support.servers.java_sources import compiled
-from tests.unit.commitlog.mongo.documents import Json, encoded, event
 
 _SOURCE = Path(__file__).parent / "java" / "RuledFields.java"
 _JAVA = 21

@@ -1,8 +1,7 @@
 """Counters merge by the clocks of their leaders; recorded nodes say what the sums are."""
 
 import json
-import struct
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -16,44 +15,16 @@ import commitlog
 from spark_jobs.win import Shard, Table, Value, read_shards
 from spark_jobs.win.counter import CounterContextError
 from tests.oracle.reference.recordings import Scenario
+from tests.support.counter_events import LEADERS, context, counter_events, text
+from tests.support.counter_following import Table as Following
 from tests.support.record.plan import FIXTURES
-from tests.unit.commitlog.core.reading import Event, events, schema_of, unpacked
-from tests.unit.commitlog.events.following import Table as Following
+from tests.support.segment_reading import Event, events, schema_of, unpacked
 
 RECORDING = FIXTURES / "5.0" / "counter-shards"
 NODES = [Scenario(FIXTURES, RECORDING / f"node{number}") for number in (1, 2, 3)]
 ANSWERS = json.loads((RECORDING / "answers.json").read_text())
 SHARDS = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n", counter_events="shards")
 COLUMNS = ("seen", "kept", "visits")
-LEADERS = (b"a" * 16, b"b" * 16)
-
-
-def text(raw: bytes) -> str:
-    return b64encode(raw).decode()
-
-
-def context(*shards: tuple[bytes, int, int]) -> bytes:
-    header = struct.pack(f">h{len(shards)}h", len(shards), *(i - 32768 for i in range(len(shards))))
-    return header + b"".join(struct.pack(">16sqq", *shard) for shard in shards)
-
-
-@st.composite
-def counter_events(draw: st.DrawFn) -> dict[str, Any]:
-    """Counts, a deletion of the cell, or one of the row; a leader's count follows its clock."""
-    clustering = draw(st.sampled_from((b"\x40\x01", b"\x40\x02")))
-    place = {"kind": "row", "pk": text(b"k"), "token": 1, "ck": text(clustering), "ckv": []}
-    ts_us = draw(st.integers(0, 4))
-    match draw(st.sampled_from(["count", "count", "count", "cell", "row"])):
-        case "count":
-            leaders = draw(st.lists(st.sampled_from(LEADERS), min_size=1, unique=True))
-            clocks = [(each, draw(st.integers(1, 4))) for each in leaders]
-            shards = context(*((each, clock, clock * clock - 9) for each, clock in clocks))
-            return {"cells": place | {"cell": [{"col": "n", "ts": ts_us, "val": text(shards)}]}}
-        case "cell":
-            cell = {"col": "n", "ts": ts_us, "ldt": 10, "val": None}
-            return {"cells": place | {"cell": [cell]}}
-        case _:
-            return {"cells": place | {"del": {"ts": ts_us, "ldt": 10}}}
 
 
 def rows(found: Iterable[dict[str, Any]]) -> dict[Any, Any]:

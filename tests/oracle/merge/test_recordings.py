@@ -9,7 +9,8 @@ import pytest
 
 from spark_jobs.win.tables import Tables
 from tests.oracle.reference.recordings import SHARED, Scenario, scenarios
-from tests.unit.commitlog.core.reading import Event, events, schema_of, unpacked
+from tests.support.merged_recordings import read, seconds
+from tests.support.segment_reading import Event
 
 SCENARIOS = scenarios()
 SEED = 20
@@ -19,38 +20,11 @@ STAGED = sorted(
 THREE_NODES = sorted((SHARED / "fixtures").rglob("three-nodes"))
 
 
-def read(scenario: Scenario, folder: Path) -> list[Event]:
-    """All events of a scenario."""
-    schema = schema_of(scenario)
-    return [
-        event
-        for path, name in scenario.segments()
-        for event in events(unpacked(path, name, folder), schema)
-    ]
-
-
 def merged(found: Iterable[Event]) -> Tables:
     tables = Tables()
     for event in found:
         tables.apply(event.value)
     return tables
-
-
-def seconds(found: Iterable[Event]) -> list[int]:
-    """Around the moments at which something expires: the first, a middle one and the last."""
-    ends = sorted(
-        {
-            member["ldt"]
-            for event in found
-            for member in (
-                *event.value["cells"].get("cell", ()),
-                event.value["cells"].get("live", {}),
-            )
-            if "ttl" in member
-        }
-    )
-    chosen = {*ends[:1], *ends[len(ends) // 2 :][:1], *ends[-1:]} or {0}
-    return sorted(chosen | {end - 1 for end in chosen})
 
 
 def shown(tables: Tables, at_s: Iterable[int]) -> dict[tuple[str, int], list[Any]]:

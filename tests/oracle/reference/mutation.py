@@ -2,13 +2,13 @@
 
 from uuid import UUID
 
-from .cql_types import CqlType
-from .cursor import Cursor
-from .errors import MalformedError
-from .model import Item, PartitionUpdate
-from .rows import END_OF_PARTITION, IS_MARKER, RowReader
-from .schema import Schema, Table
-from .times import TimeBases
+from tests.oracle.reference.cql_types import CqlType
+from tests.oracle.reference.cursor import Cursor
+from tests.oracle.reference.errors import MalformedError
+from tests.oracle.reference.model import Item, PartitionUpdate
+from tests.oracle.reference.rows import END_OF_PARTITION, IS_MARKER, RowReader
+from tests.oracle.reference.schema import Schema, Table
+from tests.oracle.reference.times import TimeBases
 
 KNOWN_FLAGS = 0x01
 """Of a mutation of version 9: potential transaction conflicts are allowed."""

@@ -17,11 +17,10 @@ from typing import Any
 
 from agent.keystore import KeystoreSettings
 from agent.keystore.jceks import read_jceks
-
-from .dump import in_order
-from .line import to_line
-from .schema_text import parse_schema
-from .segment import read_segment
+from tests.oracle.reference.dump import in_order
+from tests.oracle.reference.line import to_line
+from tests.oracle.reference.schema_text import parse_schema
+from tests.oracle.reference.segment import read_segment
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 OWN = REPOSITORY / "tests" / "fixtures"

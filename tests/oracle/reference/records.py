@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .errors import CorruptSegmentError
-from .sections import Section
+from tests.oracle.reference.errors import CorruptSegmentError
+from tests.oracle.reference.sections import Section
 
 OVERHEAD = 12
 """Bytes of a record beside its payload: the length, its checksum, the checksum over both."""

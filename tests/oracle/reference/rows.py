@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from .cql_types import CqlType, fixed_length, is_complex
-from .cursor import Cursor
-from .errors import MalformedError
-from .model import (
+from tests.oracle.reference.cql_types import CqlType, fixed_length, is_complex
+from tests.oracle.reference.cursor import Cursor
+from tests.oracle.reference.errors import MalformedError
+from tests.oracle.reference.model import (
     Bound,
     Boundary,
     Cell,
@@ -14,7 +14,7 @@ from .model import (
     Liveness,
     Row,
 )
-from .times import LIVE_TIMESTAMP_US, TimeBases
+from tests.oracle.reference.times import LIVE_TIMESTAMP_US, TimeBases
 
 Columns = tuple[tuple[str, CqlType], ...]
 """Names and types in the order of the update's header."""

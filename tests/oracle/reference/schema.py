@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from .cql_types import CqlType
+from tests.oracle.reference.cql_types import CqlType
 
 
 @dataclass(frozen=True, slots=True)

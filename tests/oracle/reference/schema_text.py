@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from .cql_text import SchemaTextError, Tokens, statements
-from .cql_types import (
+from tests.oracle.reference.cql_text import SchemaTextError, Tokens, statements
+from tests.oracle.reference.cql_types import (
     FIXED_LENGTHS,
     VARIABLE_LENGTH,
     Collection,
@@ -21,7 +21,7 @@ from .cql_types import (
     UserType,
     Vector,
 )
-from .schema import Schema, Table
+from tests.oracle.reference.schema import Schema, Table
 
 PASSED_OVER = frozenset(
     {"AGGREGATE", "CUSTOM", "FUNCTION", "INDEX", "KEYSPACE", "OR", "ROLE", "TRIGGER", "USER"}

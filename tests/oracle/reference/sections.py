@@ -4,10 +4,14 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .blocks import COMPRESSORS, decompress
-from .descriptor import Descriptor, id_words
-from .encryption import decrypt
-from .errors import CorruptSegmentError, MalformedError, UnsupportedSegmentError
+from tests.oracle.reference.blocks import COMPRESSORS, decompress
+from tests.oracle.reference.descriptor import Descriptor, id_words
+from tests.oracle.reference.encryption import decrypt
+from tests.oracle.reference.errors import (
+    CorruptSegmentError,
+    MalformedError,
+    UnsupportedSegmentError,
+)
 
 MARKER_LENGTH = 8
 NO_KEYS: Mapping[str, bytes] = {}

@@ -5,13 +5,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from .descriptor import read_descriptor
-from .errors import CorruptSegmentError, MalformedError, StaleSchemaError, UnsupportedSegmentError
-from .model import Update
-from .mutation import UnknownColumnError, UnknownTableError, read_mutation
-from .records import read_records
-from .schema import Schema
-from .sections import NO_KEYS, read_sections
+from tests.oracle.reference.descriptor import read_descriptor
+from tests.oracle.reference.errors import (
+    CorruptSegmentError,
+    MalformedError,
+    StaleSchemaError,
+    UnsupportedSegmentError,
+)
+from tests.oracle.reference.model import Update
+from tests.oracle.reference.mutation import UnknownColumnError, UnknownTableError, read_mutation
+from tests.oracle.reference.records import read_records
+from tests.oracle.reference.schema import Schema
+from tests.oracle.reference.sections import NO_KEYS, read_sections
 
 VERSIONS = (6, 7, 8, 9)
 """Commit-log versions whose payload this package reads.

@@ -9,6 +9,17 @@ from uuid import UUID
 
 import pytest
 
+from tests.oracle.reference import (
+    CorruptSegmentError,
+    SegmentError,
+    StaleSchemaError,
+    UnsupportedSegmentError,
+    dump,
+    to_line,
+)
+from tests.oracle.reference.model import Row, Update
+from tests.oracle.reference.schema_text import parse_schema
+from tests.oracle.reference.segment import read_segment
 from tests.oracle.writer import (
     LZ4,
     header,
@@ -20,18 +31,6 @@ from tests.oracle.writer import (
     segment,
     update,
 )
-
-from . import (
-    CorruptSegmentError,
-    SegmentError,
-    StaleSchemaError,
-    UnsupportedSegmentError,
-    dump,
-    to_line,
-)
-from .model import Row, Update
-from .schema_text import parse_schema
-from .segment import read_segment
 
 NAME = "CommitLog-7-1.log"
 TABLE_ID = UUID("240c5050-e5c9-11f1-998c-b39dc08f01bb")

@@ -9,14 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.oracle.reference import lz4
+from tests.oracle.reference.cql_types import (
+    Collection,
+    CqlType,
+    Custom,
+    Native,
+    Tuple,
+    UserType,
+    Vector,
+    fixed_length,
+)
+from tests.oracle.reference.cursor import Cursor
+from tests.oracle.reference.errors import MalformedError
+from tests.oracle.reference.times import signed
+from tests.oracle.reference.values import Duration, Shard, read_element, read_key, read_value
 from tests.oracle.writer import lz4_literals, uvint
-
-from . import lz4
-from .cql_types import Collection, CqlType, Custom, Native, Tuple, UserType, Vector, fixed_length
-from .cursor import Cursor
-from .errors import MalformedError
-from .times import signed
-from .values import Duration, Shard, read_element, read_key, read_value
 
 INT, TEXT = Native("int"), Native("text")
 ADDRESS = UserType("k", "address", (("street", TEXT), ("no", INT)), frozen=True)

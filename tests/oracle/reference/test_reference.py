@@ -7,15 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from . import UnsupportedSegmentError, parse_schema, read_segment, to_line
-from .descriptor import SEGMENT_NAME, read_descriptor
-from .model import Row, Update
-from .recordings import GOLDEN, KEYSTORE, SHARED, Scenario, recorded_keys, scenarios
-from .records import read_records
-from .schema import Schema, Table
-from .sections import read_sections
-from .segment import read_bytes
-from .values import read_element, read_key, read_value
+from tests.oracle.reference import UnsupportedSegmentError, parse_schema, read_segment, to_line
+from tests.oracle.reference.descriptor import SEGMENT_NAME, read_descriptor
+from tests.oracle.reference.model import Row, Update
+from tests.oracle.reference.recordings import (
+    GOLDEN,
+    KEYSTORE,
+    SHARED,
+    Scenario,
+    recorded_keys,
+    scenarios,
+)
+from tests.oracle.reference.records import read_records
+from tests.oracle.reference.schema import Schema, Table
+from tests.oracle.reference.sections import read_sections
+from tests.oracle.reference.segment import read_bytes
+from tests.oracle.reference.values import read_element, read_key, read_value
 
 SCENARIOS = scenarios()
 SNAPSHOTS = sorted((SHARED / "fixtures").rglob("snap-*/CommitLog-*.log.gz"))

@@ -4,14 +4,13 @@ from uuid import UUID
 
 import pytest
 
+from tests.oracle.reference import CorruptSegmentError
+from tests.oracle.reference.model import Bound, Boundary, PartitionUpdate, Row
+from tests.oracle.reference.rows import HAS_ALL_COLUMNS, HAS_COMPLEX_DELETION, HAS_TIMESTAMP
+from tests.oracle.reference.schema_text import parse_schema
+from tests.oracle.reference.segment import read_segment
+from tests.oracle.reference.times import LIVE_TIMESTAMP_US, TIMESTAMP_EPOCH_US
 from tests.oracle.writer import insert, mutation, segment, update, uvint, vbytes
-
-from . import CorruptSegmentError
-from .model import Bound, Boundary, PartitionUpdate, Row
-from .rows import HAS_ALL_COLUMNS, HAS_COMPLEX_DELETION, HAS_TIMESTAMP
-from .schema_text import parse_schema
-from .segment import read_segment
-from .times import LIVE_TIMESTAMP_US, TIMESTAMP_EPOCH_US
 
 TABLE_ID = UUID("240c5050-e5c9-11f1-998c-b39dc08f01bb")
 WIDE_ID = UUID("2f10e6a0-e5c9-11f1-998c-b39dc08f01bb")

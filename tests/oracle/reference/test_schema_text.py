@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from .cql_text import SchemaTextError
-from .cql_types import (
+from tests.oracle.reference.cql_text import SchemaTextError
+from tests.oracle.reference.cql_types import (
     Collection,
     CqlType,
     Custom,
@@ -15,8 +15,8 @@ from .cql_types import (
     Vector,
     is_complex,
 )
-from .schema import Table
-from .schema_text import parse_schema
+from tests.oracle.reference.schema import Table
+from tests.oracle.reference.schema_text import parse_schema
 
 ID = UUID("240c5050-e5c9-11f1-998c-b39dc08f01bb")
 OTHER_ID = UUID("2f10e6a0-e5c9-11f1-998c-b39dc08f01bb")

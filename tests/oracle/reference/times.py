@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from .cursor import Cursor
-from .errors import MalformedError
-from .model import Deletion
+from tests.oracle.reference.cursor import Cursor
+from tests.oracle.reference.errors import MalformedError
+from tests.oracle.reference.model import Deletion
 
 TIMESTAMP_EPOCH_US = 1_442_880_000_000_000
 LDT_EPOCH_S = 1_442_880_000

@@ -7,9 +7,18 @@ from struct import unpack
 from typing import Any
 from uuid import UUID
 
-from .cql_types import Collection, CqlType, Custom, Native, Tuple, UserType, Vector, fixed_length
-from .cursor import Cursor
-from .errors import MalformedError
+from tests.oracle.reference.cql_types import (
+    Collection,
+    CqlType,
+    Custom,
+    Native,
+    Tuple,
+    UserType,
+    Vector,
+    fixed_length,
+)
+from tests.oracle.reference.cursor import Cursor
+from tests.oracle.reference.errors import MalformedError
 
 INTEGER_LENGTHS = {"tinyint": 1, "smallint": 2, "int": 4, "bigint": 8, "time": 8, "timestamp": 8}
 """Integers of fixed size in bytes; time counts nanoseconds of the day, timestamp milliseconds."""

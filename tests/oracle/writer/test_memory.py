@@ -5,7 +5,6 @@ import random
 import subprocess
 import sys
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 
@@ -24,47 +23,10 @@ from tests.oracle.writer import (
     uvint,
     write_segment,
 )
+from tests.support.memory_segments import NAME, READ, SCHEMA_TEXT, TABLE_ID
 
-NAME = "CommitLog-7-1.log"
-TABLE_ID = UUID("5a1c395e-b41f-11e5-9f22-ba0be0483c18")
-SCHEMA_TEXT = (
-    f"CREATE TABLE k.t (p text, c int, v text, PRIMARY KEY (p, c)) "
-    f"WITH ID = {TABLE_ID} AND cdc = true"
-)
 SCHEMA = commitlog.Schema.from_cql(SCHEMA_TEXT)
 MIB = 1 << 20
-READ = """
-import json, re, sys
-from pathlib import Path
-import commitlog
-
-def peak_kib():
-    # Unlike the peak that getrusage gives, this one begins with the program.
-    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
-
-schema = commitlog.Schema.from_cql(sys.argv[2])
-event_format = commitlog.EventFormat(topic_prefix="t", cluster="c", node_id="n")
-keys = {alias: bytes.fromhex(key) for alias, key in json.loads(sys.argv[3]).items()}
-before_kib = peak_kib()
-reader = commitlog.SegmentReader(sys.argv[1], keys=keys)
-mutations = 0
-try:
-    if sys.argv[4] == "scan":
-        mutations = reader.scan(schema).mutations
-    else:
-        stop = "full"
-        while stop != "end":
-            batch = reader.read(schema, event_format, complete=True)
-            mutations += batch.mutations
-            stop = batch.stop
-            if stop == "blocked":
-                reader.skip()
-except commitlog.SegmentKeyError:
-    # A damaged chunk cannot be told from a wrong key where there is no other.
-    pass
-print(json.dumps({"before": before_kib, "peak": peak_kib(), "mutations": mutations,
-                  "gaps": len(reader.gaps)}))
-"""
 
 
 def read(path: Path, framing: Framing, how: str) -> dict[str, int]:

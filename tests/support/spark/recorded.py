@@ -8,8 +8,8 @@ from pathlib import Path
 
 import commitlog
 from tests.oracle.reference.recordings import OWN, Scenario
+from tests.support.segment_reading import Event, events, schema_of, unpacked
 from tests.support.spark.records import Record
-from tests.unit.commitlog.core.reading import Event, events, schema_of, unpacked
 
 SEED = 41
 NODES = ("node1", "node2", "node3")

@@ -12,7 +12,7 @@ from agent.snapshot.offsets import Copy, State
 from agent.snapshot.ring import TokenRange
 from agent.summary import AgentSummary
 from sidecar.page import Summary
-from tests.unit.agent.status.test_view import Site
+from tests.support.status_site import Site
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.k8s.kustomize import Object, build, finished
+from tests.support.kustomize import Object, build, finished
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 KUSTOMIZATIONS = sorted(path.parent for path in (REPOSITORY / "k8s").rglob("kustomization.yaml"))

@@ -11,31 +11,24 @@ import yaml
 
 from agent.config import load_config as load_cassandra
 from mongo_agent.config import load_config as load_mongo
-from tests.unit.k8s.kustomize import Object, build, finished
+from tests.support.kustomize import Object
+from tests.support.manifests import (
+    K8S,
+    OVERLAYS,
+    REPOSITORY,
+    objects,
+    pod_of,
+    properties_text,
+    workloads,
+)
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-K8S = REPOSITORY / "k8s"
-OVERLAYS = sorted(path.parent for path in (K8S / "overlays").rglob("kustomization.yaml"))
 RELEASES = ("1.30", "1.34", "1.37")
 """Of Kubernetes, whose schemas are asked."""
 ROUTES = {"/ping", "/live", "/ready", "/metrics"}
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
-WORKLOADS = ("StatefulSet", "DaemonSet", "Deployment")
 # Of resources that come with operators there is no schema: what they may have, as far as we use it.
 POD_MONITOR = {"namespaceSelector", "selector", "podMetricsEndpoints"}
 ENDPOINT = {"port", "path", "interval"}
-
-
-def objects(directory: Path) -> list[Object]:
-    return finished(build(directory))
-
-
-def workloads(directory: Path) -> list[Object]:
-    return [each for each in objects(directory) if each["kind"] in WORKLOADS]
-
-
-def pod_of(workload: Object) -> Object:
-    return dict(workload["spec"]["template"]["spec"])
 
 
 def agents(directory: Path) -> Iterator[tuple[Object, Object]]:
@@ -44,12 +37,6 @@ def agents(directory: Path) -> Iterator[tuple[Object, Object]]:
         for container in pod_of(workload)["containers"]:
             if container["name"] == "cdc":
                 yield workload, container
-
-
-def properties_text(directory: Path) -> str:
-    (found,) = (each for each in objects(directory) if each["kind"] == "ConfigMap")
-    (text,) = found["data"].values()
-    return str(text)
 
 
 def property_of(directory: Path, name: str) -> str:

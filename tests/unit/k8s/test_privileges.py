@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.unit.k8s.kustomize import Object
-from tests.unit.k8s.test_manifests import K8S, OVERLAYS, objects, pod_of, properties_text, workloads
+from tests.support.kustomize import Object
+from tests.support.manifests import K8S, OVERLAYS, objects, pod_of, properties_text, workloads
 
 EACH = pytest.mark.parametrize("directory", OVERLAYS, ids=lambda each: each.name)
 SPARK = sorted((K8S / "spark").glob("[!k]*.yaml"))

@@ -4,7 +4,7 @@ import pytest
 
 from sidecar import healthcheck
 from sidecar.http.server import HttpServer
-from tests.unit.sidecar.test_http import HOST, FakeStatus
+from tests.support.fake_status import HOST, FakeStatus
 
 
 def test_it_says_whether_the_agent_lives(

@@ -5,8 +5,6 @@ import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -15,48 +13,18 @@ from flask.testing import FlaskClient
 from waitress import trigger
 
 from sidecar.errors import ConfigError
-from sidecar.http.server import Build, HttpServer, Verdict, create_app
-from sidecar.status import Condition, Health, State, component_of, health_of, status_of
-
-HOST = "127.0.0.1"
-
-
-AWAY = Condition("sink_away", State.FAILING, "sink", "No broker answers.", "Start it.")
-FULL = Condition("disk_full", State.DEGRADED, "offsets", "The disk is full.", "Make room.")
-
-
-@dataclass
-class FakeStatus:
-    """A sidecar whose health the test sets."""
-
-    conditions: list[Condition] = field(default_factory=list)
-    is_live: bool = True
-    is_ready: bool = True
-
-    def build(self) -> Build:
-        return Build("agent", "1.2.3")
-
-    def live(self) -> Verdict:
-        return Verdict(self.is_live, "The loop turns.")
-
-    def ready(self) -> Verdict:
-        return Verdict(self.is_ready, "The sink takes events.")
-
-    def health(self) -> Health:
-        status = status_of(self.conditions)
-        sink = component_of(status, "sink", "It works.", {"unacknowledged_events": 3})
-        return health_of(status, "All is delivered.", [sink])
-
-    def offsets(self) -> Mapping[str, object]:
-        return {"stored": {"a.log": 5}}
-
-    def metrics(self) -> bytes:
-        return b"cdc_sink_up 1.0\n"
+from sidecar.http.server import HttpServer, create_app
+from sidecar.status import Condition, State
+from tests.support.fake_status import HOST, FakeStatus
 
 
 @pytest.fixture
 def status() -> FakeStatus:
     return FakeStatus()
+
+
+AWAY = Condition("sink_away", State.FAILING, "sink", "No broker answers.", "Start it.")
+FULL = Condition("disk_full", State.DEGRADED, "offsets", "The disk is full.", "Make room.")
 
 
 @pytest.fixture

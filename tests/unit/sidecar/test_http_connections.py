@@ -13,8 +13,8 @@ from flask import Blueprint, Response
 from sidecar.http import connections
 from sidecar.http.connections import CONNECTION_LIMIT
 from sidecar.http.server import HttpServer
+from tests.support.fake_status import HOST, FakeStatus
 from tests.support.servers.processes import wait_until
-from tests.unit.sidecar.test_http import HOST, FakeStatus
 
 _CLIENTS = 200
 _DEADLINE_S = 120

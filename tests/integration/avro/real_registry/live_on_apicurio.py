@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.avro.live import AvroAgent
-from tests.integration.avro.test_live import HOLD_MAX_MS, assert_read_alike, reason, subject
 from tests.integration.snapshot.beside import DEADLINE_S
 from tests.support.agent_command import agent as command
+from tests.support.avro.live import AvroAgent
+from tests.support.avro.nodes import HOLD_MAX_MS, assert_read_alike, reason, subject
 from tests.support.servers.apicurio import ApicurioRegistry
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings

@@ -8,7 +8,7 @@ import fastavro
 
 import commitlog
 from sidecar.schema_registry import Answer, Outcome, create_registrar, registry_settings
-from tests.integration.avro.reading import Ids
+from tests.support.avro.reading import Ids
 from tests.support.servers.apicurio import ApicurioRegistry
 
 SIDES: tuple[Literal["key"], Literal["value"]] = ("key", "value")

@@ -14,9 +14,9 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 
 import commitlog
 from sidecar.schema_registry import Outcome
-from tests.integration.avro.reading import Ids
 from tests.integration.avro.real_registry.registered import RegisteredIds, meaning
-from tests.integration.avro.test_tables import DDL, both, inserted, modes_of
+from tests.support.avro.reading import Ids
+from tests.support.avro.tables import DDL, both, inserted, modes_of
 from tests.support.servers.apicurio import ApicurioRegistry
 
 pytestmark = pytest.mark.servers

@@ -12,28 +12,15 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.integration.avro.reading import differences
 from tests.integration.avro.real_registry.registered import RegisteredIds, meaning
-from tests.integration.avro.test_recordings import (
-    MODES,
-    SCENARIOS,
-    Encoding,
-    check,
-    in_both,
-    is_of_types,
-)
-from tests.integration.avro.test_tables import DDL, both, inserted, modes_of
 from tests.oracle.reference.recordings import Scenario
+from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is_of_types
+from tests.support.avro.reading import differences
+from tests.support.avro.recordings import check
+from tests.support.avro.tables import DDL, both, inserted, modes_of
+from tests.support.cql_values import nullable, schema_text, types
+from tests.support.mongo_encodings import AT_NS, LAYOUTS, TOPICS, encoder, events, registered
 from tests.support.servers.apicurio import ApicurioRegistry
-from tests.unit.commitlog.arrow.values import nullable, schema_text, types
-from tests.unit.commitlog.mongo.test_encodings import (
-    AT_NS,
-    LAYOUTS,
-    TOPICS,
-    encoder,
-    events,
-    registered,
-)
 
 pytestmark = pytest.mark.servers
 

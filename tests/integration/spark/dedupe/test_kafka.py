@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.dedupe.job import REPLICAS_FILE, run
 from spark_jobs.errors import CheckpointError, InputError
-from tests.integration.spark.dedupe.conftest import job_options
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.dedupe_stream import job_options
 from tests.support.spark.job_process import JobProcess
 from tests.support.spark.recorded import NODES, identity, three_copies
 from tests.support.spark.records import Record, send

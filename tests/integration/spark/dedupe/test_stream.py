@@ -13,7 +13,7 @@ from spark_jobs.dedupe.job import refuse_late_rows
 from spark_jobs.errors import InputError, JobError
 from spark_jobs.progress import follow
 from spark_jobs.source import events
-from tests.integration.spark.dedupe.conftest import Stream
+from tests.support.spark.dedupe_stream import Stream
 from tests.support.spark.records import Record, RecordStream, headers_of
 
 NOW_US = 1_795_277_866_260_102

@@ -7,9 +7,9 @@ import commitlog
 from tests.acceptance.kill.checks import COMPLETED
 from tests.integration.spark.golden.canonical import Place, Told, told
 from tests.integration.spark.golden.stage import NODES, Stage
+from tests.support.expected_events import Json
 from tests.support.servers.cassandra import segment_id
 from tests.support.servers.java_reader import dump_segments
-from tests.unit.commitlog.events.expected import Json
 
 
 def read_logs(stage: Stage, schema: Path) -> dict[Place, Told]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -16,36 +15,14 @@ from spark_jobs.events import NO_CELLS, NO_EVENT, read_cells
 from spark_jobs.expressions import NO_TOTALS
 from spark_jobs.reconcile.versions import standing, versions_of
 from spark_jobs.reconcile.visible import visible
-from spark_jobs.win import Tables
 from tests.integration.spark.reconcile.forms import EventValue, expected, frame, named, shown
 from tests.oracle.merge.event_strategies import event_values, one_cell_events
-from tests.oracle.merge.test_counters import counter_events
+from tests.support.counter_events import counter_events
+from tests.support.spark.merge_examples import examples, merged
 
 NOWS_S = range(9, 15)
 TABLES = 400
 BUCKETS = 3
-
-
-def examples(events: st.SearchStrategy[list[EventValue]], count: int) -> list[EventValue]:
-    """Events of so many random tables, the number of the table being its id."""
-    drawn: list[list[EventValue]] = []
-
-    @settings(
-        max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck)
-    )
-    @given(events)
-    def gather(found: list[EventValue]) -> None:
-        drawn.append(found)
-
-    gather()
-    return [named(str(number), each) for number, found in enumerate(drawn) for each in found]
-
-
-def merged(values: Iterable[EventValue], counters: Iterable[str] = ()) -> Tables:
-    tables = Tables(counter_ids=frozenset(counters))
-    for value in values:
-        tables.apply(value)
-    return tables
 
 
 def standing_of(frame: DataFrame, counters: Iterable[str] = ()) -> DataFrame:

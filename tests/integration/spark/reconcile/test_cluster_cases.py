@@ -18,8 +18,8 @@ from spark_jobs.reconcile.versions import standing, versions_of
 from spark_jobs.reconcile.visible import visible
 from tests.integration.spark.reconcile.forms import EventValue, by_table, frame, named, shown
 from tests.oracle.merge import oracle
-from tests.oracle.merge.test_recordings import read
 from tests.oracle.reference.recordings import OWN, Scenario
+from tests.support.merged_recordings import read
 
 Case = Callable[[list[EventValue]], Iterable[EventValue]]
 RECORDINGS = ("5.0/ttl", "5.0/deletions", "5.0/collections")

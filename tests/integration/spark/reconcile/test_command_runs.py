@@ -13,7 +13,7 @@ from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.layout import AppendLayout
 from spark_jobs.reconcile.tables import kept_tables
 from tests.integration.spark.reconcile.forms import frame
-from tests.integration.spark.reconcile.test_view import ANEW, EVENTS, NOW_S, schema
+from tests.support.spark.view_cases import ANEW, EVENTS, NOW_S, schema
 
 pytestmark = pytest.mark.usefixtures("root_logger")
 BUCKETS = 2

@@ -18,8 +18,8 @@ from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
 from spark_jobs.reconcile.versions import PLACE, events_of, standing, versions_of
 from spark_jobs.reconcile.visible import visible
 from tests.integration.spark.reconcile.forms import EventValue, expected, frame, named, shown
-from tests.integration.spark.reconcile.test_algebra import examples, merged
 from tests.oracle.merge.event_strategies import event_values
+from tests.support.spark.merge_examples import examples, merged
 
 BUCKETS = 2
 BATCHES = 3

@@ -10,8 +10,8 @@ from spark_jobs.reconcile.versions import standing, versions_of
 from spark_jobs.reconcile.visible import visible
 from spark_jobs.win import Tables
 from tests.integration.spark.reconcile.forms import by_table, expected, frame, named, shown
-from tests.oracle.merge.test_recordings import read, seconds
 from tests.oracle.reference.recordings import OWN, scenarios
+from tests.support.merged_recordings import read, seconds
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """Beginning anew with what lies in `cdc_raw`."""
 
-from tests.acceptance.agent.test_run import DEADLINE_S, is_drained, running, values
 from tests.support.agent_command import agent
 from tests.support.agent_directory import Site, payload, write_segment
+from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 from tests.support.servers.processes import wait_until
 
 

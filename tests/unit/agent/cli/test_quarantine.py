@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
-from tests.acceptance.agent.test_run import DEADLINE_S, is_drained, running, values
 from tests.support.agent_command import agent
 from tests.support.agent_directory import OTHER_ID, SCHEMA, TABLE_ID, Site, payload, write_segment
+from tests.support.running_agent import DEADLINE_S, is_drained, running, values
 
 NAME = "CommitLog-7-1.log"
 

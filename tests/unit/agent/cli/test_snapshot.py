@@ -10,7 +10,7 @@ from agent.snapshot.http_routes import snapshot_pages
 from sidecar.http.server import HttpServer
 from tests.support.agent_command import Outcome, agent
 from tests.support.agent_directory import Site
-from tests.unit.sidecar.test_http import HOST, FakeStatus
+from tests.support.fake_status import HOST, FakeStatus
 
 ITS_ANSWER = "has schema.file and asks no node"
 

@@ -4,7 +4,6 @@ property, the value and what is allowed, and never a secret."""
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from pydantic import SecretStr
@@ -13,16 +12,16 @@ from pydantic.fields import FieldInfo
 from agent.config.model import AgentProperties
 from mongo_agent.config.model import MongoProperties
 from sidecar.errors import ConfigError
-from sidecar.properties import Properties, Unit, load
+from sidecar.properties import Properties, load
 from sidecar.properties.model import Declaration, declarations
 from sidecar.properties.secrets import is_secret_name
 from tests.support.agent_command import agent
 from tests.support.agent_directory import Site
+from tests.support.bad_values import bad_values, is_choice, kinds
 
 ALLOWED = re.compile(
     r"must (be|have|not)|refers to|each (must|is)|cannot be|are known|: it must|may"
 )
-TOO_LARGE = "9" * 30
 BASES: dict[type[Properties], dict[str, str]] = {
     AgentProperties: {
         "topic.prefix": "t",
@@ -38,39 +37,6 @@ BASES: dict[type[Properties], dict[str, str]] = {
         "offset.backing.store.dir": "/offsets",
     },
 }
-
-
-def kinds(info: FieldInfo) -> set[Any]:
-    """The types that a value may have."""
-    return {info.annotation, *get_args(info.annotation)}
-
-
-def is_choice(info: FieldInfo) -> bool:
-    return any(get_origin(kind) is Literal for kind in kinds(info))
-
-
-def bad_values(info: FieldInfo) -> Iterator[tuple[str, str]]:
-    """A word for what is wrong, and the value."""
-    units = {item.name for item in info.metadata if isinstance(item, Unit)}
-    found = kinds(info)
-    if is_choice(info):
-        yield "choice", "no-such-choice"
-        yield "empty", ""
-    elif bool in found:
-        yield "type", "perhaps"
-        yield "empty", ""
-    elif int in found or float in found:
-        yield "type", "eighty"
-        yield "below", "-7"
-        if "milliseconds" not in units:
-            # A time without end is one that Java's files have, and taken for a very long one.
-            yield "above", TOO_LARGE
-        yield "empty", ""
-        if "bytes" in units:
-            yield "unit", "5 parsecs"
-    elif Path in found:
-        yield "empty", ""
-        yield "nul", "/a\\u0000b"
 
 
 EMPTY_MEANS_NOT_SET = {"key.converter", "value.converter"}

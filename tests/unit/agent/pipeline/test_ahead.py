@@ -16,19 +16,19 @@ from sidecar.delivery import Message
 from sidecar.errors import SinkRestartError
 from sidecar.process.lifecycle import Stop
 from sidecar.sinks.memory import MemorySink
+from tests.support.counter_following import Table
 from tests.support.pipeline_fakes import LateExecutor
 from tests.support.pipeline_harness import Rig
 from tests.support.record.plan import FIXTURES
-from tests.unit.agent.pipeline.test_real_segments import (
+from tests.support.recorded_segments import (
     FORMAT,
-    _packed,
-    _readable_folders,
     known_events,
+    packed_segments,
     put,
+    readable_folders,
     source,
 )
-from tests.unit.commitlog.core.reading import Event
-from tests.unit.commitlog.events.following import Table
+from tests.support.segment_reading import Event
 
 MakeRig = Callable[..., Rig]
 
@@ -248,7 +248,7 @@ def read_alone(rig: Rig, folder: Path, schema: Schema) -> dict[str, dict[str, An
     """Puts a recording into cdc_raw; gives all events as the reader gives them by itself, each
     with the schema at its place."""
     expected: dict[str, dict[str, Any]] = {}
-    for packed in _packed(folder):
+    for packed in packed_segments(folder):
         name = parse_log_name(packed.name.removesuffix(".gz"))
         assert name is not None
         log = put(rig.raw.directory, name, gzip.decompress(packed.read_bytes()))
@@ -258,7 +258,7 @@ def read_alone(rig: Rig, folder: Path, schema: Schema) -> dict[str, dict[str, An
     return expected
 
 
-CHANGING = [f for f in _readable_folders() if f.name in ("types", "peer", "f11-schema-churn")]
+CHANGING = [f for f in readable_folders() if f.name in ("types", "peer", "f11-schema-churn")]
 
 
 @pytest.mark.parametrize(

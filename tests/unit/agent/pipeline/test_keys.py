@@ -13,8 +13,8 @@ from commitlog import Schema
 from tests.oracle.reference.recordings import KEYSTORE, OWN, PASSWORD
 from tests.oracle.reference.segment import read_bytes
 from tests.support.pipeline_harness import Rig
+from tests.support.recorded_segments import FORMAT, arrived, put
 from tests.support.servers.keystore import make_keystore
-from tests.unit.agent.pipeline.test_real_segments import FORMAT, arrived, put
 
 MakeRig = Callable[..., Rig]
 FOLDER = OWN / "4.1" / "encrypted"

@@ -15,7 +15,7 @@ from agent.keystore.source import Keystore
 from agent.pipeline import open_with
 from commitlog import EventFormat
 from tests.oracle.writer import FRAMINGS, MARKER_LENGTH, Framing, Written, write_segment
-from tests.oracle.writer.test_missing_end import SCHEMA, ends_of, lengths, payload, starts
+from tests.support.missing_ends import SCHEMA, ends_of, lengths, payload, starts
 from tests.support.pipeline_harness import Rig
 
 FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)

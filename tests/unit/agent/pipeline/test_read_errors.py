@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.pipeline_harness import Rig
-from tests.unit.agent.pipeline.test_trouble import reason_of
+from tests.support.quarantine_reasons import reason_of
 
 MakeRig = Callable[..., Rig]
 

@@ -1,7 +1,6 @@
 """The pipeline over real segments: written byte by byte as a node does, and recorded ones."""
 
 import gzip
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +9,22 @@ import pytest
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.pipeline import open_with
-from commitlog import EventFormat, Schema
-from sidecar.delivery import Message
+from commitlog import Schema
 from tests.oracle.reference import recordings
 from tests.oracle.writer import lz4_segment, record, segment
 from tests.support.agent_directory import SCHEMA, payload
 from tests.support.pipeline_harness import Rig
+from tests.support.recorded_segments import (
+    FORMAT,
+    arrived,
+    known_events,
+    packed_segments,
+    put,
+    readable_folders,
+    source,
+)
 
 MakeRig = Callable[..., Rig]
-FORMAT = EventFormat(topic_prefix="demo", cluster="lab", node_id="node-1", all_tables=True)
 NAME = SegmentName(1, 7)
 
 
@@ -30,49 +36,6 @@ def real_rig(make_rig: MakeRig, schema_text: str) -> Rig:
         batch_max_events=100,
         quarantine_max_bytes=100_000_000,
     )
-
-
-def source(message: Message) -> str:
-    """`segment id/position/index` of an event."""
-    return dict(message[3])["cdc.source"].decode().partition("/")[2]
-
-
-def arrived(rig: Rig) -> list[str]:
-    """Where the events are from that the present sink took, in order."""
-    return [source(message) for _, message in rig.sink.messages]
-
-
-def known_events(path: Path, name: SegmentName, schema: Schema) -> tuple[list[Message], Schema]:
-    """Events of the tables that the schema and the segment itself know, as the reader alone gives
-    them, each with the schema at its place; and the schema with what the segment says."""
-    reader = open_with(FORMAT)(path, name, 0)
-    found: list[Message] = []
-    given_up: list[tuple[str, str | None]] = []
-    while True:
-        batch = reader.read(
-            schema,
-            limit=None,
-            complete=True,
-            max_events=1 << 20,
-            max_bytes=1 << 30,
-            given_up=given_up,
-        )
-        found += batch.messages(0, len(batch))
-        if batch.blocked is not None:
-            given_up.append((batch.blocked.table_id, batch.blocked.column))
-        elif batch.schema_changes is not None:
-            schema = schema.with_changes(batch.schema_changes)
-        elif batch.stop == "end":
-            return found, schema
-
-
-def put(directory: Path, name: SegmentName, content: bytes) -> Path:
-    """Writes into the file that is there, as a node does."""
-    path = directory / name.log
-    with path.open("r+b" if path.exists() else "wb") as file:
-        file.write(content)
-        file.truncate()
-    return path
 
 
 def test_a_segment_that_grows_is_read_up_to_its_index(make_rig: MakeRig) -> None:
@@ -173,24 +136,7 @@ def test_a_flipped_bit_costs_one_record_and_keeps_the_segment(make_rig: MakeRig)
     assert (rig.quarantine.directory / NAME.log).read_bytes() == content
 
 
-def _readable_folders() -> list[Path]:
-    """Folders with whole segments, plain or LZ4, and their schema."""
-    roots = (recordings.OWN, recordings.SHARED / "fixtures")
-    folders = {path.parent for root in roots for path in root.rglob("schema.cql")}
-    return sorted(
-        folder
-        for folder in folders
-        if list(folder.glob("CommitLog-*.log.gz"))
-        and not re.search(r"encrypted|snappy|deflate|zstd", folder.name)
-    )
-
-
-def _packed(folder: Path) -> list[Path]:
-    """Segments in the order of their ids, which all have as many digits."""
-    return sorted(folder.glob("CommitLog-*.log.gz"))
-
-
-@pytest.mark.parametrize("folder", _readable_folders(), ids=lambda f: f"{f.parent.name}-{f.name}")
+@pytest.mark.parametrize("folder", readable_folders(), ids=lambda f: f"{f.parent.name}-{f.name}")
 def test_recorded_segments_with_a_kill_after_every_few_turns(
     make_rig: MakeRig, folder: Path
 ) -> None:
@@ -199,7 +145,7 @@ def test_recorded_segments_with_a_kill_after_every_few_turns(
     schema_text = (folder / "schema.cql").read_text(encoding="utf-8")
     rig, schema = real_rig(make_rig, schema_text), Schema.from_cql(schema_text)
     expected: set[str] = set()
-    logs = {path: parse_log_name(path.name.removesuffix(".gz")) for path in _packed(folder)}
+    logs = {path: parse_log_name(path.name.removesuffix(".gz")) for path in packed_segments(folder)}
     for path, name in logs.items():
         assert name is not None
         log = put(rig.raw.directory, name, gzip.decompress(path.read_bytes()))

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,15 +11,9 @@ from commitlog import CorruptSegmentError, UnsupportedFeatureError
 from sidecar.errors import RefusedError, SinkRestartError
 from sidecar.sinks.memory import MemorySink
 from tests.support.pipeline_harness import Rig
+from tests.support.quarantine_reasons import reason_of
 
 MakeRig = Callable[..., Rig]
-
-
-def reason_of(rig: Rig, segment_id: int) -> dict[str, Any]:
-    path = rig.relocation / "error" / f"CommitLog-7-{segment_id}.log.reason.json"
-    document = json.loads(path.read_text())
-    assert isinstance(document, dict)
-    return document
 
 
 def held_because(rig: Rig) -> str:

@@ -13,6 +13,7 @@ from agent.schema.holder import ReplacedNodeError, SchemaHolder
 from agent.schema.source import Known, NodeIdentity
 from commitlog import Schema
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from tests.support.schema_names import names
 from tests.support.servers.processes import wait_until
 
 DEADLINE_S = 120.0
@@ -29,11 +30,6 @@ def schema_of(*tables: str) -> Schema:
             for name in tables
         )
     )
-
-
-def names(schema: Schema | None) -> set[str]:
-    assert schema is not None
-    return {table.name for table in schema.tables()}
 
 
 class SteeredFeeder:

@@ -1,8 +1,6 @@
 """What becomes of the rows of an answer."""
 
-import struct
 from base64 import b64decode
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -18,20 +16,22 @@ from commitlog import (
     SchemaError,
     SnapshotEncoder,
 )
+from tests.support.snapshot_rows import (
+    DDL,
+    READ_AT_US,
+    TABLE_ID,
+    Cells,
+    cell,
+    encode,
+    integer,
+    long,
+    page,
+    row,
+)
 
-TABLE_ID = "5a1c0000-0000-1000-8000-000000000001"
-DDL = f"""
-CREATE TYPE ks.place (street text, number int);
-CREATE TABLE ks.t (k int, c int, st text static, v int, l list<int>, s set<int>, m map<text, int>,
-  p place, PRIMARY KEY (k, c)) WITH ID = {TABLE_ID} AND cdc = true;
-CREATE TABLE ks.plain (a int, b text, "V" int, PRIMARY KEY ((a, b)))
-  WITH ID = 5a1c0000-0000-1000-8000-000000000002 AND cdc = true;
-"""
 PLAIN_ID = "5a1c0000-0000-1000-8000-000000000002"
 STARTED_US = 1_795_000_000_000_000
-READ_AT_US = 1_795_000_001_500_000
 OLDEST_US = -(1 << 63) + 1
-Cells = Sequence[bytes | None]
 
 
 def encoder(
@@ -47,42 +47,13 @@ def encoder(
     )
 
 
-def integer(value: int) -> bytes:
-    return struct.pack(">i", value)
-
-
-def long(value: int) -> bytes:
-    return struct.pack(">q", value)
-
-
-def cell(value: bytes | None) -> bytes:
-    return integer(-1) if value is None else integer(len(value)) + value
-
-
 def collection(*elements: bytes | None, count: int | None = None) -> bytes:
     number = len(elements) if count is None else count
     return integer(number) + b"".join(map(cell, elements))
 
 
-def page(*rows: Cells) -> bytes:
-    return integer(len(rows)) + b"".join(cell(value) for row in rows for value in row)
-
-
-def encode(rows: Sequence[Cells], made: SnapshotEncoder, **arguments: Any) -> EventBatch:
-    asked = {"read_at_us": READ_AT_US, "start": -(1 << 63), "end": (1 << 63) - 1} | arguments
-    return made.encode(page(*rows), **asked)
-
-
 def events(batch: EventBatch) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in batch.ndjson(0, len(batch)).splitlines()]
-
-
-def row(k: int, c: int | None, **columns: Sequence[bytes | None]) -> Cells:
-    """Of `ks.t` with element times: the key, then value, write time and TTL of each column."""
-    cells: list[bytes | None] = [integer(k), None if c is None else integer(c)]
-    for name in ("l", "m", "p", "s", "v", "st"):
-        cells += columns.get(name, (None, None, None))
-    return cells
 
 
 def test_the_statement_names_every_column_with_its_times() -> None:

@@ -12,8 +12,8 @@ from agent.snapshot.snapshot import Snapshot, SnapshotSettings
 from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import RefusedSchemaError, Registrar, Strategy, Subjects
+from tests.support.fake_snapshot_node import FakeNode, acknowledge, component
 from tests.support.servers.processes import wait_until
-from tests.unit.agent.snapshot.test_snapshot import FakeNode, acknowledge, component
 
 FIRST, SECOND = (f"5a1c0000-0000-1000-8000-00000000000{number}" for number in (1, 2))
 SCHEMA = Schema.from_cql(

@@ -1,130 +1,25 @@
 """The thread that copies, over a node that a test holds in its hand."""
 
-import struct
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import pytest
 
 from agent.snapshot.errors import RefusedTableError, ReplicasMissingError
 from agent.snapshot.offsets import Copy, Progress, State
-from agent.snapshot.page import Page
-from agent.snapshot.plan import NodeTable
-from agent.snapshot.ring import Ring, RingNode
-from agent.snapshot.snapshot import Ready, Snapshot, SnapshotSettings
+from agent.snapshot.snapshot import Ready, Snapshot
 from agent.snapshot.status import (
-    snapshot_component,
-    snapshot_conditions,
     snapshot_document,
-    snapshot_facts,
 )
-from commitlog import EventFormat, Schema, SnapshotEncoder
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.status import Component, status_of
-from tests.support.servers.processes import wait_until
-
-TABLE_ID = "5a1c0000-0000-1000-8000-000000000001"
-SCHEMA = Schema.from_cql(
-    f"CREATE TABLE ks.t (k int PRIMARY KEY, v int) WITH ID = {TABLE_ID} AND cdc = true;"
+from tests.support.fake_snapshot_node import (
+    PAGES,
+    TABLE_ID,
+    FakeNode,
+    acknowledge,
+    component,
+    running,
 )
-FORMAT = EventFormat(topic_prefix="x", cluster="lab", node_id="n")
-PAGES = 5
-
-
-@dataclass
-class FakeNode:
-    """Five pages of one row each, unless it has an error to give."""
-
-    errors: list[Exception] = field(default_factory=list)
-    asked: list[bytes | None] = field(default_factory=list)
-    silent: list[str] = field(default_factory=list)
-    looks: int = 0
-    known: list[NodeTable] = field(
-        default_factory=lambda: [NodeTable(TABLE_ID, "ks", "t", True, False)]
-    )
-
-    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> "Asked":
-        self.asked.append(next_page)
-        return Asked(self, int(next_page or b"0"))
-
-    def ring(self) -> Ring:
-        return Ring("a", (RingNode("a", "dc", (0,)),), (5, 0))
-
-    def tables(self) -> list[NodeTable]:
-        self.looks += 1
-        return self.known
-
-    def replication(self, keyspace: str) -> Mapping[str, str]:
-        return {"class": "SimpleStrategy", "replication_factor": "1"}
-
-    def silent_peers(self) -> list[str]:
-        return self.silent
-
-    def close(self) -> None:
-        pass
-
-
-@dataclass
-class Asked:
-    node: FakeNode
-    number: int
-
-    def result(self) -> Page:
-        if self.node.errors:
-            raise self.node.errors.pop(0)
-        cells = [struct.pack(">i", self.number), None, None, None]
-        parts = [b"\xff" * 4 if c is None else struct.pack(">i", len(c)) + c for c in cells]
-        after = self.number + 1
-        next_page = str(after).encode() if after < PAGES else None
-        return Page(struct.pack(">i", 1) + b"".join(parts), next_page, 1_795_000_000_000_000)
-
-
-class Encoders:
-    def __init__(self) -> None:
-        self.refusals = 0
-
-    def encoder(
-        self, copy: Copy, *, element_times: bool, is_refused: bool
-    ) -> SnapshotEncoder | None:
-        self.refusals += is_refused
-        return SnapshotEncoder(
-            SCHEMA,
-            copy.table_id,
-            FORMAT,
-            element_times=element_times,
-            started_us=copy.started_us,
-        )
-
-
-@contextmanager
-def running(
-    node: FakeNode,
-    *,
-    mode: str = "initial",
-    progress: Progress | None = None,
-    scan_interval_ms: int = 50,
-) -> Iterator[Snapshot]:
-    snapshot = Snapshot(
-        SnapshotSettings(
-            mode=mode,  # type: ignore[arg-type]  # a test says which
-            consistency="ALL",
-            scan_interval_ms=scan_interval_ms,
-            rows_per_second=None,
-            copies_whole_ring=False,
-            page_bytes=1000,
-        ),
-        node,
-        Encoders(),
-        progress or Progress("n"),
-        on_ready=lambda: None,
-    )
-    snapshot.start()
-    try:
-        yield snapshot
-    finally:
-        snapshot.close()
+from tests.support.servers.processes import wait_until
 
 
 def taken(snapshot: Snapshot) -> Ready:
@@ -134,15 +29,6 @@ def taken(snapshot: Snapshot) -> Ready:
     assert ready is not None
     snapshot.take()
     return ready
-
-
-def acknowledge(snapshot: Snapshot, ready: Ready) -> None:
-    snapshot.acknowledge(ready.source, ready.batch.position_after(len(ready.batch)))
-
-
-def component(snapshot: Snapshot) -> Component:
-    """As `/health` shows it."""
-    return snapshot_component(status_of(snapshot_conditions(snapshot_facts(snapshot))), snapshot)
 
 
 def state(snapshot: Snapshot) -> State | None:

@@ -6,74 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.cdc_raw.quota import Quota
-from agent.schema import SchemaHolder
-from agent.schema.history import SchemaHistory
-from agent.schema.source import Known, NodeIdentity
-from agent.snapshot.snapshot import Snapshot
-from agent.status import AgentStatus
-from commitlog import Schema
-from sidecar.errors import UnavailableError
-from sidecar.sinks.memory import MemorySink
-from sidecar.status import Component, State
-from tests.support.agent_directory import SCHEMA
-from tests.support.pipeline_harness import Rig
-from tests.unit.agent.snapshot.test_snapshot import FakeNode, running
-
-
-class Feeder:
-    """Gives the schema that the test says, or that it cannot be read."""
-
-    description = "the test"
-
-    def __init__(self) -> None:
-        self.schema: Schema | None = Schema.from_cql(SCHEMA)
-
-    def fetch(self) -> Known:
-        if self.schema is None:
-            raise UnavailableError("Cassandra does not answer.")
-        return Known(self.schema, NodeIdentity("node-1", "lab"))
-
-    def close(self) -> None:
-        pass
-
-
-class Site:
-    """A pipeline over fakes, its schema holder, and the status of both."""
-
-    def __init__(self, directory: Path, snapshot: Snapshot | None = None) -> None:
-        self.rig = Rig(
-            directory,
-            sink=MemorySink(automatic=False),
-            quarantine_max_bytes=500,
-            snapshot=snapshot,
-        )
-        self.snapshot = snapshot
-        self.feeder = Feeder()
-        self.holder = SchemaHolder(
-            self.feeder, SchemaHistory(directory), refresh_interval_ms=1_000_000
-        )
-        self.status = AgentStatus(
-            "1.2.3",
-            self.holder,
-            self.rig.metrics,
-            500,
-            self.rig.raw.directory,
-            Quota(1000),
-            clock=self.rig.clock,
-        )
-
-    def begin(self) -> None:
-        self.holder.start()
-        assert self.holder.wait_until_known(120)
-        self.status.attach(self.rig.pipeline, self.snapshot)
-
-    def close(self) -> None:
-        self.holder.close()
-        self.rig.end()
-
-    def component(self, name: str) -> Component:
-        return next(part for part in self.status.components() if part.name == name)
+from sidecar.status import State
+from tests.support.fake_snapshot_node import FakeNode, running
+from tests.support.status_site import Site
 
 
 @pytest.fixture

@@ -10,20 +10,10 @@ from hypothesis import strategies as st
 
 from commitlog import Schema
 from commitlog.arrow import Decoder
+from tests.support.cql_values import VALUES, nullable, raw, schema_text, types
+from tests.support.driver_values import driver_value
+from tests.support.exact_values import exact
 from tests.support.workloads.cql_types import SCALARS, CqlType
-from tests.unit.commitlog.arrow.driver import driver_value
-from tests.unit.commitlog.arrow.values import VALUES, nullable, raw, schema_text, types
-
-
-def exact(value: Any) -> Any:
-    """A value that equals only what is the same to the bit: NaN, and 0.0 and -0.0."""
-    if isinstance(value, float):
-        return struct.pack(">d", value)
-    if isinstance(value, dict):
-        return {name: exact(field) for name, field in value.items()}
-    if isinstance(value, list | tuple):
-        return [exact(element) for element in value]
-    return value
 
 
 def decoded(cql_type: CqlType, values: list[bytes | None], **choices: Any) -> pa.Array:

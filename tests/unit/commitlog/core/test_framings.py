@@ -26,8 +26,7 @@ from tests.oracle.writer.framings import (
     aes_ctr,
     aes_ofb,
 )
-from tests.unit.commitlog.core.reading import overwrite
-from tests.unit.commitlog.core.test_damage import (
+from tests.support.damaged_segments import (
     NAME,
     SCHEMA,
     flips,
@@ -36,6 +35,7 @@ from tests.unit.commitlog.core.test_damage import (
     position,
     read,
 )
+from tests.support.segment_reading import overwrite
 
 SECTIONS = [mutations(0, 6), mutations(6, 1), [], mutations(7, 5)]
 # Chunks so small that a section has several.

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 import commitlog
 from tests.oracle import writer
 from tests.oracle.reference.recordings import Scenario
+from tests.support.counter_following import Table
 from tests.support.record.plan import FIXTURES
-from tests.unit.commitlog.core.reading import Event, schema_of, unpacked
-
-from .following import Table
+from tests.support.segment_reading import Event, schema_of, unpacked
 
 RECORDING = FIXTURES / "5.0" / "counter-shards"
 NODES = [Scenario(FIXTURES, RECORDING / f"node{number}") for number in (1, 2, 3)]

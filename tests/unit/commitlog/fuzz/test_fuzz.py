@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .damaged import TARGETS, Seed, seeds
+from tests.support.fuzz.damaged import TARGETS, Seed, seeds
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.commitlog.fuzz.corpus import KEPT_BYTES, keep_inputs, kept_inputs
-from tests.unit.commitlog.fuzz.every_bit import FRAMINGS
-from tests.unit.commitlog.fuzz.guided import CRATE, FuzzError, compiler_environment
-from tests.unit.commitlog.fuzz.seeds import TARGETS, seeds
+from tests.support.fuzz.corpus import KEPT_BYTES, keep_inputs, kept_inputs
+from tests.support.fuzz.every_bit import FRAMINGS
+from tests.support.fuzz.guided import CRATE, FuzzError, compiler_environment
+from tests.support.fuzz.seeds import TARGETS, seeds
 
 SOURCES = CRATE.parent / "src"
 

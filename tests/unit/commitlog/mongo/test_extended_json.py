@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from commitlog.mongo import MongoEncoder
-from tests.unit.commitlog.mongo.documents import (
+from tests.support.bson_documents import (
     CODEC,
     SHORT_DOUBLES,
     Json,
@@ -24,7 +24,7 @@ from tests.unit.commitlog.mongo.documents import (
     encoded,
     event,
 )
-from tests.unit.commitlog.mongo.java_driver import extended_json
+from tests.support.java_extended_json import extended_json
 
 DocumentJson = Literal["legacy", "strict", "extended", "relaxed"]
 _READ = JSONOptions(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commitlog.mongo import MongoEncoder, event_times, join_fragments, split_of
-from tests.unit.commitlog.mongo.documents import (
+from tests.support.bson_documents import (
     CODEC,
     SHORT_DOUBLES,
     Json,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commitlog.mongo import MongoEncoder, MongoEvents, events_of_reply
-from tests.unit.commitlog.mongo.documents import encoded, event
+from tests.support.bson_documents import encoded, event
 
 ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
 TOKEN = {"_data": "8263D2A4F6000000022B022C0100296E5A1004"}

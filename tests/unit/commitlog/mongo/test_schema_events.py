@@ -8,7 +8,7 @@ import pytest
 from bson import Timestamp
 
 from commitlog.mongo import MongoBatch, MongoEncoder
-from tests.unit.commitlog.mongo.documents import Json, encoded, event
+from tests.support.bson_documents import Json, encoded, event
 
 
 def encoder(**choices: Any) -> MongoEncoder:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commitlog.mongo import MongoBatch, MongoEncoder, MongoTransaction
-from tests.unit.commitlog.mongo.documents import Json, event
+from tests.support.bson_documents import Json, event
 
 _TOPIC = "L.transaction"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from commitlog import Blocked, Schema, SegmentReader
 from tests.oracle.writer import insert, mutation, update, write_segment
-from tests.unit.commitlog.schema.stream import FORMAT
+from tests.support.schema_stream import FORMAT
 
 IDS = [UUID(int=0x5A1C395EB41F11E59F22BA0BE0483C00 + number) for number in range(6)]
 

@@ -1,6 +1,5 @@
 """Releases, collections, images: what is said of them, and how bad it is."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,18 +10,12 @@ from mongo_agent.check.abilities import check_abilities
 from mongo_agent.check.collections import check_collections
 from mongo_agent.check.server import check_deployment
 from mongo_agent.deployment import Deployment
-from sidecar.check.finding import Finding, Level
+from sidecar.check.finding import Level
+from tests.support.mongo_findings import texts
 from tests.support.mongo_properties import Settings, load
 
 PRE_IMAGES = {"capture.mode": "change_streams_with_pre_image"}
 POST_IMAGES = {"capture.mode.full.update.type": "post_image"}
-
-
-def texts(found: Iterable[Finding], level: Level) -> str:
-    """Sentences and remedies of one level."""
-    listed = [each for each in found if each.level is level]
-    assert all(bool(each.remedy) is (level is not Level.OK) for each in listed)
-    return "\n".join(f"{each.message} {each.remedy}" for each in listed)
 
 
 def test_a_present_release_has_everything(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.check.progress import check_headroom, duration_text
 from sidecar.check.finding import Level
+from tests.support.mongo_findings import texts
 from tests.support.mongo_properties import load
-from tests.unit.mongo_agent.check.test_findings import texts
 
 NOW = ClusterTime(2_000_000, 1)
 

@@ -21,7 +21,7 @@ from sidecar.logs import RecentTrouble, fields
 from sidecar.page import Bar, Counts, Figure, Kept, Summary, look_pages
 from sidecar.page.pages import page_text
 from sidecar.page.summary import duration_text, size_text
-from tests.unit.sidecar.test_http import FakeStatus
+from tests.support.fake_status import FakeStatus
 
 SUMMARY = Summary(
     "late",

@@ -3,7 +3,7 @@
 import pytest
 
 from sidecar.errors import ConfigError
-from tests.integration.spark.dedupe.conftest import job_options
+from tests.support.spark.dedupe_stream import job_options
 
 GOOD = {"checkpoint": "/c", "sink_delta_path": "/t"}
 TO_KAFKA = {"checkpoint": "/c", "sink": "kafka", "sink_topic": "once"}

@@ -7,9 +7,8 @@ import pytest
 from pymongo import MongoClient
 
 from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongo_server.client import Client
 from tests.support.mongo_server.given import NEEDS_FAULTS, drop_databases, given_server
-
-Client = MongoClient[dict[str, Any]]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from bson import Timestamp
 from pymongo.errors import OperationFailure, PyMongoError
 
 from tests.support.mongo_server import MongoReplicaSet
-from tests.unit.support.mongo_server.conftest import Client
+from tests.support.mongo_server.client import Client
 
 Document = dict[str, Any]
 

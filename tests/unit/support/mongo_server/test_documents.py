@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pymongo.errors import BulkWriteError, DuplicateKeyError, OperationFailure, WriteError
 
-from tests.unit.support.mongo_server.conftest import Client
+from tests.support.mongo_server.client import Client
 
 Document = dict[str, Any]
 IDS = st.integers(0, 4)

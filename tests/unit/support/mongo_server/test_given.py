@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.mongo_server import MongoReplicaSet
+from tests.support.mongo_server.client import Client
 from tests.support.servers.cache import REPOSITORY
-from tests.unit.support.mongo_server.conftest import Client
 
 _PROGRAM = """#!{python}
 import argparse, signal, sys

@@ -18,7 +18,7 @@ from pymongo.errors import (
 from pymongo.write_concern import WriteConcern
 
 from tests.support.mongo_server import MongoReplicaSet
-from tests.unit.support.mongo_server.conftest import Client
+from tests.support.mongo_server.client import Client
 
 MINUTES_MS = 5 * 60 * 1000
 

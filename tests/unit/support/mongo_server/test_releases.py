@@ -9,7 +9,7 @@ from bson import Timestamp
 from pymongo.errors import OperationFailure
 
 from tests.support.mongo_server import MongoReplicaSet
-from tests.unit.support.mongo_server.conftest import Client
+from tests.support.mongo_server.client import Client
 
 RELEASES = {"4.4.29": 9, "5.0.31": 13, "6.0.8": 17, "6.0.20": 17, "7.0.14": 21, "8.0.4": 25}
 

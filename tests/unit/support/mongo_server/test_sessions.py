@@ -7,7 +7,7 @@ from bson import Timestamp
 from pymongo.errors import OperationFailure
 
 from tests.support.mongo_server import MongoReplicaSet
-from tests.unit.support.mongo_server.conftest import Client
+from tests.support.mongo_server.client import Client
 
 
 def test_a_transaction_is_one_piece_of_the_stream(client: Client) -> None:

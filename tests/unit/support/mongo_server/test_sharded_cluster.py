@@ -8,7 +8,7 @@ from pymongo import WriteConcern
 from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
 
 from tests.support.mongo_server import MongoShardedCluster, User
-from tests.unit.support.mongo_server.conftest import Client
+from tests.support.mongo_server.client import Client
 
 REGIONS = ("north", "south", "east", "west", "middle")
 ROOT = User("root", "open")

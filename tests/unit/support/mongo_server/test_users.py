@@ -7,7 +7,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from tests.support.mongo_server import MongoReplicaSet, Privilege, User
-from tests.unit.support.mongo_server.conftest import Client
+from tests.support.mongo_server.client import Client
 
 ROOT = User("root", "open")
 SHOP_READER = User("reader", "p@ß/word", (("read", "shop"),))

@@ -26,7 +26,7 @@ from tests.oracle.reference.recordings import Scenario, scenarios
 from tests.oracle.reference.records import read_records
 from tests.oracle.reference.sections import read_sections
 from tests.oracle.reference.segment import read_bytes
-from tests.unit.commitlog.mongo.documents import encoded, event
+from tests.support.bson_documents import encoded, event
 
 _PER_TABLE = 6
 _MAX_BYTES = 4000

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.fuzz.corpus import found_inputs, keep_inputs, kept_inputs
+from tests.support.fuzz.seeds import seeds
 from tests.support.servers.cache import REPOSITORY
-from tests.unit.commitlog.fuzz.corpus import found_inputs, keep_inputs, kept_inputs
-from tests.unit.commitlog.fuzz.seeds import seeds
 
 CRATE = REPOSITORY / "commitlog" / "fuzz" / "libfuzzer"
 FAILURES = REPOSITORY / "fuzz-failures"

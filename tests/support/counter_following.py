@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.unit.commitlog.core.reading import Event
+from tests.support.segment_reading import Event
 
 Json = dict[str, Any]
 Row = tuple[str, int | None]

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.fuzz.guided import FuzzError
 from tests.support.servers.cache import REPOSITORY
-from tests.unit.commitlog.fuzz.guided import FuzzError
 
 FRAMINGS = ("plain", "lz4", "snappy", "deflate", "zstd", "noop", "cbc", "ctr")
 _DONE = re.compile(r"\S+ done (\d+) of (\d+)")

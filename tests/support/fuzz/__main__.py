@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from tests.unit.commitlog.fuzz import damaged, every_bit, guided
-from tests.unit.commitlog.fuzz.seeds import TARGETS as GUIDED
+from tests.support.fuzz import damaged, every_bit, guided
+from tests.support.fuzz.seeds import TARGETS as GUIDED
 
 EVERY_BIT = "every-bit"
 _WIDTH = 120

@@ -15,10 +15,9 @@ from tests.oracle.reference.recordings import scenarios
 from tests.oracle.reference.records import read_records
 from tests.oracle.reference.sections import read_sections
 from tests.oracle.reference.segment import read_bytes
-from tests.unit.commitlog.core.reading import FORMAT, overwrite, schema_of
-from tests.unit.commitlog.core.test_damage import check_damaged, read
-
-from . import mutate
+from tests.support.damaged_segments import check_damaged, read
+from tests.support.fuzz import mutate
+from tests.support.segment_reading import FORMAT, overwrite, schema_of
 
 
 @dataclass(frozen=True, slots=True)

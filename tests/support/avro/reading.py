@@ -14,7 +14,7 @@ from typing import Any
 import fastavro
 
 import commitlog
-from tests.unit.commitlog.core.reading import reader_of
+from tests.support.segment_reading import reader_of
 
 MAGIC = b"\0"
 _ID = struct.Struct(">I")

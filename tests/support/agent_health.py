@@ -1,0 +1,19 @@
+"""What `/health` of a running agent answers."""
+
+import json
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+from examples.agent_process import AgentProcess
+
+
+def health(process: AgentProcess) -> tuple[int, Mapping[str, Any]]:
+    try:
+        with urllib.request.urlopen(f"{process.url}/health") as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+    except OSError:
+        return 0, {"conditions": []}

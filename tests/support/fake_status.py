@@ -1,0 +1,38 @@
+"""A status for the HTTP server, set by the test."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sidecar.http.server import Build, Verdict
+from sidecar.status import Condition, Health, component_of, health_of, status_of
+
+HOST = "127.0.0.1"
+
+
+@dataclass
+class FakeStatus:
+    """A sidecar whose health the test sets."""
+
+    conditions: list[Condition] = field(default_factory=list)
+    is_live: bool = True
+    is_ready: bool = True
+
+    def build(self) -> Build:
+        return Build("agent", "1.2.3")
+
+    def live(self) -> Verdict:
+        return Verdict(self.is_live, "The loop turns.")
+
+    def ready(self) -> Verdict:
+        return Verdict(self.is_ready, "The sink takes events.")
+
+    def health(self) -> Health:
+        status = status_of(self.conditions)
+        sink = component_of(status, "sink", "It works.", {"unacknowledged_events": 3})
+        return health_of(status, "All is delivered.", [sink])
+
+    def offsets(self) -> Mapping[str, object]:
+        return {"stored": {"a.log": 5}}
+
+    def metrics(self) -> bytes:
+        return b"cdc_sink_up 1.0\n"

@@ -1,0 +1,22 @@
+"""Types and clocks for tests of Kafka's sinks."""
+
+import time
+from collections.abc import Callable
+
+from sidecar.sinks.kafka.commit_rule import CommitRule
+from sidecar.sinks.kafka.producer import KafkaSink
+from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+
+SinkFactory = Callable[..., KafkaSink]
+MakeSink = Callable[..., TransactionalKafkaSink]
+QUICK = CommitRule(interval_s=0.02, position_interval_s=0.02)
+
+
+class LaterClock:
+    """The time of the process, and `ahead_s` seconds more."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead_s

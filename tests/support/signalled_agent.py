@@ -1,0 +1,48 @@
+"""An HTTP server that takes signals, without a pipeline."""
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.copy.asked import applied
+from mongo_agent.copy.progress import CopyProgress
+from mongo_agent.copy.view import CopyView, view_of
+from mongo_agent.signals import Answer, Signal
+from sidecar.http.server import Build, Verdict
+from sidecar.status import Health, health_of, status_of
+
+
+class Agent:
+    """Answers at once, or never."""
+
+    def __init__(self) -> None:
+        self.progress = CopyProgress()
+        self.is_silent = False
+
+    def send(self, signal: Signal) -> Future[Answer]:
+        future: Future[Answer] = Future()
+        if not self.is_silent:
+            self.progress, answer = applied(self.progress, signal, Namespaces())
+            future.set_result(answer)
+        return future
+
+    def copies(self) -> Mapping[str, CopyView]:
+        return {"": view_of(self.progress)}
+
+    def build(self) -> Build:
+        return Build("mongo-agent", "1")
+
+    def live(self) -> Verdict:
+        return Verdict(True, "It lives.")
+
+    def ready(self) -> Verdict:
+        return Verdict(True, "It is ready.")
+
+    def health(self) -> Health:
+        return health_of(status_of(()), "It delivers.")
+
+    def offsets(self) -> Mapping[str, object]:
+        return {}
+
+    def metrics(self) -> bytes:
+        return b""

@@ -1,0 +1,31 @@
+"""Random events merged by Spark."""
+
+from collections.abc import Iterable
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.win import Tables
+from tests.integration.spark.reconcile.forms import EventValue, named
+
+
+def examples(events: st.SearchStrategy[list[EventValue]], count: int) -> list[EventValue]:
+    """Events of so many random tables, the number of the table being its id."""
+    drawn: list[list[EventValue]] = []
+
+    @settings(
+        max_examples=count, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(events)
+    def gather(found: list[EventValue]) -> None:
+        drawn.append(found)
+
+    gather()
+    return [named(str(number), each) for number, found in enumerate(drawn) for each in found]
+
+
+def merged(values: Iterable[EventValue], counters: Iterable[str] = ()) -> Tables:
+    tables = Tables(counter_ids=frozenset(counters))
+    for value in values:
+        tables.apply(value)
+    return tables

@@ -11,8 +11,9 @@ from pymongo import MongoClient
 
 from benches.ceiling import publish
 from commitlog.mongo import MongoEncoder
-from mongo_agent.change_stream.cursor import Client, Scope, StreamCursor, StreamOptions
+from mongo_agent.change_stream.cursor import Client, StreamCursor
 from mongo_agent.change_stream.position import Opening
+from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from sidecar.delivery import Message
 

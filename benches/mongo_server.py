@@ -17,8 +17,9 @@ from typing import Any
 from pymongo import MongoClient
 
 from benches.mongo_replay import Replay
-from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamOptions
+from mongo_agent.change_stream.cursor import StreamCursor
 from mongo_agent.change_stream.position import Opening
+from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from tests.support.mongo_server import MongoReplicaSet
 

@@ -2,7 +2,7 @@
 
 from prometheus_client import Counter, Gauge
 
-from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals import Signal, SignalResult
 from sidecar.metrics import DeliveryMetrics
 
 EVENTS = "cdc_events_total"
@@ -119,6 +119,6 @@ class MongoMetrics:
         for reason in REASONS:
             self.quarantined.labels(reason)
 
-    def answered(self, signal: Signal, answer: Answer) -> None:
+    def answered(self, signal: Signal, answer: SignalResult) -> None:
         """A signal was answered."""
         self.signals.labels(signal.type, "accepted" if answer.is_accepted else "refused").inc()

@@ -13,31 +13,31 @@ from pymongo import MongoClient
 
 from commitlog import __version__
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.check.abilities import check_abilities
 from mongo_agent.check.checks import RUNNING
+from mongo_agent.check.guardrail import enforce_limit
 from mongo_agent.check.probe import MongoProbe, probe_of_run
+from mongo_agent.check.server_features import check_features
 from mongo_agent.config import MongoConfig
-from mongo_agent.copy.view import CopyView
 from mongo_agent.dead_letters.quarantine import DIRECTORY as QUARANTINE_DIRECTORY
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.debezium_metrics import CONNECTOR, attributes_of
-from mongo_agent.deployment import Deployment, look, oldest_entry, refused_deployment
-from mongo_agent.elections import Elections
-from mongo_agent.guardrail import guard
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.oplog_watch import OplogWatch, Warnings
+from mongo_agent.offsets import OFFSET_FILE, AgentOffsets
+from mongo_agent.offsets.agent_offsets import parse_offsets
+from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
 from mongo_agent.pipeline import HeartbeatSettings, Pipeline, PipelineSettings
 from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.schemas import create_schemas
 from mongo_agent.pipeline.stream_factory import StreamFactory
-from mongo_agent.position import OFFSET_FILE, AgentPosition
-from mongo_agent.position.in_kafka import StoredPosition, position_records
-from mongo_agent.position.position import read_position
-from mongo_agent.seeds import explained
-from mongo_agent.signals import Answer, Signal
+from mongo_agent.server.connection_diagnostics import diagnose
+from mongo_agent.server.deployment import Deployment, deployment_error, discover, oldest_oplog_time
+from mongo_agent.server.elections import ElectionCounter
+from mongo_agent.server.oplog_monitor import OplogMonitor, WarningThresholds
+from mongo_agent.signals import Signal, SignalResult
 from mongo_agent.signals.file import SignalFile
 from mongo_agent.signals.http import signal_pages
 from mongo_agent.signals.kafka import SignalTopic
+from mongo_agent.snapshot.view import SnapshotView
 from mongo_agent.status import SERVICE_NAME, MongoStatus
 from mongo_agent.summary import MongoSummary
 from sidecar.check.finding import Level
@@ -119,7 +119,7 @@ class MongoService:
             hide,
             properties.http_allowed_hosts,
         )
-        self._elections = Elections()
+        self._elections = ElectionCounter()
         self._schemas = create_schemas(
             properties.registries(),
             properties.schema_hold_max_ms,
@@ -184,11 +184,11 @@ class MongoService:
         while not stop.requested:
             try:
                 with pymongo.timeout(look_s):
-                    deployment = look(client)
+                    deployment = discover(client)
                     self._refuse(deployment)
-                    guard(client, self._config)
+                    enforce_limit(client, self._config)
             except (RefusedError, UnavailableError) as error:
-                behind = explained(error, self._config.client)
+                behind = diagnose(error, self._config.client)
                 pause_ms = next(pauses_ms, None)
                 if isinstance(behind, RefusedError) and properties.waits_when_refused:
                     pause_ms = self._config.backoff.max_delay_ms if pause_ms is None else pause_ms
@@ -207,12 +207,12 @@ class MongoService:
         """Raises ConfigError for what this deployment is not, or has not."""
         config = self._config
         wanted, address = config.properties.deployment, config.client.address
-        sentence = refused_deployment(deployment, wanted, address)
+        sentence = deployment_error(deployment, wanted, address)
         if sentence is not None:
             raise ConfigError(sentence)
         lacking = [
             f"{each.message} {each.remedy}"
-            for each in check_abilities(config, deployment.version)
+            for each in check_features(config, deployment.version)
             if each.level is Level.FAULT
         ]
         if lacking:
@@ -239,7 +239,7 @@ class MongoService:
             quarantine, self._metrics, ends_agent=properties.failure_handling == "fail"
         )
         streams = StreamFactory(config, client, deployment, aside, self._metrics, self._schemas)
-        position = streams.positions(read_position(stored.values, deployment.cluster))
+        position = streams.positions(parse_offsets(stored.values, deployment.cluster))
         if isinstance(store, SinkPositions):
             self._waited(partial(store.begin_at, position.lanes), stop)
         pipeline = Pipeline(
@@ -265,13 +265,13 @@ class MongoService:
             elections=lambda: self._elections.count,
             stored=None
             if properties.position_store == "file"
-            else StoredPosition(store, stored, deployment.cluster).after,
+            else KafkaOffsets(store, stored, deployment.cluster).after,
             end_waits=self._schemas.registrar.close,
         )
-        watch = OplogWatch(
-            partial(oldest_entry, client),
+        watch = OplogMonitor(
+            partial(oldest_oplog_time, client),
             partial(_times, pipeline),
-            Warnings(
+            WarningThresholds(
                 properties.oplog_headroom_warning_ms,
                 properties.stream_stall_warning_ms,
                 properties.stream_lag_warning_ms,
@@ -295,7 +295,7 @@ class MongoService:
                     channels.enter_context(channel)
                 pipeline.run(stop)
 
-    def _channels(self, position: AgentPosition) -> Iterator[AbstractContextManager[object]]:
+    def _channels(self, position: AgentOffsets) -> Iterator[AbstractContextManager[object]]:
         """What gives the pipeline signals, besides HTTP and the stream."""
         properties = self._config.properties
         if "kafka" in properties.signal_channels:
@@ -303,7 +303,7 @@ class MongoService:
         if "file" in properties.signal_channels and properties.signal_file is not None:
             yield SignalFile(properties.signal_file, self._send)
 
-    def _signal_topic(self, position: AgentPosition) -> SignalTopic:
+    def _signal_topic(self, position: AgentOffsets) -> SignalTopic:
         config = self._config
         offsets = (stream.copies.kafka_offset for stream in position.lanes.values())
         return SignalTopic(
@@ -345,11 +345,11 @@ class MongoService:
                 pause_s = min(_LONGEST_LOAD_PAUSE_S, 2 * pause_s)
         return None
 
-    def _send(self, signal: Signal) -> Future[Answer]:
+    def _send(self, signal: Signal) -> Future[SignalResult]:
         """Before there is a pipeline nobody answers."""
         return Future() if self._pipeline is None else self._pipeline.signal(signal)
 
-    def _copies(self) -> Mapping[str, CopyView]:
+    def _copies(self) -> Mapping[str, SnapshotView]:
         if self._pipeline is None:
             return {}
         return {stream.name: stream.copies for stream in self._pipeline.view.streams}

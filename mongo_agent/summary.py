@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from mongo_agent.copy.view import CollectionView
 from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.pipeline import StreamView, View
+from mongo_agent.snapshot.view import CollectionView
 from mongo_agent.status import MongoStatus
 from sidecar.page import Bar, Figure, Kept, Summary, state_of
 from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of

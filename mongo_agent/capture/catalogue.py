@@ -6,30 +6,30 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from mongo_agent.capture.kinds import Kind, kind_of
+from mongo_agent.capture.collection_kind import CollectionKind, kind_of
 from mongo_agent.capture.namespaces import BUILT_IN
-from mongo_agent.change_stream.cursor import Scope
+from mongo_agent.change_stream.settings import Scope
 
 Client = MongoClient[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class CollectionInfo:
     """One collection. `has_images`: the server keeps documents before and behind changes."""
 
     database: str
     name: str
-    kind: Kind
+    kind: CollectionKind
     has_images: bool = False
 
 
-def listed(database: str, entry: Mapping[str, Any]) -> Listed:
+def collection_info(database: str, entry: Mapping[str, Any]) -> CollectionInfo:
     """From an entry of `listCollections`."""
     images = entry.get("options", {}).get("changeStreamPreAndPostImages", {})
-    return Listed(database, str(entry["name"]), kind_of(entry), bool(images.get("enabled")))
+    return CollectionInfo(database, str(entry["name"]), kind_of(entry), bool(images.get("enabled")))
 
 
-def list_collections(client: Client, scopes: Sequence[Scope]) -> Iterator[Listed]:
+def list_collections(client: Client, scopes: Sequence[Scope]) -> Iterator[CollectionInfo]:
     """All in the scopes, in the order of their names, without the databases that are the server's
     own. Raises PyMongoError."""
     by_database: dict[str, set[str] | None] = {}
@@ -47,5 +47,5 @@ def list_collections(client: Client, scopes: Sequence[Scope]) -> Iterator[Listed
         names = {} if wanted is None else {"name": {"$in": sorted(wanted)}}
         entries = list(client[database].list_collections(filter=names))
         yield from sorted(
-            (listed(database, entry) for entry in entries), key=lambda each: each.name
+            (collection_info(database, entry) for entry in entries), key=lambda each: each.name
         )

@@ -20,12 +20,13 @@ from pymongo.errors import OperationFailure, PyMongoError
 
 from commitlog.mongo import events_of_reply
 from mongo_agent.change_stream.events import RawEvents
-from mongo_agent.change_stream.failures import RESUMABLE_LABEL, Failure, failure_of
-from mongo_agent.change_stream.pinning import Pin
 from mongo_agent.change_stream.position import Opening, Token
-from mongo_agent.change_stream.sessions import new_session
+from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.tls_failures import tls_sentence
+from mongo_agent.server.affinity import ServerAffinity
+from mongo_agent.server.errors import error_text
+from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
+from mongo_agent.server.sessions import new_session
 
 Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)
@@ -38,26 +39,6 @@ class StreamFailedError(Exception):
     def __init__(self, failure: Failure, message: str) -> None:
         super().__init__(message)
         self.failure = failure
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is watched: a collection, a database, or without either the whole deployment."""
-
-    database: str | None = None
-    collection: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StreamOptions:
-    """`full_document` and `full_document_before` are the server's own words; `batch_size` is in
-    events, 0 leaves it to the server. `await_ms` is how long it may wait for an event."""
-
-    full_document: str = "updateLookup"
-    full_document_before: str = "off"
-    shows_expanded_events: bool = False
-    batch_size: int = 0
-    await_ms: int = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +60,7 @@ class StreamCursor:
         self,
         client: Client,
         session: Any,
-        pin: Pin,
+        pin: ServerAffinity,
         database: str,
         options: StreamOptions,
         reply: RawBSONDocument,
@@ -108,7 +89,7 @@ class StreamCursor:
         cursor = {"batchSize": options.batch_size} if options.batch_size else {}
         command = {"aggregate": scope.collection or 1, "pipeline": pipeline, "cursor": cursor}
         database = scope.database or "admin"
-        session, pin = _session(client), Pin()
+        session, pin = _session(client), ServerAffinity()
         try:
             with pin.held():
                 reply = _run(client, session, database, command)
@@ -178,7 +159,7 @@ class StreamCursor:
         _end(self._session)
 
 
-def server_time(client: Client) -> ClusterTime:
+def current_cluster_time(client: Client) -> ClusterTime:
     """The cluster time now. Raises `StreamFailedError`, also for a server that has none."""
     try:
         told = client.admin.command("ping", read_preference=client.read_preference)
@@ -240,13 +221,4 @@ def _run(
 def _failed(error: PyMongoError) -> StreamFailedError:
     code = error.code if isinstance(error, OperationFailure) else None
     labels = [label for label in (RESUMABLE_LABEL,) if error.has_error_label(label)]
-    return StreamFailedError(failure_of(code, labels), said(error))
-
-
-def said(error: PyMongoError) -> str:
-    """What the server or the driver says, without the reply that it said it in, and without the
-    description of the topology; of TLS that fails, what that means."""
-    details = getattr(error, "details", None)
-    text = str(details["errmsg"] if details and "errmsg" in details else error)
-    text = tls_sentence(text) or text
-    return text.partition(", Timeout: ")[0].rstrip(".")
+    return StreamFailedError(classify_failure(code, labels), error_text(error))

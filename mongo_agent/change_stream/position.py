@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mongo_agent.change_stream.failures import Failure
 from mongo_agent.change_stream.tokens import ClusterTime, is_behind, read_token
+from mongo_agent.server.failures import Failure
 from sidecar.errors import OffsetStoreError
 
 Token = Mapping[str, str]

@@ -3,17 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mongo_agent.change_stream.failures import Failure
 from mongo_agent.change_stream.position import Opening, StreamPosition, reopening
+from mongo_agent.server.deployment import STANDALONE
+from mongo_agent.server.failures import Failure
 from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
 
 HistoryLostPolicy = Literal["fail", "resnapshot", "skip"]
 OversizePolicy = Literal["fail", "skip", "split"]
-
-STANDALONE = (
-    "This server is no member of a replica set, so it has no change streams: start mongod with "
-    "`--replSet rs0` (or `replication.replSetName: rs0`) and run `rs.initiate()` once."
-)
 
 
 class HistoryLostError(SidecarError):
@@ -21,7 +17,7 @@ class HistoryLostError(SidecarError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RecoveryPolicy:
     """What the operator wants where there is a choice."""
 
     history_lost: HistoryLostPolicy = "fail"
@@ -31,7 +27,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostHistory:
     """Changes behind `since` up to the place where the stream begins anew are not in it."""
 
     since: StreamPosition
@@ -46,7 +42,7 @@ class Reopen:
     opening: Opening
     sentence: str
     has_pause: bool = True
-    lost: Lost | None = None
+    lost: LostHistory | None = None
     is_refusal: bool = False
 
     def gives_up(self, attempts: int) -> SidecarError:
@@ -60,7 +56,7 @@ class Reopen:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class Abort:
     """Only the operator can go on from here."""
 
     error: SidecarError
@@ -71,8 +67,8 @@ def recovery(
     message: str,
     last: Opening,
     position: StreamPosition,
-    rules: Rules,
-) -> Reopen | End:
+    rules: RecoveryPolicy,
+) -> Reopen | Abort:
     """`failure` is None when the server closed the cursor. `last` is how the stream was opened,
     `position` where it has come to."""
     if failure is None:
@@ -86,9 +82,9 @@ def recovery(
         )
         if rules.waits_when_refused:
             return Reopen(_same(last, position), sentence, is_refusal=True)
-        return End(RefusedError(sentence))
+        return Abort(RefusedError(sentence))
     if failure is Failure.NOT_SUPPORTED:
-        return End(ConfigError(f"{STANDALONE} MongoDB says: {message}"))
+        return Abort(ConfigError(f"{STANDALONE} MongoDB says: {message}"))
     if failure is Failure.AUTHORISATION:
         sentence = (
             f"A privilege is missing: {message}. `mongo-agent check` names it and the command "
@@ -96,7 +92,7 @@ def recovery(
         )
         return Reopen(_same(last, position), sentence, is_refusal=True)
     if failure is Failure.TOO_LARGE and rules.oversize == "fail":
-        return End(
+        return Abort(
             SidecarError(
                 f"An event is larger than 16 MiB: {message}. "
                 "`cursor.oversize.handling.mode=split` reads such events in parts."
@@ -122,11 +118,11 @@ def _sentence(failure: Failure, message: str) -> str:
 
 
 def _without_history(
-    message: str, last: Opening, position: StreamPosition, rules: Rules
-) -> Reopen | End:
+    message: str, last: Opening, position: StreamPosition, rules: RecoveryPolicy
+) -> Reopen | Abort:
     since = f" (cluster time {position.time})"
     if rules.history_lost == "fail":
-        return End(
+        return Abort(
             HistoryLostError(
                 f"The stored position{since} cannot be read on from: {message}. What was changed "
                 "since then is not all in the oplog. Set `history.lost.policy=resnapshot` to copy "
@@ -137,5 +133,5 @@ def _without_history(
     is_copied = rules.history_lost == "resnapshot"
     what = "copies the collections again" if is_copied else "goes on with a gap"
     sentence = f"the position{since} is lost and the agent {what}: {message}"
-    lost = Lost(position, message, is_copied)
+    lost = LostHistory(position, message, is_copied)
     return Reopen(Opening(is_split=last.is_split), sentence, has_pause=False, lost=lost)

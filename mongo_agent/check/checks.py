@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 import pymongo
 
-from mongo_agent.check.abilities import check_abilities
 from mongo_agent.check.collections import check_collections
+from mongo_agent.check.offsets import check_offsets
 from mongo_agent.check.probe import ANSWER_S, MongoProbe
-from mongo_agent.check.progress import check_progress
 from mongo_agent.check.server import (
     check_answer,
     check_deployment,
@@ -16,6 +15,7 @@ from mongo_agent.check.server import (
     check_reading,
     check_streams,
 )
+from mongo_agent.check.server_features import check_features
 from mongo_agent.config import MongoConfig, directory_problems
 from mongo_agent.dead_letters.quarantine import DIRECTORY, Quarantine
 from sidecar.check.broker import broker_text, check_broker, check_topics
@@ -75,7 +75,7 @@ def _deployment(probe: MongoProbe) -> Iterator[Finding]:
     deployment = probe.deployment
     if deployment is not None:
         yield from check_deployment(probe.config, deployment)
-        yield from check_abilities(probe.config, deployment.version)
+        yield from check_features(probe.config, deployment.version)
 
 
 def _privileges(probe: MongoProbe) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def _reading(probe: MongoProbe) -> Iterator[Finding]:
 def _progress(probe: MongoProbe) -> Iterator[Finding]:
     deployment = probe.deployment
     if deployment is not None:
-        yield from check_progress(probe.client, probe.config, deployment)
+        yield from check_offsets(probe.client, probe.config, deployment)
 
 
 def _broker(probe: MongoProbe) -> Iterator[Finding]:

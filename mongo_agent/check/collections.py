@@ -3,21 +3,21 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from mongo_agent.capture.catalogue import Listed
-from mongo_agent.capture.kinds import Kind
+from mongo_agent.capture.catalogue import CollectionInfo
+from mongo_agent.capture.collection_kind import CollectionKind
+from mongo_agent.check.capture_plan import CollectionPlan, plan_of
+from mongo_agent.check.guardrail import limit_violation
 from mongo_agent.config import MongoConfig
-from mongo_agent.guardrail import exceeded
-from mongo_agent.plan import Verdict, verdict
 from sidecar.check.finding import Finding, fault, ok, warning
 
 _SHOWN = 8
 
 
-def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator[Finding]:
+def check_collections(config: MongoConfig, listed: Sequence[CollectionInfo]) -> Iterator[Finding]:
     """`listed` are those in the scopes."""
-    verdicts = [verdict(each, config) for each in listed]
+    verdicts = [plan_of(each, config) for each in listed]
     captured = [each for each in verdicts if each.is_captured]
-    own = sum(each.collection.kind is Kind.SYSTEM for each in verdicts)
+    own = sum(each.collection.kind is CollectionKind.SYSTEM for each in verdicts)
     if not captured:
         there = len(listed) - own
         # Without any collection the first one may still come; with some the lists leave all out.
@@ -38,7 +38,7 @@ def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator
         f"{len(captured)} of {len(listed) - own} collections are captured, {copied} are copied: "
         f"{_names(captured)}.",
     )
-    sentence = exceeded(len(captured), config)
+    sentence = limit_violation(len(captured), config)
     if sentence is not None:
         is_fatal = config.properties.guardrail_action == "fail"
         remedy = "Narrow the lists, or raise guardrail.collections.max; " + (
@@ -46,7 +46,11 @@ def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator
         )
         found = fault if is_fatal else warning
         yield found("collections", sentence, remedy, code="guardrail_exceeded")
-    capped = [each for each in captured if each.is_copied and each.collection.kind is Kind.CAPPED]
+    capped = [
+        each
+        for each in captured
+        if each.is_copied and each.collection.kind is CollectionKind.CAPPED
+    ]
     if capped:
         yield ok(
             "collections",
@@ -56,7 +60,7 @@ def check_collections(config: MongoConfig, listed: Sequence[Listed]) -> Iterator
     yield from _without_images(config, captured)
 
 
-def _without_images(config: MongoConfig, captured: Sequence[Verdict]) -> Iterator[Finding]:
+def _without_images(config: MongoConfig, captured: Sequence[CollectionPlan]) -> Iterator[Finding]:
     wanted = {
         "`before`": config.stream.full_document_before != "off",
         "`after` of updates": config.stream.full_document == "whenAvailable",
@@ -81,6 +85,6 @@ def _without_images(config: MongoConfig, captured: Sequence[Verdict]) -> Iterato
     )
 
 
-def _names(verdicts: Sequence[Verdict]) -> str:
+def _names(verdicts: Sequence[CollectionPlan]) -> str:
     names = [f"{each.collection.database}.{each.collection.name}" for each in verdicts]
     return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mongo_agent.change_stream.cursor import Scope
+from mongo_agent.change_stream.settings import Scope
 
 ROLE = "mongoAgent"
 """Of the role that commands for the operator make."""
@@ -42,7 +42,7 @@ CLUSTER = Resource(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RequiredPrivilege:
     """`actions` on a resource, to do what `purpose` says; without one that is not `is_required` the
     agent works and knows less."""
 
@@ -53,48 +53,60 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingPrivilege:
     """The actions of a need that nobody granted."""
 
-    need: Need
+    need: RequiredPrivilege
     actions: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"{' and '.join(f'`{action}`' for action in self.actions)} on {self.need.resource}"
 
 
-def needs(
+def required_privileges(
     scopes: Sequence[Scope],
     *,
     version: tuple[int, ...],
     is_sharded: bool,
     is_shard: bool,
-) -> Iterator[Need]:
+) -> Iterator[RequiredPrivilege]:
     """Of an agent with these streams at a server of this version."""
     for scope in scopes:
         resource = Resource(scope.database or "", scope.collection or "")
-        yield Need(("changeStream", "find"), resource, "to read the change stream and to copy")
+        yield RequiredPrivilege(
+            ("changeStream", "find"), resource, "to read the change stream and to copy"
+        )
     for database in dict.fromkeys(scope.database or "" for scope in scopes):
-        yield Need(("listCollections",), Resource(database), "to know what there is to copy")
+        yield RequiredPrivilege(
+            ("listCollections",), Resource(database), "to know what there is to copy"
+        )
     if any(scope.database is None for scope in scopes):
-        yield Need(("listDatabases",), CLUSTER, "to see every database", is_required=False)
+        yield RequiredPrivilege(
+            ("listDatabases",), CLUSTER, "to see every database", is_required=False
+        )
     if is_shard and version >= _FIRST_WITH_DIRECT_SHARD_CHECK:
-        yield Need(
+        yield RequiredPrivilege(
             ("issueDirectShardOperations",), CLUSTER, "to read from a shard without a mongos"
         )
     if is_sharded:
         of_version = Resource("config", "version")
-        yield Need(("find",), of_version, "to know the cluster again", is_required=False)
+        yield RequiredPrivilege(
+            ("find",), of_version, "to know the cluster again", is_required=False
+        )
         return
     oplog = Resource("local", "oplog.rs")
-    yield Need(("find",), oplog, "to see how far back the oplog reaches", is_required=False)
+    yield RequiredPrivilege(
+        ("find",), oplog, "to see how far back the oplog reaches", is_required=False
+    )
     purpose = "to know the replica set again by more than its name"
-    yield Need(("replSetGetConfig",), CLUSTER, purpose, is_required=False)
+    yield RequiredPrivilege(("replSetGetConfig",), CLUSTER, purpose, is_required=False)
     identity = Resource("admin", "system.version")
-    yield Need(("find",), identity, "to notice that it is a shard", is_required=False)
+    yield RequiredPrivilege(("find",), identity, "to notice that it is a shard", is_required=False)
 
 
-def missing(wanted: Iterable[Need], granted: Iterable[Mapping[str, Any]]) -> list[Missing]:
+def missing_privileges(
+    wanted: Iterable[RequiredPrivilege], granted: Iterable[Mapping[str, Any]]
+) -> list[MissingPrivilege]:
     """`granted` is `authenticatedUserPrivileges` of `connectionStatus`."""
     privileges = list(granted)
     found = []
@@ -105,7 +117,7 @@ def missing(wanted: Iterable[Need], granted: Iterable[Mapping[str, Any]]) -> lis
             if not any(_covers(each, action, need.resource) for each in privileges)
         )
         if lacking:
-            found.append(Missing(need, lacking))
+            found.append(MissingPrivilege(need, lacking))
     return found
 
 
@@ -128,7 +140,7 @@ def _covers(privilege: Mapping[str, Any], action: str, resource: Resource) -> bo
     return is_database and is_collection
 
 
-def grant_commands(lacking: Sequence[Missing], user: str, database: str) -> str:
+def grant_commands(lacking: Sequence[MissingPrivilege], user: str, database: str) -> str:
     """What an administrator enters in mongosh; `user` is defined in `database`."""
     actions: dict[Resource, list[str]] = {}
     for each in lacking:

@@ -15,11 +15,12 @@ import pymongo
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.capture.catalogue import Listed, list_collections
+from mongo_agent.capture.catalogue import CollectionInfo, list_collections
+from mongo_agent.check.capture_plan import plan_of
 from mongo_agent.config import MongoConfig
-from mongo_agent.deployment import Deployment, failed, look
-from mongo_agent.plan import verdict
-from mongo_agent.seeds import explained
+from mongo_agent.server.connection_diagnostics import diagnose
+from mongo_agent.server.deployment import Deployment, discover
+from mongo_agent.server.errors import server_error
 from sidecar.check.answers import Once
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
 from sidecar.errors import RefusedError, SidecarError, UnavailableError
@@ -42,7 +43,7 @@ class ServerAnswer:
 class Collections:
     """The collections in the scopes, or why they cannot be listed."""
 
-    listed: tuple[Listed, ...] = ()
+    listed: tuple[CollectionInfo, ...] = ()
     error: SidecarError | None = None
 
 
@@ -62,12 +63,12 @@ class MongoProbe:
         return self.server().deployment
 
     @property
-    def captured(self) -> list[Listed]:
+    def captured(self) -> list[CollectionInfo]:
         """The collections that are captured, as far as they can be listed."""
         if self.deployment is None:
             return []
         listed = self.collections().listed
-        return [each for each in listed if verdict(each, self.config).is_captured]
+        return [each for each in listed if plan_of(each, self.config).is_captured]
 
     @property
     def topics(self) -> list[str]:
@@ -130,9 +131,9 @@ def own_topics(config: MongoConfig) -> Iterator[str]:
 def _server(config: MongoConfig, client: Client) -> ServerAnswer:
     try:
         with pymongo.timeout(ANSWER_S):
-            return ServerAnswer(look(client))
+            return ServerAnswer(discover(client))
     except (RefusedError, UnavailableError) as error:
-        return ServerAnswer(error=explained(error, config.client))
+        return ServerAnswer(error=diagnose(error, config.client))
     except SidecarError as error:
         return ServerAnswer(error=error)
 
@@ -142,4 +143,4 @@ def _collections(config: MongoConfig, client: Client) -> Collections:
         with pymongo.timeout(ANSWER_S):
             return Collections(tuple(list_collections(client, config.scopes)))
     except PyMongoError as error:
-        return Collections(error=failed(error))
+        return Collections(error=server_error(error))

@@ -6,12 +6,13 @@ from typing import Any
 from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
-from mongo_agent.change_stream.cursor import Scope, StreamCursor, StreamFailedError, said
+from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening
-from mongo_agent.check.privileges import grant_commands, missing, needs
+from mongo_agent.change_stream.settings import Scope
+from mongo_agent.check.privileges import grant_commands, missing_privileges, required_privileges
 from mongo_agent.config import MongoConfig
-from mongo_agent.deployment import Deployment, refused_deployment
-from mongo_agent.stages import stages
+from mongo_agent.server.deployment import Deployment, deployment_error
+from mongo_agent.server.errors import error_text
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import RefusedError, SidecarError, UnavailableError
 
@@ -60,7 +61,7 @@ def check_answer(
 
 def check_deployment(config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
     """Whether it is what `mongodb.deployment` says."""
-    sentence = refused_deployment(deployment, config.properties.deployment, config.client.address)
+    sentence = deployment_error(deployment, config.properties.deployment, config.client.address)
     if sentence is not None:
         yield fault(
             "deployment",
@@ -79,7 +80,7 @@ def check_privileges(
     except PyMongoError as error:
         yield fault(
             "privileges",
-            f"They cannot be asked for: {said(error)}.",
+            f"They cannot be asked for: {error_text(error)}.",
             "Try again; if it stays, look into the server's log.",
             code="privileges_unknown",
         )
@@ -90,13 +91,13 @@ def check_privileges(
         yield ok("privileges", "Nobody is logged in, so MongoDB asks for no privileges.")
         return
     user, database = str(users[0]["user"]), str(users[0]["db"])
-    wanted = needs(
+    wanted = required_privileges(
         config.scopes,
         version=deployment.version,
         is_sharded=deployment.is_sharded,
         is_shard=deployment.is_shard or config.properties.deployment == "shard",
     )
-    lacking = missing(wanted, told.get("authenticatedUserPrivileges", ()))
+    lacking = missing_privileges(wanted, told.get("authenticatedUserPrivileges", ()))
     required = [each for each in lacking if each.need.is_required]
     useful = [each for each in lacking if not each.need.is_required]
     if required:
@@ -126,7 +127,7 @@ def check_streams(client: Client, config: MongoConfig) -> Iterator[Finding]:
     """Whether each stream can be opened as the agent opens it."""
     for scope in config.scopes:
         try:
-            StreamCursor.open(client, scope, stages(config), Opening(), config.stream).close()
+            StreamCursor.open(client, scope, config.pipeline, Opening(), config.stream).close()
         except StreamFailedError as error:
             yield fault(
                 "change stream",
@@ -154,7 +155,7 @@ def check_reading(client: Client, database: str, collection: str) -> Iterator[Fi
     except PyMongoError as error:
         yield fault(
             "reading",
-            f"{database}.{collection} cannot be read: {said(error)}.",
+            f"{database}.{collection} cannot be read: {error_text(error)}.",
             "Grant `find` on it; on a shard of MongoDB 8.0 the role `directShardOperations` too.",
             code="collection_not_readable",
         )

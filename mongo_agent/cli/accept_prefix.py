@@ -3,7 +3,7 @@
 import click
 
 from mongo_agent.config import MongoConfig, directory_problems
-from mongo_agent.position import OFFSET_FILE
+from mongo_agent.offsets import OFFSET_FILE
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
 from sidecar.files.locks import DirectoryLock

@@ -6,10 +6,10 @@ from typing import Any
 import click
 from pymongo import MongoClient
 
-from mongo_agent.compare.comparing import Compared
+from mongo_agent.compare.comparison import CollectionComparison
 from mongo_agent.config import MongoConfig
-from mongo_agent.deployment import look
-from mongo_agent.seeds import explained
+from mongo_agent.server.connection_diagnostics import diagnose
+from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
@@ -52,13 +52,13 @@ def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, 
     if config.properties.sink != "kafka":
         raise ConfigError("`sink` must be kafka: topics are compared.")
     # Imported here: the broker's client takes long to load.
-    from mongo_agent.compare.reading import compare as compare_all
+    from mongo_agent.compare.topic_comparison import compare as compare_all
 
     with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
         try:
-            deployment = look(client)
+            deployment = discover(client)
         except (RefusedError, UnavailableError) as error:
-            raise explained(error, config.client) from error
+            raise diagnose(error, config.client) from error
         found = compare_all(client, config, deployment, names, wait_s)
     print_rows(_HEADINGS, list(map(_row, found)), lambda *cells: "\t".join(cells))
     for each in found:
@@ -67,7 +67,7 @@ def compare(invocation: Invocation[MongoConfig], wait_s: int, names: tuple[str, 
     sys.exit(0 if all(each.is_equal for each in found) else 1)
 
 
-def _row(found: Compared) -> tuple[str, ...]:
+def _row(found: CollectionComparison) -> tuple[str, ...]:
     counts = (
         found.documents,
         found.equal,

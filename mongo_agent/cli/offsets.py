@@ -12,9 +12,9 @@ from pymongo import MongoClient
 from mongo_agent.cli.accept_prefix import accept_prefix
 from mongo_agent.cli.offsets_import import import_
 from mongo_agent.config import MongoConfig
-from mongo_agent.deployment import look
-from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
-from mongo_agent.position.position import read_position, stored_cluster
+from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
+from mongo_agent.offsets.agent_offsets import parse_offsets, stored_cluster
+from mongo_agent.server.deployment import discover
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
 from sidecar.offsets import PropertiesStore, StoredOffsets
@@ -53,7 +53,7 @@ def show(invocation: Invocation[MongoConfig], as_json: bool) -> None:
         print_rows(_HEADINGS, rows, lambda *cells: "\t".join(cells))
 
 
-def _stored_position(config: MongoConfig) -> AgentPosition:
+def _stored_position(config: MongoConfig) -> AgentOffsets:
     """Says on stderr when the previous copy is used."""
     if config.properties.position_store == "kafka":
         stored = _in_topic(config)
@@ -61,25 +61,25 @@ def _stored_position(config: MongoConfig) -> AgentPosition:
         stored = PropertiesStore(config.properties.offset_directory, OFFSET_FILE).load()
     if stored.recovered_from_previous is not None:
         print(f"warning: {stored.recovered_from_previous}", file=sys.stderr)
-    return read_position(stored.values, stored_cluster(stored.values))
+    return parse_offsets(stored.values, stored_cluster(stored.values))
 
 
 def _in_topic(config: MongoConfig) -> StoredOffsets:
     """Under what name it lies there depends on whether this is a shard."""
     # Imported here: the broker's client takes long to load.
-    from mongo_agent.position.looking import look_at_position
+    from mongo_agent.offsets.stored_offsets import load_offsets
 
     with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
-        return look_at_position(config, look(client))
+        return load_offsets(config, discover(client))
 
 
-def _row(name: str, lane: LanePosition) -> tuple[str, ...]:
+def _row(name: str, lane: StreamOffset) -> tuple[str, ...]:
     stream = lane.stream
     moment = datetime.fromtimestamp(stream.time.second, UTC).isoformat()
     return (name or "the deployment", str(stream.time), moment, stream.cluster, _copies(lane))
 
 
-def _copies(lane: LanePosition) -> str:
+def _copies(lane: StreamOffset) -> str:
     copies = lane.copies
     waiting = len(copies.requests) + len(copies.collections)
     if waiting:
@@ -87,7 +87,7 @@ def _copies(lane: LanePosition) -> str:
     return f"{copies.finished_count} done"
 
 
-def _document(position: AgentPosition) -> Mapping[str, object]:
+def _document(position: AgentOffsets) -> Mapping[str, object]:
     return {
         name or "the deployment": {
             "cluster_time": str(lane.stream.time),

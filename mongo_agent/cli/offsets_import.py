@@ -43,8 +43,8 @@ def import_(
         raise ConfigError("Give either --from-file or --from-topic.")
     config = invocation.usable_config()
     # Imported here: the clients take long to load.
-    from mongo_agent.position.connect_offsets import connect_offsets, read_file
-    from mongo_agent.position.importing import import_offsets
+    from mongo_agent.migration.connect_offsets import connect_offsets, read_file
+    from mongo_agent.migration.import_offsets import import_offsets
 
     if file is not None:
         records = read_file(file.read_bytes())

@@ -7,10 +7,11 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 
 from mongo_agent.capture.catalogue import list_collections
+from mongo_agent.check.capture_plan import CollectionPlan, plan_of
 from mongo_agent.config import MongoConfig
-from mongo_agent.deployment import failed, look
-from mongo_agent.plan import Verdict, verdict
-from mongo_agent.seeds import explained
+from mongo_agent.server.connection_diagnostics import diagnose
+from mongo_agent.server.deployment import discover
+from mongo_agent.server.errors import server_error
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
 from sidecar.errors import RefusedError, UnavailableError
@@ -31,21 +32,21 @@ def plan(invocation: Invocation[MongoConfig], show_all: bool) -> None:
     config = invocation.config()
     try:
         with MongoClient[Any](**config.client.prompt(_ANSWER_MS)) as client:
-            look(client)
+            discover(client)
             listed = list(list_collections(client, config.scopes))
     except (RefusedError, UnavailableError) as error:
-        raise explained(error, config.client) from error
+        raise diagnose(error, config.client) from error
     except PyMongoError as error:
-        raise failed(error) from error
+        raise server_error(error) from error
     rows = [
-        _row(verdict(each, config))
+        _row(plan_of(each, config))
         for each in listed
         if show_all or not each.name.startswith("system.")
     ]
     print_rows(_HEADINGS, rows, lambda *cells: "\t".join(cells))
 
 
-def _row(planned: Verdict) -> tuple[str, ...]:
+def _row(planned: CollectionPlan) -> tuple[str, ...]:
     collection = planned.collection
     why = "; ".join(filter(None, (planned.reason, planned.copy_reason)))
     return (

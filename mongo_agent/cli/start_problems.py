@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from mongo_agent.config import MongoConfig, directory_problems
-from mongo_agent.position import OFFSET_FILE
+from mongo_agent.offsets import OFFSET_FILE
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.http.address import address_problem
 from sidecar.offsets import PropertiesStore

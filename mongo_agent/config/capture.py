@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from mongo_agent.capture import split_patterns
-from mongo_agent.capture.own_stages import read_stages
+from mongo_agent.capture.user_stages import read_stages
 from mongo_agent.change_stream.tokens import ClusterTime
 from sidecar.properties import (
     NOTHING_NAMED,

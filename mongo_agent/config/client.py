@@ -11,7 +11,6 @@ from pydantic import SecretStr
 from pymongo import MongoClient
 from pymongo.errors import ConfigurationError, InvalidURI
 
-from mongo_agent.change_stream.pinning import choose_server
 from mongo_agent.config.addresses import (
     HOSTS,
     SRV,
@@ -22,6 +21,8 @@ from mongo_agent.config.addresses import (
     string_problem,
 )
 from mongo_agent.config.connection import ConnectionProperties
+from mongo_agent.server.affinity import select_server
+from mongo_agent.server.deployment import LOAD_BALANCED
 from sidecar.properties.text import MASK
 from sidecar.tls.errors import UnreadableStoreError
 from sidecar.tls.memory_file import MemoryFile
@@ -33,10 +34,6 @@ _PEM = b"-----BEGIN "
 _APPLICATION = "mongo-agent"
 _SELECTION = "serverSelectionTimeoutMS"
 _SECRETS = ("password", "tlsCertificateKeyFilePassword")
-LOAD_BALANCED = (
-    "`loadBalanced=true`, which sends each command to any mongos, while a change stream lives in "
-    "one: leave it out and name the mongos themselves."
-)
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class ClientSettings:
 
 def client_settings(properties: ConnectionProperties) -> ClientSettings:
     """Of properties without `connection_problems`."""
-    options: dict[str, Any] = {"appname": _APPLICATION, "server_selector": choose_server}
+    options: dict[str, Any] = {"appname": _APPLICATION, "server_selector": select_server}
     if properties.connection_string is not None:
         uri = properties.connection_string.get_secret_value().strip()
         options["host"] = uri

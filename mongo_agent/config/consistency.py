@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 from mongo_agent.capture.namespaces import BUILT_IN, Namespaces
-from mongo_agent.capture.own_stages import read_stages, removed_field
+from mongo_agent.capture.user_stages import read_stages, removed_field
 from mongo_agent.config.addresses import STRING, string_options, string_warnings
 from mongo_agent.config.model import MongoProperties
 from sidecar.errors import ConfigError

@@ -5,17 +5,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.capture.pipeline import CHANGES
+from mongo_agent.capture.match_stage import CHANGES
+from mongo_agent.capture.stream_pipeline import (
+    INVALIDATE,
+    NATIVE_EVENTS,
+    SCHEMA_EVENTS,
+    EventTypes,
+    empty_pipeline,
+    stream_pipeline,
+)
+from mongo_agent.capture.user_stages import Stage
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.cursor import Scope, StreamOptions
+from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.config import debezium
 from mongo_agent.config.client import ClientSettings, client_problem, client_settings
-from mongo_agent.config.contradictions import contradictions, doubts, namespaces
-from mongo_agent.config.copying import copy_settings
+from mongo_agent.config.cross_validation import (
+    cross_validation_errors,
+    cross_validation_warnings,
+    namespaces,
+)
 from mongo_agent.config.model import MongoProperties
-from mongo_agent.config.naming import naming
-from mongo_agent.config.position import HistoryLostPolicy
-from mongo_agent.copy.settings import CopySettings
+from mongo_agent.config.offsets import HistoryLostPolicy
+from mongo_agent.config.snapshot import snapshot_settings
+from mongo_agent.config.topic_naming import naming
+from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.topic_naming import Naming
 from sidecar.config import kafka_connect
 from sidecar.errors import ConfigError
@@ -37,7 +50,7 @@ class MongoConfig:
     namespaces: Namespaces
     scopes: tuple[Scope, ...]
     stream: StreamOptions
-    copying: CopySettings
+    copying: SnapshotSettings
     topic_of: Naming
     backoff: Backoff
     warnings: tuple[str, ...]
@@ -58,6 +71,31 @@ class MongoConfig:
             self.copying.mode != "no_data"
             and self.namespaces.captures(database, collection)
             and self.copying.chosen.captures(database, collection)
+        )
+
+    @property
+    def signal_collection(self) -> str | None:
+        """The collection whose inserts are signals; None without the channel `source`."""
+        properties = self.properties
+        return properties.signal_collection if "source" in properties.signal_channels else None
+
+    @property
+    def pipeline(self) -> tuple[Stage, ...]:
+        """The stages after `$changeStream` in every stream."""
+        properties = self.properties
+        if properties.snapshot_mode == "initial_only":
+            return empty_pipeline()
+        others: tuple[str, ...] = (INVALIDATE,)
+        if properties.schema_changes_topic is not None:
+            others = SCHEMA_EVENTS
+        elif properties.event_layout == "mongodb":
+            others = NATIVE_EVENTS
+        return stream_pipeline(
+            self.namespaces,
+            EventTypes(self.operations, others),
+            signal_collection=self.signal_collection,
+            user_stages=properties.cursor_pipeline,
+            order=properties.cursor_pipeline_order,
         )
 
     @property
@@ -115,7 +153,7 @@ def load_config(
         environment=environment,
     )
     properties = loaded.properties
-    problems = list(contradictions(properties))
+    problems = list(cross_validation_errors(properties))
     if problems:
         raise ConfigError(*map(loaded.located, problems))
     client = client_settings(properties)
@@ -129,7 +167,7 @@ def load_config(
         namespaces=captured,
         scopes=_scopes(properties),
         stream=_stream_options(properties),
-        copying=copy_settings(properties, captured),
+        copying=snapshot_settings(properties, captured),
         topic_of=naming(properties),
         backoff=Backoff(
             properties.backoff_initial_delay_ms,
@@ -140,7 +178,7 @@ def load_config(
             *loaded.warnings,
             *kafka_connect.unused(properties, debezium.UNUSED_PREFIXES),
             *properties.converter_warnings(),
-            *map(loaded.located, doubts(properties)),
+            *map(loaded.located, cross_validation_warnings(properties)),
         ),
     )
 

@@ -7,11 +7,11 @@ from mongo_agent.config import debezium
 from mongo_agent.config.capture import CaptureProperties
 from mongo_agent.config.connection import ConnectionProperties
 from mongo_agent.config.converters import EncodingProperties
-from mongo_agent.config.copying import CopyProperties
 from mongo_agent.config.debezium import DebeziumProperties
 from mongo_agent.config.events import EventProperties
-from mongo_agent.config.position import PositionProperties
+from mongo_agent.config.offsets import PositionProperties
 from mongo_agent.config.signals import SignalProperties
+from mongo_agent.config.snapshot import SnapshotProperties
 from sidecar.config.settings import SidecarProperties
 from sidecar.properties import Properties
 
@@ -21,7 +21,7 @@ GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("What is published", EventProperties),
     ("How keys and values are written", EncodingProperties),
     ("Where to, progress, and the process", SidecarProperties),
-    ("Copying what is there", CopyProperties),
+    ("Copying what is there", SnapshotProperties),
     ("Signals", SignalProperties),
     ("The position, and what may go wrong", PositionProperties),
     ("Of Debezium's connector and Kafka Connect", DebeziumProperties),
@@ -35,7 +35,7 @@ class MongoProperties(
     DebeziumProperties,
     PositionProperties,
     SignalProperties,
-    CopyProperties,
+    SnapshotProperties,
     SidecarProperties,
     EncodingProperties,
     EventProperties,

@@ -8,9 +8,9 @@ import orjson
 
 from commitlog.mongo import MongoBatch
 from mongo_agent.change_stream.events import RawEvents, time_of, token_of
-from mongo_agent.change_stream.reading import StreamRead
-from mongo_agent.copy import CopyProgress
-from mongo_agent.position import LanePosition
+from mongo_agent.change_stream.reader import StreamBatch
+from mongo_agent.offsets import StreamOffset
+from mongo_agent.snapshot import SnapshotProgress
 from sidecar.dead_letters.ndjson import shown
 from sidecar.delivery import Message, ProduceArguments
 
@@ -22,8 +22,8 @@ class PlacedBatch:
     def __init__(
         self,
         batch: MongoBatch,
-        before: LanePosition,
-        behind: LanePosition,
+        before: StreamOffset,
+        behind: StreamOffset,
         events: RawEvents = (),
     ) -> None:
         """`events` are those of a stream that the messages are of."""
@@ -43,7 +43,7 @@ class PlacedBatch:
     def last_write_ts_us(self) -> int | None:
         return self._batch.last_write_ts_us
 
-    def position_after(self, messages: int, /) -> LanePosition:
+    def position_after(self, messages: int, /) -> StreamOffset:
         if messages == len(self._batch):
             return self._behind
         done = self._batch.position_after(messages) if self._events else 0
@@ -71,11 +71,11 @@ class PlacedBatch:
 
 
 def of_read(
-    read: StreamRead, before: LanePosition, copies: CopyProgress, *, moves: bool
+    read: StreamBatch, before: StreamOffset, copies: SnapshotProgress, *, moves: bool
 ) -> PlacedBatch:
     """`copies` is how far copies are when it is placed; `moves` says whether the position does."""
     stream = read.position if moves else before.stream
-    behind = LanePosition(stream, read.transaction, copies)
+    behind = StreamOffset(stream, read.transaction, copies)
     return PlacedBatch(read.batch, before, behind, read.events)
 
 
@@ -84,7 +84,7 @@ class OwnMessages:
     """Messages that the agent makes itself, such as heartbeats. They move no position."""
 
     content: tuple[Message, ...]
-    position: LanePosition
+    position: StreamOffset
     last_write_ts_us: int | None = None
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ class OwnMessages:
     def size_bytes(self) -> int:
         return sum(len(key) + len(value or b"") for _, key, value, _, _ in self.content)
 
-    def position_after(self, messages: int, /) -> LanePosition:
+    def position_after(self, messages: int, /) -> StreamOffset:
         return self.position
 
     def messages(self, first: int, stop: int, /) -> Sequence[Message]:

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 
 from mongo_agent.metrics import MongoMetrics
+from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages
 from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.heartbeat import Heartbeat
@@ -21,8 +22,7 @@ from mongo_agent.pipeline.signal_acks import SignalAcks
 from mongo_agent.pipeline.status_publisher import StreamStatusPublisher
 from mongo_agent.pipeline.stream import Add, Stream
 from mongo_agent.pipeline.view import View
-from mongo_agent.position import AgentPosition, LanePosition
-from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals import Signal, SignalResult
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery.delivery import Delivery
 from sidecar.delivery.sink_driver import SinkDriver
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 _LONGEST_PAUSE_S = 1.0
 _READS_IN_A_TICK = 2
 
-OpenStream = Callable[[str, LanePosition, Callable[[], None]], Stream]
+OpenStream = Callable[[str, StreamOffset, Callable[[], None]], Stream]
 """Makes a stream that reads from a position on. It calls the given function after each read."""
 
 
@@ -55,11 +55,11 @@ class Pipeline:
         open_stream: OpenStream,
         sink: Sink,
         store: OffsetStore,
-        position: AgentPosition,
+        position: AgentOffsets,
         aside: DeadLetterWriter,
         metrics: MongoMetrics,
         elections: Callable[[], int],
-        stored: Callable[[AgentPosition], AgentPosition] | None = None,
+        stored: Callable[[AgentOffsets], AgentOffsets] | None = None,
         end_waits: Callable[[], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -72,7 +72,7 @@ class Pipeline:
         self._open_stream = open_stream
         self._aside = aside
         self._metrics = metrics
-        self._delivery: Delivery[str, LanePosition] = Delivery(
+        self._delivery: Delivery[str, StreamOffset] = Delivery(
             sink,
             settings.window_max_events,
             settings.window_max_bytes,
@@ -84,7 +84,7 @@ class Pipeline:
         self._saving = OffsetFlusher(
             store,
             position,
-            AgentPosition.values,
+            AgentOffsets.values,
             settings.offset_flush_interval_ms / 1000,
             metrics=metrics.delivery,
             clock=clock,
@@ -110,7 +110,7 @@ class Pipeline:
         """When the last turn was made, by the clock. Any thread may ask."""
         return self._publisher.last_tick_s
 
-    def signal(self, signal: Signal) -> Future[Answer]:
+    def signal(self, signal: Signal) -> Future[SignalResult]:
         """Gives a signal to the next turn; the answer comes when what it asks for is stored. Any
         thread may call it."""
         return self._answering.give(signal)
@@ -308,7 +308,7 @@ class _Signalled:
     stream: Stream
     add: Add
 
-    def apply(self, signal: Signal) -> Answer:
+    def apply(self, signal: Signal) -> SignalResult:
         answer = self.stream.copying.apply(signal)
         self.stream.place_progress(self.add)
         return answer

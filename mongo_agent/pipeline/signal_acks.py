@@ -12,19 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import uuid4
 
-from mongo_agent.copy import CopyProgress
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.position import AgentPosition
-from mongo_agent.signals import Answer, Signal
+from mongo_agent.offsets import AgentOffsets
+from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.snapshot import SnapshotProgress
 
-# Fewer than a position remembers (`CopyProgress.seen`).
+# Fewer than a position remembers (`SnapshotProgress.seen`).
 _MOST_UNSTORED = 50
 
 
 class SignalledStream(Protocol):
     """A stream, as far as signals go."""
 
-    def apply(self, signal: Signal) -> Answer:
+    def apply(self, signal: Signal) -> SignalResult:
         """Do what it asks for, and put that into the position."""
 
 
@@ -33,8 +33,8 @@ class _Given:
     """`answer` is None before it is applied."""
 
     signal: Signal
-    future: Future[Answer]
-    answer: Answer | None = None
+    future: Future[SignalResult]
+    answer: SignalResult | None = None
 
 
 class SignalAcks:
@@ -52,7 +52,7 @@ class SignalAcks:
         """Whether somebody waits for a position to be stored."""
         return bool(self._unstored)
 
-    def give(self, signal: Signal) -> Future[Answer]:
+    def give(self, signal: Signal) -> Future[SignalResult]:
         """What it gives is done once what was asked for is stored, or refused."""
         if signal.occurrence is None and signal.kafka_offset is None:
             signal = replace(signal, occurrence=uuid4().hex)
@@ -79,7 +79,7 @@ class SignalAcks:
             worked = True
         return worked
 
-    def stored(self, position: AgentPosition) -> None:
+    def stored(self, position: AgentOffsets) -> None:
         """Answers what is in a position that is stored."""
         copies = [stream.copies for stream in position.lanes.values()]
         while self._unstored and all(_holds(each, self._unstored[0].signal) for each in copies):
@@ -98,7 +98,7 @@ class SignalAcks:
             given.future.cancel()
 
 
-def _holds(copies: CopyProgress, signal: Signal) -> bool:
+def _holds(copies: SnapshotProgress, signal: Signal) -> bool:
     if signal.occurrence is not None:
         return signal.occurrence in copies.seen
     assert signal.kafka_offset is not None

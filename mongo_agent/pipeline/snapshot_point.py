@@ -15,7 +15,7 @@ be of several shards, and only a later time says it.
 
 from dataclasses import dataclass
 
-from mongo_agent.change_stream.reading import StreamRead
+from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.change_stream.tokens import ClusterTime
 
 
@@ -39,13 +39,13 @@ class StreamWatermark:
             return self.last_event
         return max(self.token, self.last_event).before
 
-    def behind(self, read: StreamRead) -> "StreamWatermark":
+    def behind(self, read: StreamBatch) -> "StreamWatermark":
         is_silent = not read.events and not len(read.batch)
         last_event = read.last_time or self.last_event
         return StreamWatermark(last_event, read.position.time, is_silent, self.is_merged)
 
 
-def exact_point(placed: StreamWatermark, following: StreamRead | None) -> ClusterTime | None:
+def exact_point(placed: StreamWatermark, following: StreamBatch | None) -> ClusterTime | None:
     """The time at which the output is exactly the state of the collections; None where events of
     one time may be placed in part. `following` is what will be placed next, if that is there."""
     if following is not None and following.first_time is not None:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 
 from mongo_agent.dead_letters.quarantine import Usage
 from mongo_agent.metrics import MongoMetrics
+from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.settings import PipelineSettings
 from mongo_agent.pipeline.snapshot_clock import SnapshotClock
 from mongo_agent.pipeline.stream import Stream
 from mongo_agent.pipeline.view import StreamView, View
-from mongo_agent.position import AgentPosition, LanePosition
 from sidecar.delivery.delivery import Delivery
 from sidecar.offsets.flusher import OffsetFlusher
 from sidecar.runtime.status_publisher import StatusPublisher
@@ -43,8 +43,8 @@ class StreamStatusPublisher(StatusPublisher[View]):
     def show(
         self,
         streams: Mapping[str, Stream],
-        delivery: Delivery[str, LanePosition],
-        saving: OffsetFlusher[AgentPosition],
+        delivery: Delivery[str, StreamOffset],
+        saving: OffsetFlusher[AgentOffsets],
         aside: DeadLetterWriter,
         *,
         is_stopping: bool,
@@ -115,7 +115,7 @@ def _stream_view(stream: Stream) -> StreamView:
     )
 
 
-def _lag_s(delivery: Delivery[str, LanePosition]) -> float:
+def _lag_s(delivery: Delivery[str, StreamOffset]) -> float:
     """Age of the last acknowledged change while something waits; before the first one, for how long
     something has waited."""
     age_s = delivery.window.oldest_age_s

@@ -17,24 +17,24 @@ from bson.errors import InvalidBSON
 
 from mongo_agent.change_stream.events import token_of
 from mongo_agent.change_stream.position import is_high_water_mark
-from mongo_agent.change_stream.reading import StreamRead, StreamReader
-from mongo_agent.copy import CopiedChunk, Copying
+from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.dead_letters.quarantine import Gap, Unreadable
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
+from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
 from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.last_message import LastMessage, Seen, last_transaction
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
-from mongo_agent.position import LanePosition
 from mongo_agent.signals import Signal
+from mongo_agent.snapshot import EncodedChunk, Snapshotter
 from sidecar.delivery.delivery import DatedBatch
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
 
-Add = Callable[[str, DatedBatch[LanePosition], LanePosition], None]
+Add = Callable[[str, DatedBatch[StreamOffset], StreamOffset], None]
 """Takes the name of a stream, a batch, and the position in front of it."""
-FindSignals = Callable[[StreamRead], Iterable[Signal]]
+FindSignals = Callable[[StreamBatch], Iterable[Signal]]
 
 
 class Stream:
@@ -44,8 +44,8 @@ class Stream:
         self,
         name: str,
         reader: StreamReader,
-        copying: Copying,
-        position: LanePosition,
+        copying: Snapshotter,
+        position: StreamOffset,
         *,
         aside: DeadLetterWriter,
         find_signals: FindSignals,
@@ -69,11 +69,11 @@ class Stream:
         self._streamed = LastMessage()
         self._copied = LastMessage()
         self._last_transaction = None if position.transaction is None else position.transaction.id
-        self._chunks: deque[CopiedChunk] = deque()
+        self._chunks: deque[EncodedChunk] = deque()
         self._kept = 0
 
     @property
-    def position(self) -> LanePosition:
+    def position(self) -> StreamOffset:
         """Behind all that was placed."""
         return self._position
 
@@ -137,7 +137,7 @@ class Stream:
         self.copying.close()
         self.reader.close()
 
-    def _begin_round(self, following: StreamRead | None) -> bool:
+    def _begin_round(self, following: StreamBatch | None) -> bool:
         """Lets chunks be read at the point where the stream stands."""
         self._is_streams_turn = True
         if not self.copying.wants_point:
@@ -162,12 +162,12 @@ class Stream:
             worked = True
         return worked
 
-    def _next_chunk(self) -> CopiedChunk | None:
+    def _next_chunk(self) -> EncodedChunk | None:
         if not self._chunks:
             self._chunks.extend(self.copying.take())
         return self._chunks[0] if self._chunks else None
 
-    def _place_read(self, read: StreamRead, add: Add) -> bool:
+    def _place_read(self, read: StreamBatch, add: Add) -> bool:
         if not self._set_read_aside(read):
             return False
         self.reader.take()
@@ -195,7 +195,7 @@ class Stream:
         self.copying.passed(read.events, self._placed.through)
         return True
 
-    def _set_read_aside(self, read: StreamRead) -> bool:
+    def _set_read_aside(self, read: StreamBatch) -> bool:
         """False when something of it has to be put on record first and cannot be."""
         if read.lost is not None and self._kept == 0:
             gap = Gap(read.lost.since.values(), read.lost.reason)
@@ -216,7 +216,7 @@ class Stream:
         self._kept = 0
         return True
 
-    def _set_chunk_aside(self, chunk: CopiedChunk) -> bool:
+    def _set_chunk_aside(self, chunk: EncodedChunk) -> bool:
         for index, refused in enumerate(chunk.refused):
             if index >= self._kept:
                 unreadable = Unreadable(refused.raw, chunk.collection, refused.cause)
@@ -231,7 +231,7 @@ class Stream:
             self._metrics.events.labels(collection, kind).inc(count)
 
 
-def _placed_at(position: LanePosition, *, is_merged: bool) -> StreamWatermark:
+def _placed_at(position: StreamOffset, *, is_merged: bool) -> StreamWatermark:
     """What the output has where the position is: of a token that no event has, and of a time alone,
     no event of that very time."""
     stream = position.stream

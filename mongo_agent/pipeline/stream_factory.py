@@ -9,22 +9,21 @@ from typing import Literal
 from commitlog import SchemaIds
 from commitlog.mongo import MongoEncoder
 from mongo_agent.capture import Namespaces, fingerprint
-from mongo_agent.change_stream.cursor import Client, Scope, StreamFailedError, server_time
+from mongo_agent.change_stream.cursor import Client, StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.encoding import Encoding
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.reading import StreamReader, StreamSource
-from mongo_agent.change_stream.recovery import Rules
+from mongo_agent.change_stream.reader import StreamReader, StreamSource
+from mongo_agent.change_stream.recovery import RecoveryPolicy
 from mongo_agent.config import MongoConfig
-from mongo_agent.copy import Copying, CopyProgress
-from mongo_agent.copy.modes import at_start
-from mongo_agent.deployment import Deployment
 from mongo_agent.metrics import MongoMetrics
+from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline import Stream
 from mongo_agent.pipeline.dead_letters import DeadLetterWriter
 from mongo_agent.pipeline.schemas import Schemas
-from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.server.deployment import Deployment
 from mongo_agent.signals.source import SignalCollection
-from mongo_agent.stages import signal_collection, stages
+from mongo_agent.snapshot import SnapshotProgress, Snapshotter
+from mongo_agent.snapshot.snapshot_mode import progress_at_start
 from sidecar.errors import UnavailableError
 
 _SKIPPABLE: tuple[Literal["c", "u", "d"], ...] = ("c", "u", "d")
@@ -47,25 +46,25 @@ class StreamFactory:
         self._deployment = deployment
         self._aside = aside
         self._metrics = metrics
-        self._scopes = {stream_name(scope): scope for scope in config.scopes}
-        self._stages = stages(config)
+        self._scopes = {scope.stream_name: scope for scope in config.scopes}
+        self._stages = config.pipeline
         self._fingerprint = fingerprint(self._stages)
         self._schemas = schemas
         self._ready: set[tuple[str, str]] = set()
         self._encoder = encoder(config, deployment, schemas.ids)
 
-    def positions(self, stored: AgentPosition) -> AgentPosition:
+    def positions(self, stored: AgentOffsets) -> AgentOffsets:
         """Where each stream begins: where it is stored, else at the configured time or now. Raises
         UnavailableError when the server does not tell the time."""
-        config, begin = self._config, AgentPosition()
+        config, begin = self._config, AgentOffsets()
         for name in self._scopes:
             position = stored.lanes.get(name)
             position = position or self._from_now()
-            copies = at_start(position.copies, config.copying.mode, self._namespaces(name))
+            copies = progress_at_start(position.copies, config.copying.mode, self._namespaces(name))
             begin = begin.moved(name, replace(position, copies=copies))
         return begin
 
-    def open(self, name: str, position: LanePosition, wake: Callable[[], None]) -> Stream:
+    def open(self, name: str, position: StreamOffset, wake: Callable[[], None]) -> Stream:
         """A stream that reads."""
         config, properties = self._config, self._config.properties
         source = StreamSource(
@@ -80,7 +79,7 @@ class StreamFactory:
             source,
             position.stream,
             Encoding(self._encoder, position.transaction, self._schemas.registration),
-            rules=Rules(
+            rules=RecoveryPolicy(
                 config.history_lost_policy,
                 properties.oversize_handling,
                 properties.waits_when_refused,
@@ -88,7 +87,7 @@ class StreamFactory:
             backoff=config.backoff,
             wake=wake,
         )
-        copying = Copying(
+        copying = Snapshotter(
             self._client,
             self._encoder,
             self._namespaces(name),
@@ -106,7 +105,7 @@ class StreamFactory:
             copying,
             position,
             aside=self._aside,
-            find_signals=SignalCollection(signal_collection(config)).signals,
+            find_signals=SignalCollection(config.signal_collection).signals,
             metrics=self._metrics,
             is_streamed=config.copying.mode != "initial_only",
             is_merged=self._deployment.is_sharded,
@@ -133,20 +132,15 @@ class StreamFactory:
         scope = self._scopes[stream]
         return self._config.namespaces.within(scope.database, scope.collection)
 
-    def _from_now(self) -> LanePosition:
+    def _from_now(self) -> StreamOffset:
         time = self._config.properties.capture_start_op_time
         try:
             # As a stream that is opened without a time: what was there before is not in it.
-            time = time or server_time(self._client).after
+            time = time or current_cluster_time(self._client).after
         except StreamFailedError as error:
             raise UnavailableError(f"MongoDB does not tell its cluster time: {error}.") from error
         stream = StreamPosition({}, time, self._fingerprint, self._deployment.cluster)
-        return LanePosition(stream, None, CopyProgress())
-
-
-def stream_name(scope: Scope) -> str:
-    """Empty for the whole deployment."""
-    return ".".join(part for part in (scope.database, scope.collection) if part is not None)
+        return StreamOffset(stream, None, SnapshotProgress())
 
 
 def _nobody() -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mongo_agent.change_stream.reading import StreamState
+from mongo_agent.change_stream.reader import StreamState
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.copy.view import CopyView
 from mongo_agent.dead_letters.quarantine import Usage
+from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.last_message import Seen
 from mongo_agent.pipeline.snapshot_clock import SnapshotClock
-from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.snapshot.view import SnapshotView
 from sidecar.sinks.base import SinkState
 
 
@@ -19,8 +19,8 @@ class StreamView:
 
     name: str
     state: StreamState
-    position: LanePosition
-    copies: CopyView
+    position: StreamOffset
+    copies: SnapshotView
     read_time: ClusterTime
     last_streamed: Seen | None = None
     last_copied: Seen | None = None
@@ -35,8 +35,8 @@ class View:
     """The pipeline at one moment. Times are `time.monotonic` unless their name says otherwise."""
 
     at_s: float
-    reached: AgentPosition
-    stored: AgentPosition
+    reached: AgentOffsets
+    stored: AgentOffsets
     sink: SinkState
     streams: Sequence[StreamView] = ()
     is_stopping: bool = False

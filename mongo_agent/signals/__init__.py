@@ -1,5 +1,5 @@
 """What people ask a running agent for, whichever way it comes."""
 
-from mongo_agent.signals.signal import Answer, InvalidSignalError, Signal
+from mongo_agent.signals.signal import InvalidSignalError, Signal, SignalResult
 
-__all__ = ["Answer", "InvalidSignalError", "Signal"]
+__all__ = ["InvalidSignalError", "Signal", "SignalResult"]

@@ -25,7 +25,7 @@ _MESSAGE = "message"
 
 
 @dataclass(frozen=True, slots=True)
-class Execute:
+class ExecuteSnapshot:
     """Copy the collections that these names mean. `filters` are pairs of a name and a query."""
 
     names: tuple[str, ...]
@@ -33,30 +33,30 @@ class Execute:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopSnapshot:
     """Give up the copies that these names mean; without names, all."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class PauseSnapshot:
     """Read nothing more, or go on."""
 
     is_paused: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class LogMessage:
     """Say something in the log."""
 
     message: str
 
 
-Command = Execute | Stop | Pause | Log
+Command = ExecuteSnapshot | StopSnapshot | PauseSnapshot | LogMessage
 
 
-def command(signal: Signal) -> Command:
+def parse_command(signal: Signal) -> Command:
     """What a signal asks for. Raises `InvalidSignalError`."""
     data = signal.data
     match signal.type:
@@ -68,20 +68,20 @@ def command(signal: Signal) -> Command:
                     f"`{_COLLECTIONS}` has to name what is copied: a list of names or expressions "
                     "over `database.collection`."
                 )
-            return Execute(_collections(data), _conditions(data))
+            return ExecuteSnapshot(_collections(data), _conditions(data))
         case "stop-snapshot":
             _check_kind(data, is_needed=True)
             _check_names(data, (_TYPE, _COLLECTIONS))
-            return Stop(_collections(data))
+            return StopSnapshot(_collections(data))
         case "pause-snapshot" | "resume-snapshot":
             _check_kind(data)
             _check_names(data, (_TYPE,))
-            return Pause(signal.type == "pause-snapshot")
+            return PauseSnapshot(signal.type == "pause-snapshot")
         case "log":
             message = data.get(_MESSAGE)
             if not isinstance(message, str):
                 raise InvalidSignalError(f"`{_MESSAGE}` has to be a text.")
-            return Log(message)
+            return LogMessage(message)
     raise InvalidSignalError(
         f"The type {signal.type!r} is none of `execute-snapshot`, `stop-snapshot`, "
         "`pause-snapshot`, `resume-snapshot`, `log`."

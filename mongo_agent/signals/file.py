@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mongo_agent.extended_json import read_json
-from mongo_agent.signals.signal import Answer, Signal, signal_from
+from mongo_agent.documents.extended_json import parse_json
+from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
 from sidecar.files.regular import read_regular
 from sidecar.logs import Repeated
 
@@ -41,11 +41,11 @@ def signals_of(content: bytes, taken_as: str) -> Iterator[Signal]:
         if not line.strip():
             continue
         try:
-            document = read_json(line)
+            document = parse_json(line)
         except ValueError:
             document = None
         named = document if isinstance(document, dict) else {}
-        yield signal_from(named, CHANNEL, occurrence=f"{taken_as}:{number}")
+        yield parse_signal(named, CHANNEL, occurrence=f"{taken_as}:{number}")
 
 
 class SignalFile:
@@ -54,7 +54,7 @@ class SignalFile:
     def __init__(
         self,
         path: Path,
-        send: Callable[[Signal], Future[Answer]],
+        send: Callable[[Signal], Future[SignalResult]],
         *,
         interval_s: float = _LOOK_INTERVAL_S,
     ) -> None:

@@ -17,8 +17,8 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 
 from flask import Blueprint, Response, request
 
-from mongo_agent.copy.view import CopyView
-from mongo_agent.signals.signal import Answer, Signal, signal_from
+from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
+from mongo_agent.snapshot.view import SnapshotView
 
 CHANNEL = "http"
 _WAIT_S = 20.0
@@ -27,8 +27,8 @@ _NO_ANSWER = (
     "GET /snapshot tells whether it was taken."
 )
 
-Send = Callable[[Signal], Future[Answer]]
-Copies = Callable[[], Mapping[str, CopyView]]
+Send = Callable[[Signal], Future[SignalResult]]
+Copies = Callable[[], Mapping[str, SnapshotView]]
 
 
 def signal_pages(send: Send, copies: Copies, *, wait_s: float = _WAIT_S) -> Blueprint:
@@ -41,11 +41,11 @@ def signal_pages(send: Send, copies: Copies, *, wait_s: float = _WAIT_S) -> Blue
         document = request.get_json(silent=True)
         if not isinstance(document, dict):
             sentence = 'The body has to be JSON: {"type": …, "data": …}.'
-            return _answer(Answer(False, sentence), 415 if not request.is_json else 400)
+            return _answer(SignalResult(False, sentence), 415 if not request.is_json else 400)
         try:
-            answer = send(signal_from(document, CHANNEL)).result(wait_s)
+            answer = send(parse_signal(document, CHANNEL)).result(wait_s)
         except (FutureTimeoutError, CancelledError):
-            return _answer(Answer(False, _NO_ANSWER), 503)
+            return _answer(SignalResult(False, _NO_ANSWER), 503)
         return _answer(answer, 202 if answer.is_accepted else 422)
 
     @pages.get("/snapshot")
@@ -56,7 +56,7 @@ def signal_pages(send: Send, copies: Copies, *, wait_s: float = _WAIT_S) -> Blue
     return pages
 
 
-def _answer(answer: Answer, status: int) -> Response:
+def _answer(answer: SignalResult, status: int) -> Response:
     return _json({"accepted": answer.is_accepted, "sentence": answer.sentence}, status)
 
 

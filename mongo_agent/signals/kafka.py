@@ -14,8 +14,8 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from types import TracebackType
 from typing import Self
 
-from mongo_agent.extended_json import read_json
-from mongo_agent.signals.signal import Answer, Signal, signal_from
+from mongo_agent.documents.extended_json import parse_json
+from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
 from sidecar.logs import fields
 from sidecar.sinks.kafka.following import FollowedRecord, TopicFollower
 
@@ -31,11 +31,11 @@ def signal_of(record: FollowedRecord, logical_name: str) -> Signal | None:
     if record.key is None or record.key != logical_name.encode():
         return None
     try:
-        document = read_json(record.value or b"")
+        document = parse_json(record.value or b"")
     except ValueError:
         document = None
     named = document if isinstance(document, dict) else {}
-    return signal_from(named, CHANNEL, kafka_offset=record.offset)
+    return parse_signal(named, CHANNEL, kafka_offset=record.offset)
 
 
 class SignalTopic:
@@ -48,7 +48,7 @@ class SignalTopic:
         topic: str,
         logical_name: str,
         behind: int | None,
-        send: Callable[[Signal], Future[Answer]],
+        send: Callable[[Signal], Future[SignalResult]],
         *,
         group: str = "kafka-signal",
     ) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mongo_agent.extended_json import bounded, read_extended
+from mongo_agent.documents.extended_json import check_depth, parse_extended_json
 
 
 class InvalidSignalError(ValueError):
@@ -28,14 +28,14 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SignalResult:
     """What became of a signal, in one sentence."""
 
     is_accepted: bool
     sentence: str
 
 
-def signal_from(
+def parse_signal(
     document: Mapping[str, Any],
     channel: str,
     *,
@@ -59,13 +59,13 @@ def signal_from(
 def _data(data: Any) -> Mapping[str, Any]:
     if isinstance(data, str):
         try:
-            data = read_extended(data) if data.strip() else {}
+            data = parse_extended_json(data) if data.strip() else {}
         except ValueError:
             return {"data": data}
     if data is None:
         return {}
     try:
-        bounded(data)
+        check_depth(data)
     except ValueError as error:
         return {"data": str(error)}
     return data if isinstance(data, Mapping) else {"data": data}

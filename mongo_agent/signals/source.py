@@ -7,7 +7,7 @@ import bson
 from bson.errors import InvalidBSON
 from bson.raw_bson import RawBSONDocument
 
-from mongo_agent.signals.signal import Signal, signal_from
+from mongo_agent.signals.signal import Signal, parse_signal
 
 CHANNEL = "source"
 
@@ -50,4 +50,4 @@ def signal_of(event: bytes, collection: str) -> Signal | None:
         token = raw["_id"].get("_data")
     except (InvalidBSON, KeyError):
         return None
-    return signal_from(document, CHANNEL, occurrence=str(token))
+    return parse_signal(document, CHANNEL, occurrence=str(token))

@@ -4,7 +4,7 @@ an agent for which all is well."""
 from dataclasses import dataclass, field
 
 from mongo_agent.dead_letters.quarantine import Usage
-from mongo_agent.oplog_watch import Concern
+from mongo_agent.server.oplog_monitor import StreamWarning
 from sidecar.check.finding import Finding
 from sidecar.sinks.base import SinkState
 
@@ -17,7 +17,7 @@ class StreamFacts:
     """Empty where there is only one stream."""
     is_open: bool = True
     sentence: str = "the stream is read"
-    concern: Concern | None = None
+    concern: StreamWarning | None = None
     """Of the oplog, or of a stream that stands still."""
     snapshot_error: str = ""
     """Why no documents can be read for a snapshot."""

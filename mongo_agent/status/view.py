@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from commitlog import Unregistered
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.oplog_watch import OplogWatch
 from mongo_agent.pipeline import Pipeline, StreamView, View
+from mongo_agent.server.oplog_monitor import OplogMonitor
 from mongo_agent.status.conditions import copy_component, status_from, stream_component
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.check.finding import Finding
@@ -52,7 +52,7 @@ class MongoStatus:
         self._quarantine_directory = quarantine_directory
         self._clock = clock
         self._pipeline: Pipeline | None = None
-        self._oplog: OplogWatch | None = None
+        self._oplog: OplogMonitor | None = None
         self._start_error = ""
         self.findings: Callable[[], Sequence[Finding]] = tuple
         """The last findings of the checks that are repeated."""
@@ -63,7 +63,7 @@ class MongoStatus:
         """Who gets ids for schemas, where keys or values are Avro."""
         self._registrar = registrar
 
-    def attach(self, pipeline: Pipeline, oplog: OplogWatch) -> None:
+    def attach(self, pipeline: Pipeline, oplog: OplogMonitor) -> None:
         """From now on there is something to tell."""
         self._oplog = oplog
         self._pipeline = pipeline
@@ -190,7 +190,7 @@ class MongoStatus:
         )
         if self._oplog is None:
             return facts
-        return replace(facts, concern=self._oplog.concern(stream.name))
+        return replace(facts, concern=self._oplog.warning(stream.name))
 
     def _of_view(self, status: Status, view: View) -> Iterator[Component]:
         yield component_of(

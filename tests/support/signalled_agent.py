@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.copy.asked import applied
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.copy.view import CopyView, view_of
-from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals import Signal, SignalResult
+from mongo_agent.snapshot.apply_signal import apply_signal
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.view import SnapshotView, view_of
 from sidecar.http.server import Build, Verdict
 from sidecar.status import Health, health_of, status_of
 
@@ -16,17 +16,17 @@ class Agent:
     """Answers at once, or never."""
 
     def __init__(self) -> None:
-        self.progress = CopyProgress()
+        self.progress = SnapshotProgress()
         self.is_silent = False
 
-    def send(self, signal: Signal) -> Future[Answer]:
-        future: Future[Answer] = Future()
+    def send(self, signal: Signal) -> Future[SignalResult]:
+        future: Future[SignalResult] = Future()
         if not self.is_silent:
-            self.progress, answer = applied(self.progress, signal, Namespaces())
+            self.progress, answer = apply_signal(self.progress, signal, Namespaces())
             future.set_result(answer)
         return future
 
-    def copies(self) -> Mapping[str, CopyView]:
+    def copies(self) -> Mapping[str, SnapshotView]:
         return {"": view_of(self.progress)}
 
     def build(self) -> Build:

@@ -17,25 +17,19 @@ import bson
 from commitlog.mongo import MongoEncoder
 from mongo_agent.capture import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.cursor import (
-    Client,
-    Reply,
-    Scope,
-    StreamCursor,
-    StreamFailedError,
-    StreamOptions,
-)
+from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening, Token
+from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime, read_token
-from mongo_agent.copy.copying import Copying
-from mongo_agent.copy.encoding import CopiedChunk, RefusedDocument
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.copy.records import Reason, Request
-from mongo_agent.copy.settings import CopySettings
+from mongo_agent.snapshot.encoding import EncodedChunk, RefusedDocument
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
+from mongo_agent.snapshot.settings import SnapshotSettings
+from mongo_agent.snapshot.snapshotter import Snapshotter
 
 ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="agent-1")
 ALL = Namespaces()
-INITIAL = CopyProgress().requested(Request(Reason.INITIAL))
+INITIAL = SnapshotProgress().requested(SnapshotRequest(SnapshotReason.INITIAL))
 WAIT_S = 300.0
 
 Message = tuple[str, str, dict[str, Any] | None]
@@ -99,9 +93,9 @@ class Pipeline:
         self,
         client: Client,
         *,
-        settings: CopySettings | None = None,
+        settings: SnapshotSettings | None = None,
         namespaces: Namespaces = ALL,
-        progress: CopyProgress = INITIAL,
+        progress: SnapshotProgress = INITIAL,
         token: Token | None = None,
         output: Output | None = None,
         encoder: MongoEncoder = ENCODER,
@@ -112,11 +106,11 @@ class Pipeline:
         self._encoder = encoder
         self.output = output or Output()
         self._woken = threading.Event()
-        self.copying = Copying(
+        self.copying = Snapshotter(
             client,
             encoder,
             namespaces,
-            settings or CopySettings(chunk_size=3),
+            settings or SnapshotSettings(chunk_size=3),
             progress,
             wake=self._woken.set,
             backoff=Backoff(initial_delay_ms=1, max_delay_ms=4),
@@ -134,7 +128,7 @@ class Pipeline:
         """One that goes on where another one stored its position; what came behind is gone, as a
         consumer that takes repeats for one sees it."""
         del output.messages[place.messages :]
-        progress = CopyProgress.from_json(place.progress)
+        progress = SnapshotProgress.from_json(place.progress)
         return cls(client, output=output, token=place.token, progress=progress, **options)
 
     def __enter__(self) -> "Pipeline":
@@ -217,7 +211,7 @@ class Pipeline:
         for chunk in self.copying.take():
             self._place_chunk(chunk)
 
-    def _place_chunk(self, chunk: CopiedChunk) -> None:
+    def _place_chunk(self, chunk: EncodedChunk) -> None:
         self._add(chunk.batch.messages)
         self.output.refused += chunk.refused
         self._store(chunk.progress)
@@ -227,7 +221,7 @@ class Pipeline:
             parsed = None if value is None else json.loads(value)
             self.output.messages.append((topic, key.decode(), parsed))
 
-    def _store(self, progress: CopyProgress | None = None) -> None:
+    def _store(self, progress: SnapshotProgress | None = None) -> None:
         stored = (progress or self.copying.progress).to_json()
         self.output.places.append(Place(len(self.output.messages), self._token, stored))
 

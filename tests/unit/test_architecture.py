@@ -51,7 +51,7 @@ ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "cryptography": "sidecar/tls",
     "google": "agent/store",
     "google_crc32c": "agent/store",
-    "javaobj": ("agent/keystore", "mongo_agent/position"),
+    "javaobj": ("agent/keystore", "mongo_agent/migration"),
     "opentelemetry": "sidecar/tracing",
     "pymongo": "mongo_agent",
     "urllib3": "sidecar/schema_registry",

@@ -7,8 +7,8 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.copy import CopyProgress
-from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
+from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
+from mongo_agent.snapshot import SnapshotProgress
 from sidecar.offsets import PropertiesStore
 from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_agent
 
@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 def stored(folder: Path, time: ClusterTime, cluster: str) -> None:
     stream = StreamPosition({}, time, "0" * 16, cluster)
-    position = AgentPosition().moved("", LanePosition(stream, None, CopyProgress()))
+    position = AgentOffsets().moved("", StreamOffset(stream, None, SnapshotProgress()))
     PropertiesStore(folder / "offsets", OFFSET_FILE).save(position.values())
 
 

@@ -12,10 +12,10 @@ import pytest
 from bson import BSON, ObjectId, Timestamp
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.copy.asked import applied
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.copy.records import Reason, Request
 from mongo_agent.signals.source import signal_of
+from mongo_agent.snapshot.apply_signal import apply_signal
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
 from tests.support.mongo_agent_command import mongo_agent
 
 MANUALS = Path(__file__).parent / "manuals"
@@ -111,7 +111,7 @@ def test_the_signals_of_the_manual(kind: str) -> None:
     )
     signal = signal_of(event, "db.debeziumSignal")
     assert signal is not None
-    progress, answer = applied(CopyProgress(), signal, Namespaces())
+    progress, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
     assert answer.is_accepted, answer.sentence
-    wanted = Request(Reason.SIGNAL, tuple(names), (), signal=str(document["_id"]))
+    wanted = SnapshotRequest(SnapshotReason.SIGNAL, tuple(names), (), signal=str(document["_id"]))
     assert progress.requests == ((wanted,) if kind == "execute-snapshot" else ())

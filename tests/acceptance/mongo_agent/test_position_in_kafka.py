@@ -7,11 +7,11 @@ import pytest
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import load_config
-from mongo_agent.copy import CopyProgress
-from mongo_agent.deployment import Deployment
+from mongo_agent.offsets import OFFSET_FILE, StreamOffset
+from mongo_agent.offsets.kafka_store import position_records
 from mongo_agent.pipeline.batches import OwnMessages
-from mongo_agent.position import OFFSET_FILE, LanePosition
-from mongo_agent.position.in_kafka import position_records
+from mongo_agent.server.deployment import Deployment
+from mongo_agent.snapshot import SnapshotProgress
 from sidecar.delivery import Numbered
 from sidecar.sinks.registry import create_sink_and_store
 from tests.support.mongo_agent_command import CDC, configuration, mongo_agent
@@ -41,7 +41,7 @@ def test_it_is_shown_and_its_agent_goes_on(tmp_path: Path, hosts: str) -> None:
             store.load()
             for number, second in enumerate((1_700_000_000, 1_700_000_001)):
                 stream = StreamPosition({}, ClusterTime(second, 3), "0" * 16, "rs0")
-                reached = LanePosition(stream, None, CopyProgress())
+                reached = StreamOffset(stream, None, SnapshotProgress())
                 sink.send(Numbered("", OwnMessages((), reached), number), 0, 0.0)
                 sink.close(60)
                 shown = mongo_agent("offsets", "show", "--config", path)

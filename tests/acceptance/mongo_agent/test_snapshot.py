@@ -11,15 +11,20 @@ from rich.console import Console
 
 from mongo_agent.cli.snapshot import drawn, lines, snapshot
 from mongo_agent.config import load_config
-from mongo_agent.copy.records import Outcome, Reason, Request, Selected
-from mongo_agent.copy.view import view_of
 from mongo_agent.signals.http import signal_pages
+from mongo_agent.snapshot.records import (
+    SelectedCollection,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
+)
+from mongo_agent.snapshot.view import view_of
 from sidecar.cli.invocation import Invocation
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.http.server import HttpServer
 from tests.support.signalled_agent import Agent
 
-REQUEST = Request(Reason.SIGNAL, (".*",))
+REQUEST = SnapshotRequest(SnapshotReason.SIGNAL, (".*",))
 
 
 @pytest.fixture
@@ -69,7 +74,10 @@ def test_no_agent_is_said() -> None:
 
 def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
     assert run("status", "--url", url, "--follow").output == "Nothing is being copied.\n"
-    selected = [Selected("shop", "a", estimated=8), Selected("shop", "v", skipped="it is a view")]
+    selected = [
+        SelectedCollection("shop", "a", estimated=8),
+        SelectedCollection("shop", "v", skipped="it is a view"),
+    ]
     agent.progress = agent.progress.requested(REQUEST).resolved(REQUEST, selected)
     assert run("status", "--url", url).output.splitlines() == [
         "shop.v skipped: 0 documents (it is a view)",
@@ -82,9 +90,9 @@ def test_status_in_words_and_as_json(agent: Agent, url: str) -> None:
 
 def test_bars_are_drawn_for_every_state() -> None:
     selected = [
-        Selected("shop", "a", estimated=8),
-        Selected("shop", "b", '{"n": 1}'),
-        Selected("shop", "v", skipped="it is a view"),
+        SelectedCollection("shop", "a", estimated=8),
+        SelectedCollection("shop", "b", '{"n": 1}'),
+        SelectedCollection("shop", "v", skipped="it is a view"),
     ]
     progress = Agent().progress.requested(REQUEST).resolved(REQUEST, selected)
     progress = progress.planned(1, [b"x"], is_whole=True)
@@ -96,7 +104,7 @@ def test_bars_are_drawn_for_every_state() -> None:
     assert "shop.a" in shown
     assert "25%" in shown
     assert "shard0: 2 collections are left, about 50 min 0 s." in shown
-    done = progress.ended(1, Outcome.COPIED).ended(2, Outcome.STOPPED).paused(True)
+    done = progress.ended(1, SnapshotOutcome.COPIED).ended(2, SnapshotOutcome.STOPPED).paused(True)
     assert list(lines({"": view_of(done).values()}))[-1] == "Nothing is being copied."
     paused = view_of(progress.paused(True)).values()
     assert list(lines({"": paused}))[-1] == "2 collections are left; copies are paused."

@@ -10,8 +10,8 @@ import pytest
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.cli.entry import main
-from mongo_agent.copy import CopyProgress
-from mongo_agent.position import OFFSET_FILE, AgentPosition, LanePosition
+from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
+from mongo_agent.snapshot import SnapshotProgress
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore, encode
 from tests.support.mongo_agent_command import configuration
@@ -27,7 +27,7 @@ KAFKA = {
 
 def position() -> dict[str, str]:
     stream = StreamPosition({"_data": "82"}, ClusterTime(1_700_000_000, 3), "", "rs0")
-    return AgentPosition().moved("", LanePosition(stream, None, CopyProgress())).values()
+    return AgentOffsets().moved("", StreamOffset(stream, None, SnapshotProgress())).values()
 
 
 @pytest.fixture

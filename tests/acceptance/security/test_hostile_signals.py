@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from mongo_agent.copy.filters import read_filter
-from mongo_agent.signals.commands import command
+from mongo_agent.documents.filters import parse_filter
+from mongo_agent.signals.commands import parse_command
 from mongo_agent.signals.file import signals_of
 from mongo_agent.signals.kafka import signal_of
-from mongo_agent.signals.signal import InvalidSignalError, Signal, signal_from
+from mongo_agent.signals.signal import InvalidSignalError, Signal, parse_signal
 from sidecar.sinks.kafka.following import FollowedRecord
 
 HOSTILE = [
@@ -34,7 +34,7 @@ HOSTILE = [
 def refused(signal: Signal | None) -> None:
     assert signal is not None
     with pytest.raises(InvalidSignalError):
-        command(signal)
+        parse_command(signal)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
@@ -43,7 +43,7 @@ def test_a_signal_of_hostile_json_is_refused_and_no_error(text: str) -> None:
     for signal in signals_of(text.encode() + b"\n", "x"):
         refused(signal)
     named = {"id": "1", "type": "execute-snapshot", "data": text}
-    refused(signal_from(named, "source"))
+    refused(parse_signal(named, "source"))
     (signal,) = signals_of(json.dumps(named).encode(), "x")
     refused(signal)
 
@@ -54,10 +54,10 @@ def test_nested_members_of_a_document_are_refused() -> None:
         nested = {"a": nested}
     condition = {"data-collection": "shop.orders", "filter": nested}
     data = {"data-collections": ["shop.orders"], "additional-conditions": [condition]}
-    refused(signal_from({"id": "1", "type": "execute-snapshot", "data": data}, "http"))
+    refused(parse_signal({"id": "1", "type": "execute-snapshot", "data": data}, "http"))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
 def test_a_hostile_filter_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match="it "):
-        read_filter(text)
+        parse_filter(text)

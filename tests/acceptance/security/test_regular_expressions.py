@@ -9,7 +9,7 @@ import pytest
 
 from agent.config.patterns import compiled_alone, is_published
 from mongo_agent.capture import Namespaces
-from mongo_agent.copy.catalogue import is_meant, name_expression
+from mongo_agent.snapshot.collections import matches_name, name_expression
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = ["(a+)+$", "(a|aa)+$", "(a|a?)+$", "(.*a){25}", "([a-zA-Z]+)*$"]
@@ -69,6 +69,6 @@ def test_an_expression_that_cannot_be_bounded_is_refused_by_config_check(
 
 def test_a_signal_cannot_stop_the_agent_with_an_expression() -> None:
     """Whoever may send signals may have fewer rights than the operator."""
-    assert not is_meant("k." + "a" * 250, "k[.](a+)+b")
+    assert not matches_name("k." + "a" * 250, "k[.](a+)+b")
     with pytest.raises(ValueError, match="Simplify it"):
         name_expression("((a{1000}){1000}){1000}")

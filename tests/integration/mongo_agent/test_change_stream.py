@@ -5,8 +5,8 @@ import itertools
 import pytest
 
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.failures import RESUMABLE_LABEL, Failure, failure_of
 from mongo_agent.change_stream.tokens import ClusterTime, TokenParts, is_behind, read_token
+from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
 
 TIME = "65C0FFEE00000003"
 AT = ClusterTime(0x65C0FFEE, 3)
@@ -63,7 +63,7 @@ def test_tokens_come_one_behind_the_other() -> None:
 def test_an_error_has_one_class(
     code: int | None, labels: tuple[str, ...], failure: Failure
 ) -> None:
-    assert failure_of(code, labels) is failure
+    assert classify_failure(code, labels) is failure
 
 
 def test_the_pauses_are_those_of_the_manuals() -> None:

@@ -17,8 +17,8 @@ from bson import Timestamp
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.position import CLUSTER
-from mongo_agent.position import OFFSET_FILE
-from mongo_agent.position.position import read_position
+from mongo_agent.offsets import OFFSET_FILE
+from mongo_agent.offsets.agent_offsets import parse_offsets
 from sidecar.errors import SinkRestartError
 from sidecar.offsets import PropertiesStore
 from sidecar.sinks.memory import MemorySink
@@ -173,7 +173,7 @@ def acknowledged(agent: AgentProcess) -> int:
 def remaining(offsets: Path) -> int:
     """Collections whose copy the stored position does not have as done; asked for ones count."""
     values = PropertiesStore(offsets, OFFSET_FILE).load().values
-    (stream,) = read_position(values, values[CLUSTER]).lanes.values()
+    (stream,) = parse_offsets(values, values[CLUSTER]).lanes.values()
     return len(stream.copies.collections) + len(stream.copies.requests)
 
 

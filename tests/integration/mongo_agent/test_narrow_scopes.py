@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.reading import StreamReader
+from mongo_agent.change_stream.reader import StreamReader
 from sidecar.errors import RefusedError
 from tests.support.mongo_server import MongoReplicaSet, User
 from tests.support.running_mongo_agent import RunningAgent

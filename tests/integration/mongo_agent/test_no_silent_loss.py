@@ -16,19 +16,19 @@ from pymongo import MongoClient
 from commitlog.mongo import MongoEncoder
 from mongo_agent import metrics
 from mongo_agent.capture import Namespaces
-from mongo_agent.change_stream.failures import Failure
 from mongo_agent.change_stream.position import Opening, StreamPosition
-from mongo_agent.change_stream.reading import StreamRead, StreamReader
-from mongo_agent.change_stream.recovery import End, Lost, Reopen, Rules, recovery
+from mongo_agent.change_stream.reader import StreamBatch, StreamReader
+from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config.model import MongoProperties
-from mongo_agent.copy import Copying, CopyProgress
-from mongo_agent.copy.settings import CopySettings
 from mongo_agent.dead_letters.quarantine import Quarantine, Usage
 from mongo_agent.metrics import MongoMetrics
+from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline import Stream
 from mongo_agent.pipeline.dead_letters import DeadLetterWriter
-from mongo_agent.position import LanePosition
+from mongo_agent.server.failures import Failure
+from mongo_agent.snapshot import SnapshotProgress, Snapshotter
+from mongo_agent.snapshot.settings import SnapshotSettings
 from mongo_agent.status import Facts, conditions_of
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.errors import SidecarError
@@ -44,13 +44,13 @@ ROOM = 1 << 20
 class GivenReader(StreamReader):
     """Has read what a test gives."""
 
-    def __init__(self, *reads: StreamRead) -> None:
+    def __init__(self, *reads: StreamBatch) -> None:
         self._given = list(reads)
 
-    def peek(self) -> StreamRead | None:
+    def peek(self) -> StreamBatch | None:
         return self._given[0] if self._given else None
 
-    def take(self) -> StreamRead:
+    def take(self) -> StreamBatch:
         return self._given.pop(0)
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class GivenReader(StreamReader):
 class Rig:
     """A stream with a quarantine, which is all that decides about an event that cannot be sent."""
 
-    def __init__(self, folder: Path, copying: Copying) -> None:
+    def __init__(self, folder: Path, copying: Snapshotter) -> None:
         self.metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
         self.quarantine = Quarantine(folder / "quarantine", ROOM, "1")
         self.copying = copying
@@ -70,9 +70,13 @@ class Rig:
         return DeadLetterWriter(self.quarantine, self.metrics, ends_agent=ends_agent)
 
     def read(
-        self, *events: bytes, lost: Lost | None = None, left_out: int = 0, ends_agent: bool = False
+        self,
+        *events: bytes,
+        lost: LostHistory | None = None,
+        left_out: int = 0,
+        ends_agent: bool = False,
     ) -> bool:
-        read = StreamRead(
+        read = StreamBatch(
             events,
             ENCODER.encode(events),
             STREAM,
@@ -86,7 +90,7 @@ class Rig:
             "",
             GivenReader(read),
             self.copying,
-            LanePosition(STREAM, None, CopyProgress()),
+            StreamOffset(STREAM, None, SnapshotProgress()),
             aside=self.aside(ends_agent=ends_agent),
             find_signals=lambda read: (),
             metrics=self.metrics,
@@ -105,8 +109,8 @@ class Rig:
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
     client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
-    copying = Copying(
-        client, ENCODER, Namespaces(), CopySettings(), CopyProgress(), wake=lambda: None
+    copying = Snapshotter(
+        client, ENCODER, Namespaces(), SnapshotSettings(), SnapshotProgress(), wake=lambda: None
     )
     yield Rig(tmp_path, copying)
     copying.close()
@@ -126,7 +130,7 @@ def rejected(rig: Rig) -> None:
 
 
 def gap(rig: Rig) -> None:
-    assert rig.read(lost=Lost(STREAM, "the oplog is short", is_copied_again=False))
+    assert rig.read(lost=LostHistory(STREAM, "the oplog is short", is_copied_again=False))
 
 
 # By the label `reason` of cdc_quarantined_total: how it comes to that, and the condition.
@@ -168,7 +172,7 @@ def test_without_room_everything_waits_and_the_agent_fails(
     kept = {
         metrics.UNREADABLE: lambda: rig.read(BROKEN),
         metrics.REFUSED_BY_SINK: lambda: aside.keep(DeadLetter("t", b"", b"", (), "large")),
-        metrics.GAP: lambda: rig.read(lost=Lost(STREAM, "short", is_copied_again=False)),
+        metrics.GAP: lambda: rig.read(lost=LostHistory(STREAM, "short", is_copied_again=False)),
     }[reason]()
     assert not kept
     assert rig.placed == 0, "nothing behind it moves"
@@ -247,7 +251,7 @@ ENDS: dict[Failure | None, tuple[str, ...]] = {
     Failure.OTHER: (),
 }
 RULES = [
-    Rules(history, oversize, waits)  # type: ignore[arg-type]
+    RecoveryPolicy(history, oversize, waits)  # type: ignore[arg-type]
     for history, oversize, waits in product(
         ("fail", "resnapshot", "skip"), ("fail", "skip", "split"), (False, True)
     )
@@ -261,12 +265,12 @@ def test_every_class_of_failures_is_in_the_table() -> None:
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.parametrize("failure", ENDS, ids=str)
 def test_a_stream_that_fails_says_what_to_do_or_records_the_gap(
-    failure: Failure | None, rules: Rules
+    failure: Failure | None, rules: RecoveryPolicy
 ) -> None:
     found = recovery(
         failure, "the server's words", Opening(start_after=STREAM.token), STREAM, rules
     )
-    if isinstance(found, End):
+    if isinstance(found, Abort):
         for part in ENDS[failure]:
             assert part in str(found.error)
         assert ENDS[failure], f"{failure} ends the agent: the table names the remedy"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.capture.own_stages import Order, ordered
+from mongo_agent.capture.user_stages import Order, ordered_stages
 from tests.support.running_mongo_agent import RunAgent
 
 Client = MongoClient[dict[str, Any]]
@@ -22,8 +22,8 @@ PAID = r'[{"$match": {"fullDocument.status": "paid"}}]'
     ],
 )
 def test_their_order(order: Order, wanted: list[object]) -> None:
-    assert ordered([INTERNAL], [OWN], order) == wanted
-    assert ordered([INTERNAL], [], order) == [INTERNAL]
+    assert ordered_stages([INTERNAL], [OWN], order) == wanted
+    assert ordered_stages([INTERNAL], [], order) == [INTERNAL]
 
 
 @pytest.mark.parametrize("order", ["internal_first", "user_first", "user_only"])

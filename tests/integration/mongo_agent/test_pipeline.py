@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mongo_agent.capture import Namespaces, fingerprint, match_stage
-from mongo_agent.capture.pipeline import CHANGES
+from mongo_agent.capture.match_stage import CHANGES
 from tests.support.mongo_server.matching import is_match
 
 NAMES = ("shop", "Shop", "shops", "a-b", "a_1", "x")

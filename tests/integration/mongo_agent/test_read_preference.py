@@ -8,7 +8,7 @@ from pymongo import MongoClient
 from pymongo.hello import Hello
 from pymongo.server_description import ServerDescription
 
-from mongo_agent.change_stream.pinning import Pin, choose_server
+from mongo_agent.server.affinity import ServerAffinity, select_server
 from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster
 from tests.support.running_mongo_agent import RunningAgent
 
@@ -95,12 +95,12 @@ def described(port: int, round_trip_s: float) -> ServerDescription:
 
 def test_a_pin_takes_the_nearest_and_keeps_it_while_it_can() -> None:
     near, far = described(1, 0.001), described(2, 0.002)
-    pin = Pin()
-    assert choose_server([far, near]) == [far, near]
+    pin = ServerAffinity()
+    assert select_server([far, near]) == [far, near]
     with pin.held():
-        assert choose_server([far, near]) == [near]
-        assert choose_server([described(1, 0.5), far])[0].address == ("a", 1)
-        assert choose_server([far]) == [far]
-        assert choose_server([far, near]) == [far]
-        assert choose_server([]) == []
-    assert choose_server([far, near]) == [far, near]
+        assert select_server([far, near]) == [near]
+        assert select_server([described(1, 0.5), far])[0].address == ("a", 1)
+        assert select_server([far]) == [far]
+        assert select_server([far, near]) == [far]
+        assert select_server([]) == []
+    assert select_server([far, near]) == [far, near]

@@ -128,7 +128,7 @@ def test_a_registry_that_never_answers_does_not_keep_streams_from_stopping(
 
     registry.mood = never
     hour_s = 3600
-    monkeypatch.setattr("mongo_agent.change_stream.reading._JOIN_S", hour_s)
+    monkeypatch.setattr("mongo_agent.change_stream.reader._JOIN_S", hour_s)
     timeouts = {f"{side}_converter_request.timeout.ms": hour_s * 1000 for side in ("key", "value")}
     streams = {"capture_scope": "collection", "capture_target": "shop.a,shop.b,shop.c"}
     try:

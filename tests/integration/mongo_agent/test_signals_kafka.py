@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import Producer
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.copy.asked import applied
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals import Signal, SignalResult
 from mongo_agent.signals.kafka import SignalTopic, signal_of
+from mongo_agent.snapshot.apply_signal import apply_signal
+from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import ConfigError
 from sidecar.sinks.kafka.following import FollowedRecord
 from tests.support.servers.kafka import KafkaBroker
@@ -38,9 +38,9 @@ def test_a_record_with_our_name_is_a_signal() -> None:
 def test_a_value_that_is_none_is_refused_and_passed(noise: bytes | None) -> None:
     signal = signal_of(FollowedRecord(b"shop", noise, 7), "shop")
     assert signal is not None
-    progress, answer = applied(CopyProgress(), signal, Namespaces())
+    progress, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
     assert not answer.is_accepted
-    assert progress == CopyProgress(kafka_offset=7)
+    assert progress == SnapshotProgress(kafka_offset=7)
 
 
 def test_settings_that_no_client_knows_are_said() -> None:
@@ -51,14 +51,14 @@ def test_settings_that_no_client_knows_are_said() -> None:
 class Agent:
     """Applies signals as the pipeline does."""
 
-    def __init__(self, progress: CopyProgress) -> None:
+    def __init__(self, progress: SnapshotProgress) -> None:
         self.progress = progress
         self.changed = threading.Condition()
 
-    def send(self, signal: Signal) -> Future[Answer]:
-        future: Future[Answer] = Future()
+    def send(self, signal: Signal) -> Future[SignalResult]:
+        future: Future[SignalResult] = Future()
         with self.changed:
-            self.progress, answer = applied(self.progress, signal, Namespaces())
+            self.progress, answer = apply_signal(self.progress, signal, Namespaces())
             self.changed.notify_all()
         future.set_result(answer)
         return future
@@ -83,7 +83,7 @@ def test_signals_are_taken_once_over_restarts(tmp_path: Path) -> None:
 
         settings = {"bootstrap.servers": broker.bootstrap}
         send("shop", "a")
-        first = Agent(CopyProgress(kafka_offset=-1))
+        first = Agent(SnapshotProgress(kafka_offset=-1))
         with SignalTopic(settings, TOPIC, "shop", -1, first.send):
             first.wait_for("a")
             send("other", "b")

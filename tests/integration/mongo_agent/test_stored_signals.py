@@ -7,7 +7,7 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from mongo_agent.signals import Answer
+from mongo_agent.signals import SignalResult
 from mongo_agent.signals.client import SignalClient
 from sidecar.errors import SinkRestartError
 from sidecar.sinks.memory import MemorySink
@@ -22,7 +22,7 @@ class Asking:
     """Somebody who waits for the answer to a signal."""
 
     def __init__(self, agent: RunningAgent) -> None:
-        self.answer: Answer | None = None
+        self.answer: SignalResult | None = None
         self._client = SignalClient(agent.url)
         self._thread = threading.Thread(target=self._ask)
         self._thread.start()
@@ -30,7 +30,7 @@ class Asking:
     def _ask(self) -> None:
         self.answer = self._client.send("execute-snapshot", COPY_A)
 
-    def wait(self) -> Answer:
+    def wait(self) -> SignalResult:
         self._thread.join(60)
         assert self.answer is not None
         return self.answer

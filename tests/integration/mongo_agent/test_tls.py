@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.tls_failures import tls_sentence
+from mongo_agent.server.tls_errors import tls_error
 from sidecar.errors import ConfigError, RefusedError
 from tests.support.mongo_server import MongoReplicaSet, User
 from tests.support.running_mongo_agent import RunningAgent
@@ -236,5 +236,5 @@ def test_stores_that_cannot_be_used_are_named(
 
 
 def test_what_is_not_about_certificates_is_left_as_it_is() -> None:
-    assert tls_sentence("127.0.0.1:27017: connection closed") is None
-    assert "not valid yet" in (tls_sentence("certificate is not yet valid (_ssl.c:1006)") or "")
+    assert tls_error("127.0.0.1:27017: connection closed") is None
+    assert "not valid yet" in (tls_error("certificate is not yet valid (_ssl.c:1006)") or "")

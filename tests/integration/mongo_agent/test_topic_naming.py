@@ -12,9 +12,9 @@ from pymongo import MongoClient
 
 from commitlog.mongo import MongoEncoder
 from mongo_agent.config import MongoConfig
-from mongo_agent.topic_naming.escaped import escaped_name
-from mongo_agent.topic_naming.plain import LONGEST, plain_name
-from mongo_agent.topic_naming.replaced import replacement
+from mongo_agent.topic_naming.default import MAX_TOPIC_LENGTH, default_topic
+from mongo_agent.topic_naming.regex import regex_naming
+from mongo_agent.topic_naming.unicode import unicode_topic
 from tests.support.mongo_properties import Settings, load, problems
 from tests.support.running_mongo_agent import RunAgent
 
@@ -39,13 +39,13 @@ COLLECTIONS = ("orders", "orders.2024", "ab", "größe")
 def test_names_with_letters_that_kafka_does_not_take(
     database: str, collection: str, plain: str, escaped: str
 ) -> None:
-    assert plain_name("p", database, collection) == plain
-    assert escaped_name("p", database, collection) == escaped
+    assert default_topic("p", database, collection) == plain
+    assert unicode_topic("p", database, collection) == escaped
 
 
 def test_a_delimiter_is_part_of_the_name() -> None:
-    assert plain_name("p", "my_db", "a-b", "_") == "p_my_db_a-b"
-    assert escaped_name("p", "my_db", "a-b", "_") == "p_u005fmy_u005fdb_u005fa-b"
+    assert default_topic("p", "my_db", "a-b", "_") == "p_my_db_a-b"
+    assert unicode_topic("p", "my_db", "a-b", "_") == "p_u005fmy_u005fdb_u005fa-b"
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,14 @@ def test_a_delimiter_is_part_of_the_name() -> None:
     ],
 )
 def test_names_by_an_expression(regex: str, text: str, names: Sequence[str]) -> None:
-    rule = replacement(regex, text)
-    assert tuple(rule.name(plain_name("p", "shop", each)) for each in COLLECTIONS) == tuple(names)
+    rule = regex_naming(regex, text)
+    assert tuple(rule.name(default_topic("p", "shop", each)) for each in COLLECTIONS) == tuple(
+        names
+    )
 
 
 def test_an_empty_name_is_none() -> None:
-    assert replacement("p[.]shop(x)?.*", "$1").name("p.shop.a") == "p.shop.a"
+    assert regex_naming("p[.]shop(x)?.*", "$1").name("p.shop.a") == "p.shop.a"
 
 
 names = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=40)
@@ -98,8 +100,8 @@ def test_escaped_names_tell_collections_apart(one: str, other: str) -> None:
     """Numbers of three digits are written with three, so those are left out here."""
     if any(0x100 <= ord(each) <= 0xFFF for each in one + other):
         return
-    first, second = escaped_name("p", "d", one), escaped_name("p", "d", other)
-    is_cut = max(len(first), len(second)) == LONGEST
+    first, second = unicode_topic("p", "d", one), unicode_topic("p", "d", other)
+    is_cut = max(len(first), len(second)) == MAX_TOPIC_LENGTH
     assert is_cut or (first == second) == (one == other)
 
 

@@ -7,8 +7,9 @@ from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
 from commitlog.mongo import MongoBatch, MongoEncoder, join_fragments, split_of
-from mongo_agent.change_stream.cursor import Client, Scope, StreamCursor, StreamOptions
+from mongo_agent.change_stream.cursor import Client, StreamCursor
 from mongo_agent.change_stream.position import Opening
+from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from tests.oracle.debezium_mongodb.engines import PeerRecord
 from tests.oracle.debezium_mongodb.workload import END

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.change_stream.cursor import StreamOptions
+from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from tests.oracle.debezium_mongodb import ours
 from tests.oracle.debezium_mongodb.comparison import compared

@@ -10,7 +10,7 @@ from bson import Int64
 from pymongo import MongoClient
 
 from commitlog.mongo import MongoEncoder
-from mongo_agent.change_stream.cursor import StreamOptions
+from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from tests.oracle.debezium_mongodb import ours
 from tests.oracle.debezium_mongodb.comparison import compared

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.deployment import Deployment, look, refused_deployment
+from mongo_agent.server.deployment import Deployment, deployment_error, discover
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from tests.support.mongo_server import MongoReplicaSet, MongoShardedCluster, User
 from tests.support.running_mongo_agent import RunningAgent
@@ -42,9 +42,9 @@ def test_config_servers_are_refused_and_name_the_routers_that_they_know(tmp_path
             client.config.mongos.insert_many(
                 [{"_id": "router-1:27017", "ping": 1}, {"_id": "router-2:27017", "ping": 2}]
             )
-            found = look(client)
+            found = discover(client)
             client.config.shards.insert_one({"_id": "config"})
-            with_data = look(client)
+            with_data = discover(client)
             client.config.shards.delete_many({})
         assert found.holds_configuration
         assert not found.is_shard
@@ -57,8 +57,8 @@ def test_config_servers_are_refused_and_name_the_routers_that_they_know(tmp_path
 
 def test_config_servers_that_hold_data_are_a_shard() -> None:
     shard = Deployment("config", "config", (8, 0, 0), is_shard=True)
-    assert refused_deployment(shard, "shard", "a:1") is None
-    assert "is a shard" in (refused_deployment(shard, "auto", "a:1") or "")
+    assert deployment_error(shard, "shard", "a:1") is None
+    assert "is a shard" in (deployment_error(shard, "auto", "a:1") or "")
 
 
 def test_a_direct_connection_to_an_arbiter_is_refused(
@@ -94,7 +94,7 @@ def test_an_agent_beside_a_secondary_reads_from_it_alone(
         RunningAgent(tmp_path, alone(address), {"snapshot.mode": "initial"}) as agent,
     ):
         kinds = {1: "secondary", 3: "hidden secondary"}
-        assert look(direct).state == kinds[number]
+        assert discover(direct).state == kinds[number]
         agent.wait_until_streaming()
         writer.shop[f"of_{number}"].insert_one({"_id": number})
         agent.wait_until(lambda: number in [each.id for each in agent.of_documents()], "the event")
@@ -164,7 +164,7 @@ def test_a_release_that_lacks_what_is_asked_for_is_refused(
 ) -> None:
     if version.startswith("4.0"):
         found = Deployment("rs0", "rs0", (4, 0, 28))
-        assert part in (refused_deployment(found, "auto", "a:1") or "")
+        assert part in (deployment_error(found, "auto", "a:1") or "")
         return
     with MongoReplicaSet(version=version) as replica_set:
         assert part in sentence_of_start(tmp_path, replica_set.connection_string, **properties)
@@ -179,11 +179,11 @@ def test_what_keeps_the_identity_from_being_read_is_not_taken_for_another_cluste
         data = {"failCommands": ["find"], "errorCode": 6}
         router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
         with pytest.raises(UnavailableError):
-            look(router)
+            discover(router)
         data = {"failCommands": ["find"], "errorCode": 13}
         router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
-        assert look(router).cluster == "sharded"
+        assert discover(router).cluster == "sharded"
         data = {"failCommands": ["hello"], "errorCode": 13}
         router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
         with pytest.raises(RefusedError):
-            look(router)
+            discover(router)

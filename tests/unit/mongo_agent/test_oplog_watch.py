@@ -3,64 +3,71 @@
 import pytest
 
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.elections import Elections
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.oplog_watch import Findings, OplogWatch, StreamTimes, Warnings, found, trouble
+from mongo_agent.server.elections import ElectionCounter
+from mongo_agent.server.oplog_monitor import (
+    OplogMonitor,
+    StreamLag,
+    StreamTimes,
+    WarningThresholds,
+    stream_lag,
+    warning_text,
+)
 from sidecar.metrics import DeliveryMetrics
 
-WARNINGS = Warnings(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
-WELL = Findings(headroom_s=90_000, stalled_s=2.0, behind_s=1.0)
+WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
+WELL = StreamLag(headroom_s=90_000, stalled_s=2.0, behind_s=1.0)
 
 
 def test_figures() -> None:
     times = StreamTimes(ClusterTime(1000, 1), ClusterTime(1600, 1), moved_at_s=50.0)
-    assert found(times, ClusterTime(400, 7), 55.0, 1601.5) == Findings(600, 5.0, 1.5)
-    assert found(times, None, 55.0, 1599.0) == Findings(None, 5.0, 0.0)
+    assert stream_lag(times, ClusterTime(400, 7), 55.0, 1601.5) == StreamLag(600, 5.0, 1.5)
+    assert stream_lag(times, None, 55.0, 1599.0) == StreamLag(None, 5.0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("findings", "part"),
     [
         (WELL, ""),
-        (Findings(3599, 2.0, 3600.0), "3599 s older than the position"),
-        (Findings(30, 2.0, 1.0), ""),
-        (Findings(-5, 2.0, 1.0), "the oplog begins 5 s behind the stored position"),
-        (Findings(90_000, 61.0, 61.0), "`rs.status()`"),
-        (Findings(90_000, 2.0, 61.0), "61 s behind the present"),
-        (Findings(None, 2.0, 1.0), ""),
+        (StreamLag(3599, 2.0, 3600.0), "3599 s older than the position"),
+        (StreamLag(30, 2.0, 1.0), ""),
+        (StreamLag(-5, 2.0, 1.0), "the oplog begins 5 s behind the stored position"),
+        (StreamLag(90_000, 61.0, 61.0), "`rs.status()`"),
+        (StreamLag(90_000, 2.0, 61.0), "61 s behind the present"),
+        (StreamLag(None, 2.0, 1.0), ""),
     ],
 )
-def test_sentences(findings: Findings, part: str) -> None:
-    sentence = trouble(findings, WARNINGS)
+def test_sentences(findings: StreamLag, part: str) -> None:
+    sentence = warning_text(findings, WARNINGS)
     assert part in sentence
     assert bool(sentence) == bool(part)
-    assert trouble(findings, Warnings(0, 0, 0)) == ""
+    assert warning_text(findings, WarningThresholds(0, 0, 0)) == ""
 
 
 def test_short_limits_are_looked_at_often() -> None:
     assert WARNINGS.interval_s == 10.0
-    assert Warnings(0, 400, 60_000).interval_s == 0.1
-    assert Warnings(0, 0, 0).interval_s == 10.0
+    assert WarningThresholds(0, 400, 60_000).interval_s == 0.1
+    assert WarningThresholds(0, 0, 0).interval_s == 10.0
 
 
 def test_a_stream_that_stands_still_is_found() -> None:
     now_s = 0.0
     read = ClusterTime(2_000_000_000, 1)
-    watch = OplogWatch(
+    watch = OplogMonitor(
         lambda: ClusterTime(1_999_000_000, 1),
         lambda: {"": (read, read)},
         WARNINGS,
-        Elections(),
+        ElectionCounter(),
         clock=lambda: now_s,
     )
     watch.look()
-    assert watch.trouble("") == ""
+    assert watch.warning_text("") == ""
     now_s = 61.0
     watch.look()
-    assert "has not moved for 61 s" in watch.trouble("")
+    assert "has not moved for 61 s" in watch.warning_text("")
     read = ClusterTime(2_000_000_010, 1)
     watch.look()
-    assert watch.trouble("") == ""
+    assert watch.warning_text("") == ""
     assert watch.details("")["oplog_headroom_s"] == 1_000_010
     metrics = MongoMetrics(DeliveryMetrics("test", "0"))
     watch.set_gauges(metrics)

@@ -6,15 +6,15 @@ from typing import cast
 import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.reading import StreamState
+from mongo_agent.change_stream.reader import StreamState
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.copy.view import CollectionView, CopyView, view_of
 from mongo_agent.debezium_metrics import attributes_of
 from mongo_agent.metrics import MongoMetrics
-from mongo_agent.oplog_watch import Concern, OplogWatch
+from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline import Pipeline, StreamView, View
-from mongo_agent.position import AgentPosition, LanePosition
+from mongo_agent.server.oplog_monitor import OplogMonitor, StreamWarning
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.view import CollectionView, SnapshotView, view_of
 from mongo_agent.status import MongoStatus
 from mongo_agent.summary import MongoSummary
 from sidecar.metrics import DeliveryMetrics
@@ -22,8 +22,8 @@ from sidecar.page import Summary
 from sidecar.sinks.base import SinkState
 
 NOW_S = 1_000.0
-POSITION = LanePosition(StreamPosition({}, ClusterTime(990, 1), "", "rs"), None, CopyProgress())
-QUIET = view_of(CopyProgress())
+POSITION = StreamOffset(StreamPosition({}, ClusterTime(990, 1), "", "rs"), None, SnapshotProgress())
+QUIET = view_of(SnapshotProgress())
 COPYING = replace(
     QUIET,
     is_running=True,
@@ -49,14 +49,14 @@ class NoWatch:
     def details(self, stream: str) -> dict[str, object]:
         return {}
 
-    def concern(self, stream: str) -> Concern | None:
+    def warning(self, stream: str) -> StreamWarning | None:
         return None
 
 
-def view(copies: CopyView = QUIET, *, is_open: bool = True, waiting: int = 0) -> View:
+def view(copies: SnapshotView = QUIET, *, is_open: bool = True, waiting: int = 0) -> View:
     state = StreamState(is_open, "the stream is read" if is_open else "no primary answers")
     stream = StreamView("", state, POSITION, copies, ClusterTime(995, 1))
-    position = AgentPosition({"": POSITION})
+    position = AgentOffsets({"": POSITION})
     sink = SinkState(True, "events go through")
     return View(
         NOW_S,
@@ -81,7 +81,7 @@ def summary(shown: View | None) -> tuple[Summary, str]:
     counted = metrics()
     status = MongoStatus("1.2.3", counted, 500, clock=lambda: NOW_S)
     if shown is not None:
-        status.attach(cast(Pipeline, Looked(shown)), cast(OplogWatch, NoWatch()))
+        status.attach(cast(Pipeline, Looked(shown)), cast(OplogMonitor, NoWatch()))
     health = status.health()
     return MongoSummary(status, counted, 500, wall_clock=lambda: NOW_S)(health), health.message
 

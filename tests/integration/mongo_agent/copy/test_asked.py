@@ -5,55 +5,63 @@ from typing import Any
 import pytest
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.capture.kinds import Kind
-from mongo_agent.copy.asked import applied
-from mongo_agent.copy.catalogue import Found, matching, selection
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.copy.records import Reason, Request, Selected
-from mongo_agent.copy.settings import CopySettings
+from mongo_agent.capture.collection_kind import CollectionKind
 from mongo_agent.signals import Signal
-from mongo_agent.signals.signal import signal_from
+from mongo_agent.signals.signal import parse_signal
+from mongo_agent.snapshot.apply_signal import apply_signal
+from mongo_agent.snapshot.collections import (
+    CapturedCollection,
+    matching_collections,
+    select_collections,
+)
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import SelectedCollection, SnapshotReason, SnapshotRequest
+from mongo_agent.snapshot.settings import SnapshotSettings
 
 SHOP = Namespaces(include_databases=("shop", "a.b"))
 FOUND = [
-    Found("shop", "a"),
-    Found("shop", "A"),
-    Found("shop", "a.b"),
-    Found("shop", "ab", Kind.CAPPED),
-    Found("shop", "orders_2024"),
-    Found("shop", "orders_2025"),
-    Found("shop", "prices", Kind.TIME_SERIES),
-    Found("shop", "seen", Kind.VIEW),
+    CapturedCollection("shop", "a"),
+    CapturedCollection("shop", "A"),
+    CapturedCollection("shop", "a.b"),
+    CapturedCollection("shop", "ab", CollectionKind.CAPPED),
+    CapturedCollection("shop", "orders_2024"),
+    CapturedCollection("shop", "orders_2025"),
+    CapturedCollection("shop", "prices", CollectionKind.TIME_SERIES),
+    CapturedCollection("shop", "seen", CollectionKind.VIEW),
 ]
 
 
 def signal(kind: str, **data: Any) -> Signal:
     named = {name.replace("_", "-"): value for name, value in data.items()}
-    return signal_from({"id": "s1", "type": kind, "data": named}, "test")
+    return parse_signal({"id": "s1", "type": kind, "data": named}, "test")
 
 
-def accepted(progress: CopyProgress, asked: Signal) -> tuple[CopyProgress, str]:
-    after, answer = applied(progress, asked, SHOP)
+def accepted(progress: SnapshotProgress, asked: Signal) -> tuple[SnapshotProgress, str]:
+    after, answer = apply_signal(progress, asked, SHOP)
     assert answer.is_accepted, answer.sentence
     return after, answer.sentence
 
 
-def copying(*names: str) -> CopyProgress:
-    request = Request(Reason.SIGNAL, names)
-    selected = [Selected("shop", name) for name in names]
-    return CopyProgress().requested(request).resolved(request, selected)
+def copying(*names: str) -> SnapshotProgress:
+    request = SnapshotRequest(SnapshotReason.SIGNAL, names)
+    selected = [SelectedCollection("shop", name) for name in names]
+    return SnapshotProgress().requested(request).resolved(request, selected)
 
 
 @pytest.mark.parametrize("kind", [{}, {"type": "incremental"}, {"type": "BLOCKING"}])
 def test_what_is_asked_for_is_copied(kind: dict[str, str]) -> None:
     asked = signal("execute-snapshot", data_collections=["shop.a", "shop[.]o.*"], **kind)
-    progress, sentence = accepted(CopyProgress(), asked)
-    assert progress.requests == (Request(Reason.SIGNAL, ("shop.a", "shop[.]o.*"), signal="s1"),)
+    progress, sentence = accepted(SnapshotProgress(), asked)
+    assert progress.requests == (
+        SnapshotRequest(SnapshotReason.SIGNAL, ("shop.a", "shop[.]o.*"), signal="s1"),
+    )
     assert "shop.a, shop[.]o.*" in sentence
 
 
 def test_no_names_copy_nothing() -> None:
-    progress, sentence = accepted(CopyProgress(), signal("execute-snapshot", data_collections=[]))
+    progress, sentence = accepted(
+        SnapshotProgress(), signal("execute-snapshot", data_collections=[])
+    )
     assert progress.is_idle
     assert "nothing is copied" in sentence
 
@@ -85,14 +93,14 @@ def test_no_names_copy_nothing() -> None:
         (signal("pause-snapshot", type="now"), "and is 'now'"),
         (signal("log"), "`message` has to be a text"),
         (signal("restart"), "The type 'restart' is none of"),
-        (signal_from({}, "test"), "The type 'None' is none of"),
-        (signal_from({"type": "execute-snapshot", "data": "{"}, "test"), "`data` has `data`"),
-        (signal_from({"type": "execute-snapshot", "data": [1]}, "test"), "`data` has `data`"),
+        (parse_signal({}, "test"), "The type 'None' is none of"),
+        (parse_signal({"type": "execute-snapshot", "data": "{"}, "test"), "`data` has `data`"),
+        (parse_signal({"type": "execute-snapshot", "data": [1]}, "test"), "`data` has `data`"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(asked: Signal, said: str) -> None:
     before = copying("a")
-    progress, answer = applied(before, asked, SHOP)
+    progress, answer = apply_signal(before, asked, SHOP)
     assert progress == before
     assert not answer.is_accepted
     assert said in answer.sentence
@@ -105,7 +113,7 @@ def test_a_filter_that_is_none_is_refused(query: Any) -> None:
     asked = signal(
         "execute-snapshot", data_collections=["shop.a"], additional_conditions=conditions
     )
-    progress, answer = applied(CopyProgress(), asked, SHOP)
+    progress, answer = apply_signal(SnapshotProgress(), asked, SHOP)
     assert progress.is_idle
     assert "The filter of shop.a cannot be used" in answer.sentence
 
@@ -118,8 +126,8 @@ def test_conditions_belong_to_the_collections_that_they_name(query: Any) -> None
         data_collections=["shop.orders_2024", "shop.a"],
         additional_conditions=conditions,
     )
-    progress, _ = accepted(CopyProgress(), asked)
-    selected = selection(progress.requests[0], FOUND, SHOP, CopySettings())
+    progress, _ = accepted(SnapshotProgress(), asked)
+    selected = select_collections(progress.requests[0], FOUND, SHOP, SnapshotSettings())
     assert [(each.collection, each.filter) for each in selected] == [
         ("orders_2024", '{"n": {"$gt": 3}}'),
         ("a", None),
@@ -144,18 +152,18 @@ def test_conditions_belong_to_the_collections_that_they_name(query: Any) -> None
     ],
 )
 def test_names_and_expressions(name: str, meant: list[str]) -> None:
-    assert [each.collection for each in matching(name, FOUND)] == meant
+    assert [each.collection for each in matching_collections(name, FOUND)] == meant
 
 
 def test_what_changes_by_itself_is_not_copied_and_said() -> None:
-    request = Request(Reason.SIGNAL, ("shop[.](ab|prices|seen)",))
-    selected = selection(request, FOUND, SHOP, CopySettings())
+    request = SnapshotRequest(SnapshotReason.SIGNAL, ("shop[.](ab|prices|seen)",))
+    selected = select_collections(request, FOUND, SHOP, SnapshotSettings())
     assert [(each.collection, each.is_plain) for each in selected] == [
         ("ab", True),
         ("prices", False),
         ("seen", False),
     ]
-    assert "no change stream" in str(selected[1].skipped)
+    assert "change streams do not report" in str(selected[1].skipped)
     assert "it is a view" in str(selected[2].skipped)
 
 
@@ -169,10 +177,10 @@ def test_copies_are_stopped_by_name() -> None:
 
 def test_a_copy_is_stopped_before_its_collections_are_looked_up() -> None:
     asked = signal("execute-snapshot", data_collections=["shop[.]orders.*"])
-    progress, _ = accepted(CopyProgress(), asked)
+    progress, _ = accepted(SnapshotProgress(), asked)
     stop = signal("stop-snapshot", type="incremental", data_collections=["shop.orders_2024"])
     progress, _ = accepted(progress, stop)
-    selected = selection(progress.requests[0], FOUND, SHOP, CopySettings())
+    selected = select_collections(progress.requests[0], FOUND, SHOP, SnapshotSettings())
     assert [each.collection for each in selected] == ["orders_2025"]
 
 
@@ -198,15 +206,15 @@ def test_pause_and_resume() -> None:
 
 
 def test_log_says_its_message() -> None:
-    assert accepted(CopyProgress(), signal("log", message="hello"))[1] == "hello"
+    assert accepted(SnapshotProgress(), signal("log", message="hello"))[1] == "hello"
 
 
 def test_a_signal_that_comes_again_is_taken_once() -> None:
     """As from a stream that goes on in front of it."""
     data = {"data-collections": ["shop.a"]}
     document = {"_id": 1, "type": "execute-snapshot", "data": data}
-    asked = signal_from(document, "source", occurrence="token")
-    progress, _ = accepted(CopyProgress(), asked)
+    asked = parse_signal(document, "source", occurrence="token")
+    progress, _ = accepted(SnapshotProgress(), asked)
     assert accepted(progress, asked) == (progress, "This signal was taken already.")
-    other = signal_from(document, "source", occurrence="another")
+    other = parse_signal(document, "source", occurrence="another")
     assert len(accepted(progress, other)[0].requests) == 2

@@ -21,8 +21,8 @@ from bson import (
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import Client
-from mongo_agent.copy.records import Selected
-from mongo_agent.copy.settings import CopySettings
+from mongo_agent.snapshot.records import SelectedCollection
+from mongo_agent.snapshot.settings import SnapshotSettings
 from tests.support.mongo_server import MongoShardedCluster
 from tests.support.snapshot_output import INITIAL, Pipeline
 
@@ -77,7 +77,7 @@ def test_changes_meanwhile_are_at_their_place(client: Client, threads: int) -> N
 
     for turn in range(40):
         write(turn)
-    settings = CopySettings(chunk_size=2, threads=threads)
+    settings = SnapshotSettings(chunk_size=2, threads=threads)
     with Pipeline(client, settings=settings) as pipeline:
         turn = 40
         while not pipeline.copying.progress.is_idle:
@@ -129,7 +129,7 @@ def test_ids_of_all_types_side_by_side(client: Client) -> None:
     collection = client.shop.get_collection("a", codec_options=codec)
     collection.insert_many([{"_id": each} for each in IDS[::-1]])
     for threads in (1, 3):
-        settings = CopySettings(chunk_size=2, threads=threads)
+        settings = SnapshotSettings(chunk_size=2, threads=threads)
         with Pipeline(client, settings=settings) as pipeline:
             pipeline.run()
         keys = [key for _, key, _ in pipeline.output.messages]
@@ -141,7 +141,7 @@ def test_a_restart_anywhere_goes_on_there(client: Client) -> None:
     shop = client.shop
     shop.a.insert_many([{"_id": number, "n": 0} for number in range(14)])
     shop.b.insert_many([{"_id": number} for number in range(5)])
-    settings = CopySettings(chunk_size=2, threads=2)
+    settings = SnapshotSettings(chunk_size=2, threads=2)
     with Pipeline(client, settings=settings) as pipeline:
         turn = 0
         while not pipeline.copying.progress.is_idle:
@@ -210,7 +210,9 @@ def test_what_is_planned_and_lost_its_schema_stops_no_other(client: Client) -> N
 def test_chunks_that_grew_are_cut(client: Client) -> None:
     """The last chunk has no upper bound, and the agent may come back after a year."""
     (request,) = INITIAL.requests
-    planned = INITIAL.resolved(request, [Selected("shop", "a")]).planned(1, [], is_whole=True)
+    planned = INITIAL.resolved(request, [SelectedCollection("shop", "a")]).planned(
+        1, [], is_whole=True
+    )
     client.shop.a.insert_many([{"_id": number} for number in range(40)])
     with Pipeline(client, progress=planned) as pipeline:
         pipeline.run()
@@ -223,7 +225,7 @@ def test_chunks_that_grew_are_cut(client: Client) -> None:
 def test_chunks_of_large_documents_are_cut(client: Client) -> None:
     text = "x" * 1000
     client.shop.a.insert_many([{"_id": number, "text": text} for number in range(20)])
-    settings = CopySettings(chunk_size=100, chunk_bytes=3500)
+    settings = SnapshotSettings(chunk_size=100, chunk_bytes=3500)
     with Pipeline(client, settings=settings) as pipeline:
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == list(range(20))
@@ -238,6 +240,6 @@ def test_through_a_router() -> None:
         MongoClient[Any](cluster.connection_string) as client,
     ):
         client.shop.a.insert_many([{"_id": number} for number in range(50)])
-        with Pipeline(client, settings=CopySettings(chunk_size=7, threads=3)) as pipeline:
+        with Pipeline(client, settings=SnapshotSettings(chunk_size=7, threads=3)) as pipeline:
             pipeline.run()
     assert pipeline.output.copied("L.shop.a") == list(range(50))

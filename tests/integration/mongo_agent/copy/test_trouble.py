@@ -9,11 +9,11 @@ from pymongo import MongoClient
 
 from mongo_agent.capture import Namespaces
 from mongo_agent.change_stream.cursor import Client
-from mongo_agent.copy.catalogue import listed
-from mongo_agent.copy.modes import at_start
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.copy.settings import CopySettings
-from mongo_agent.signals.signal import signal_from
+from mongo_agent.signals.signal import parse_signal
+from mongo_agent.snapshot.collections import captured_collections
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.settings import SnapshotSettings
+from mongo_agent.snapshot.snapshot_mode import progress_at_start
 from sidecar.errors import RefusedError, UnavailableError
 from tests.support.mongo_server import MongoReplicaSet, User
 from tests.support.snapshot_output import INITIAL, Pipeline
@@ -29,7 +29,7 @@ def filled(client: Client) -> Client:
 
 def ask(pipeline: Pipeline, kind: str, **data: Any) -> str:
     named = {name.replace("_", "-"): value for name, value in data.items()}
-    answer = pipeline.copying.apply(signal_from({"type": kind, "data": named}, "test"))
+    answer = pipeline.copying.apply(parse_signal({"type": kind, "data": named}, "test"))
     assert answer.is_accepted, answer.sentence
     return answer.sentence
 
@@ -58,7 +58,7 @@ def test_what_could_not_be_read_is_read_again(
     """A driver reads some of it again by itself, so several have to fail."""
     mode = {"times": 5}
     data = {"failCommands": ["find", "count", "listCollections"], **fault}
-    with Pipeline(filled, settings=CopySettings(chunk_size=2, threads=2)) as pipeline:
+    with Pipeline(filled, settings=SnapshotSettings(chunk_size=2, threads=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= skips)
         filled.admin.command("configureFailPoint", "failCommand", mode=mode, data=data)
         pipeline.run()
@@ -67,7 +67,7 @@ def test_what_could_not_be_read_is_read_again(
 
 
 def test_an_election_in_the_middle(filled: Client, replica_set: MongoReplicaSet) -> None:
-    with Pipeline(filled, settings=CopySettings(chunk_size=2, threads=2)) as pipeline:
+    with Pipeline(filled, settings=SnapshotSettings(chunk_size=2, threads=2)) as pipeline:
         for _ in range(3):
             pipeline.run(lambda: pipeline.copying.holds_stream or pipeline.copying.progress.is_idle)
             replica_set.step_down()
@@ -125,13 +125,13 @@ def test_views_and_time_series_are_passed_over_with_a_sentence(client: Client) -
     }
     notes = {each.namespace: each.note for each in pipeline.copying.progress.finished}
     assert "it is a view" in str(notes["shop.seen"])
-    assert "no change stream" in str(notes["shop.prices"])
+    assert "change streams do not report" in str(notes["shop.prices"])
     assert {topic for topic, _, _ in pipeline.output.messages} == {"L.shop.a"}
 
 
 def test_a_collection_that_is_dropped_meanwhile(filled: Client) -> None:
     filled.shop.b.insert_many([{"_id": number} for number in NUMBERS])
-    with Pipeline(filled, settings=CopySettings(chunk_size=2)) as pipeline:
+    with Pipeline(filled, settings=SnapshotSettings(chunk_size=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
         ask(pipeline, "pause-snapshot")
         pipeline.run(lambda: not pipeline.copying.holds_stream)
@@ -145,7 +145,7 @@ def test_a_collection_that_is_dropped_meanwhile(filled: Client) -> None:
 
 def test_a_collection_that_is_dropped_and_comes_again(filled: Client) -> None:
     """Its second life is copied, and what of it is not comes in the stream."""
-    with Pipeline(filled, settings=CopySettings(chunk_size=2)) as pipeline:
+    with Pipeline(filled, settings=SnapshotSettings(chunk_size=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
         filled.shop.a.drop()
         filled.shop.a.insert_many([{"_id": number, "life": 2} for number in NUMBERS])
@@ -161,14 +161,14 @@ def test_a_collation_decides_which_documents_are_between_bounds(client: Client) 
     folding = client.shop.create_collection("a", collation={"locale": "en", "strength": 2})
     folding.insert_many([{"_id": name} for name in names])
     for threads in (1, 3):
-        with Pipeline(client, settings=CopySettings(chunk_size=2, threads=threads)) as pipeline:
+        with Pipeline(client, settings=SnapshotSettings(chunk_size=2, threads=threads)) as pipeline:
             pipeline.run()
         assert pipeline.output.copied("L.shop.a") == sorted(names, key=str.casefold)
 
 
 @pytest.mark.parametrize("fetch_size", [1, 2, 100])
 def test_documents_come_in_replies_of_the_configured_size(filled: Client, fetch_size: int) -> None:
-    settings = CopySettings(chunk_size=5, fetch_size=fetch_size)
+    settings = SnapshotSettings(chunk_size=5, fetch_size=fetch_size)
     with Pipeline(filled, settings=settings) as pipeline:
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == NUMBERS
@@ -176,7 +176,7 @@ def test_documents_come_in_replies_of_the_configured_size(filled: Client, fetch_
 
 def test_only_what_is_chosen_is_copied_and_only_what_matches(filled: Client) -> None:
     filled.shop.b.insert_one({"_id": 1})
-    settings = CopySettings(
+    settings = SnapshotSettings(
         chunk_size=2,
         filters={"shop.a": '{"n": {"$gte": 1}}'},
         chosen=Namespaces(include_collections=("shop[.]a",)),
@@ -193,7 +193,7 @@ def test_only_what_is_chosen_is_copied_and_only_what_matches(filled: Client) -> 
 def test_a_filter_that_the_server_refuses_ends_this_copy_alone(filled: Client) -> None:
     filled.shop.b.insert_one({"_id": 1})
     conditions = [{"data-collection": "shop.a", "filter": {"n": {"$near": 1}}}]
-    with Pipeline(filled, progress=CopyProgress()) as pipeline:
+    with Pipeline(filled, progress=SnapshotProgress()) as pipeline:
         ask(
             pipeline,
             "execute-snapshot",
@@ -208,7 +208,7 @@ def test_a_filter_that_the_server_refuses_ends_this_copy_alone(filled: Client) -
 
 def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
     filled.shop.b.insert_many([{"_id": number} for number in NUMBERS])
-    with Pipeline(filled, settings=CopySettings(chunk_size=2)) as pipeline:
+    with Pipeline(filled, settings=SnapshotSettings(chunk_size=2)) as pipeline:
         pipeline.run(lambda: len(pipeline.output.copied("L.shop.a")) >= 4)
         ask(pipeline, "pause-snapshot")
         pipeline.run(lambda: not pipeline.copying.holds_stream)
@@ -219,7 +219,7 @@ def test_pause_resume_and_stop_in_the_middle(filled: Client) -> None:
         assert not pipeline.copying.wants_point
         assert pipeline.copying.view().is_paused
         place = pipeline.output.places[-1]
-    settings = CopySettings(chunk_size=2)
+    settings = SnapshotSettings(chunk_size=2)
     # It stays paused over a restart.
     with Pipeline.restarted(filled, pipeline.output, place, settings=settings) as pipeline:
         pipeline.read_on()
@@ -253,15 +253,15 @@ def test_new_filters_copy_what_they_add(filled: Client) -> None:
     filled.crm.b.insert_one({"_id": 1})
     shop = Namespaces(include_databases=("shop",))
     with Pipeline(
-        filled, namespaces=shop, progress=at_start(CopyProgress(), "initial", shop)
+        filled, namespaces=shop, progress=progress_at_start(SnapshotProgress(), "initial", shop)
     ) as pipeline:
         pipeline.run()
         filled.shop.later.insert_one({"_id": 5})
         pipeline.run()
         place = pipeline.output.places[-1]
     assert pipeline.output.copied("L.crm.b") == []
-    stored = CopyProgress.from_json(place.progress)
-    place.progress = at_start(stored, "initial", Namespaces()).to_json()
+    stored = SnapshotProgress.from_json(place.progress)
+    place.progress = progress_at_start(stored, "initial", Namespaces()).to_json()
     with Pipeline.restarted(filled, pipeline.output, place) as pipeline:
         pipeline.run()
     assert pipeline.output.copied("L.crm.b") == [1]
@@ -282,7 +282,7 @@ class Clock:
 
 def test_nothing_is_read_before_the_delay(filled: Client) -> None:
     clock = Clock()
-    settings = CopySettings(chunk_size=5, delay_ms=5000)
+    settings = SnapshotSettings(chunk_size=5, delay_ms=5000)
     with Pipeline(filled, settings=settings, clock=clock) as pipeline:
         for _ in range(20):
             pipeline.step()
@@ -301,7 +301,9 @@ def test_collections_are_found_by_a_user_of_one_database() -> None:
             root.shop.a.insert_one({"_id": 1})
             root.crm.b.insert_one({"_id": 1})
         with MongoClient[Any](string, username="reader", password="open") as reader:
-            assert [each.namespace for each in listed(reader, Namespaces())] == ["shop.a"]
+            assert [each.namespace for each in captured_collections(reader, Namespaces())] == [
+                "shop.a"
+            ]
 
 
 def test_a_document_that_gives_no_message_is_handed_out_to_be_set_aside(client: Client) -> None:
@@ -310,7 +312,7 @@ def test_a_document_that_gives_no_message_is_handed_out_to_be_set_aside(client: 
     for _ in range(210):
         deep = {"a": deep}
     client.shop.a.insert_many([{"_id": 1}, {"_id": 2, "deep": deep}, {"_id": 3}])
-    with Pipeline(client, settings=CopySettings(chunk_size=5)) as pipeline:
+    with Pipeline(client, settings=SnapshotSettings(chunk_size=5)) as pipeline:
         pipeline.run()
     assert pipeline.output.copied("L.shop.a") == [1, 3]
     (refused,) = pipeline.output.refused

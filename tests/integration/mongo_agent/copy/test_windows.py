@@ -9,10 +9,10 @@ from pymongo import MongoClient
 
 from mongo_agent.change_stream.cursor import Client
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.copy.reading import Rows
-from mongo_agent.copy.records import Chunk
-from mongo_agent.copy.settings import CopySettings
-from mongo_agent.copy.windows import Touch, Window, touches
+from mongo_agent.snapshot.collection_reader import ChunkDocuments
+from mongo_agent.snapshot.records import Chunk
+from mongo_agent.snapshot.settings import SnapshotSettings
+from mongo_agent.snapshot.windows import Touch, Window, touches
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.snapshot_output import Pipeline
 
@@ -65,7 +65,7 @@ def test_what_is_touched_is_left_to_the_stream() -> None:
     window.pass_over(Touch("shop", "other", id_of(2)))
     window.pass_over(Touch("crm", "a", id_of(3)))
     documents = tuple(bson.encode({"_id": each, "n": 0}) for each in range(5))
-    window.rows = Rows(documents, None, 0, ClusterTime(5, 1))
+    window.rows = ChunkDocuments(documents, None, 0, ClusterTime(5, 1))
     window.pass_over(Touch("shop", "a", id_of(4)))
     assert window.documents() == tuple(documents[each] for each in (0, 2, 3))
     assert not window.is_void
@@ -98,7 +98,7 @@ def test_a_capped_collection_under_load(client: Client, seed: int) -> None:
         versions[number] = versions.get(number, -1) + 1
         shop.a.replace_one({"_id": number}, {"_id": number, "n": versions[number]}, upsert=True)
 
-    with Pipeline(client, settings=CopySettings(chunk_size=4, threads=2)) as pipeline:
+    with Pipeline(client, settings=SnapshotSettings(chunk_size=4, threads=2)) as pipeline:
         for _ in range(60):
             pipeline.step()
             write()
@@ -146,7 +146,7 @@ def test_a_server_that_has_no_reads_at_a_time(seed: int) -> None:
 
         for name in names:
             write(name, 0)
-        with Pipeline(client, settings=CopySettings(chunk_size=4, threads=2)) as pipeline:
+        with Pipeline(client, settings=SnapshotSettings(chunk_size=4, threads=2)) as pipeline:
             for turn in range(80):
                 pipeline.step()
                 write(chance.choice(names), turn)

@@ -8,17 +8,11 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.capture import Namespaces, match_stage
-from mongo_agent.change_stream.cursor import (
-    Client,
-    Reply,
-    Scope,
-    StreamCursor,
-    StreamFailedError,
-    StreamOptions,
-)
-from mongo_agent.change_stream.failures import Failure
+from mongo_agent.change_stream.cursor import Client, Reply, StreamCursor, StreamFailedError
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening, reopening
+from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime, is_behind
+from mongo_agent.server.failures import Failure
 from tests.support.mongo_server import MongoReplicaSet
 
 OPTIONS = StreamOptions(await_ms=1)

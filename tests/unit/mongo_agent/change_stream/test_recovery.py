@@ -2,16 +2,16 @@
 
 import pytest
 
-from mongo_agent.change_stream.failures import Failure
 from mongo_agent.change_stream.position import Opening, StreamPosition
 from mongo_agent.change_stream.recovery import (
-    End,
+    Abort,
     HistoryLostError,
+    RecoveryPolicy,
     Reopen,
-    Rules,
     recovery,
 )
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.server.failures import Failure
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 
 TOKEN = {"_data": "8265C0FFEE000000032B022C0100296E5A"}
@@ -19,8 +19,10 @@ AT = StreamPosition(TOKEN, ClusterTime(0x65C0FFEE, 3), "f1", "rs0")
 BEHIND = Opening(start_after=TOKEN)
 
 
-def of(failure: Failure | None, last: Opening = BEHIND, rules: Rules | None = None) -> Reopen | End:
-    return recovery(failure, "says the server", last, AT, rules or Rules())
+def of(
+    failure: Failure | None, last: Opening = BEHIND, rules: RecoveryPolicy | None = None
+) -> Reopen | Abort:
+    return recovery(failure, "says the server", last, AT, rules or RecoveryPolicy())
 
 
 @pytest.mark.parametrize("failure", [Failure.RESUMABLE, Failure.OTHER])
@@ -51,7 +53,7 @@ def test_what_only_the_operator_can_mend_ends_the_agent(
     failure: Failure, error: type[Exception], remedy: str
 ) -> None:
     step = of(failure)
-    assert isinstance(step, End)
+    assert isinstance(step, Abort)
     assert type(step.error) is error
     assert remedy in str(step.error)
 
@@ -69,9 +71,9 @@ def test_a_large_event_is_read_in_parts() -> None:
     assert isinstance(step, Reopen)
     assert (step.opening, step.has_pause) == (Opening(start_after=TOKEN, is_split=True), False)
     again = of(Failure.TOO_LARGE, step.opening)
-    assert isinstance(again, End)
-    refused = of(Failure.TOO_LARGE, rules=Rules(oversize="fail"))
-    assert isinstance(refused, End)
+    assert isinstance(again, Abort)
+    refused = of(Failure.TOO_LARGE, rules=RecoveryPolicy(oversize="fail"))
+    assert isinstance(refused, Abort)
     assert "cursor.oversize.handling.mode=split" in str(refused.error)
 
 
@@ -79,14 +81,17 @@ def test_filters_that_leave_out_the_event_of_the_token_open_by_time_once() -> No
     step = of(Failure.FILTERED_TOKEN)
     assert isinstance(step, Reopen)
     assert step.opening == Opening(from_time=AT.time, sent=TOKEN)
-    assert isinstance(of(Failure.FILTERED_TOKEN, step.opening), End)
+    assert isinstance(of(Failure.FILTERED_TOKEN, step.opening), Abort)
 
 
 @pytest.mark.parametrize(
     ("rules", "is_copied"),
-    [(Rules(history_lost="resnapshot"), True), (Rules(history_lost="skip"), False)],
+    [
+        (RecoveryPolicy(history_lost="resnapshot"), True),
+        (RecoveryPolicy(history_lost="skip"), False),
+    ],
 )
-def test_lost_history_is_told_where_it_is_allowed(rules: Rules, is_copied: bool) -> None:
+def test_lost_history_is_told_where_it_is_allowed(rules: RecoveryPolicy, is_copied: bool) -> None:
     step = of(Failure.HISTORY_LOST, rules=rules)
     assert isinstance(step, Reopen)
     assert step.opening == Opening()

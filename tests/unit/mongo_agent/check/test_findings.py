@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from mongo_agent.capture.catalogue import Listed
-from mongo_agent.capture.kinds import Kind
-from mongo_agent.check.abilities import check_abilities
+from mongo_agent.capture.catalogue import CollectionInfo
+from mongo_agent.capture.collection_kind import CollectionKind
 from mongo_agent.check.collections import check_collections
 from mongo_agent.check.server import check_deployment
-from mongo_agent.deployment import Deployment
+from mongo_agent.check.server_features import check_features
+from mongo_agent.server.deployment import Deployment
 from sidecar.check.finding import Level
 from tests.support.mongo_findings import texts
 from tests.support.mongo_properties import Settings, load
@@ -20,7 +20,7 @@ POST_IMAGES = {"capture.mode.full.update.type": "post_image"}
 
 def test_a_present_release_has_everything(tmp_path: Path) -> None:
     config = load(tmp_path, {**PRE_IMAGES, **POST_IMAGES, "topic.schema.changes": "ddl"})
-    assert list(check_abilities(config, (7, 0, 14))) == []
+    assert list(check_features(config, (7, 0, 14))) == []
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_present_release_has_everything(tmp_path: Path) -> None:
 def test_what_an_older_release_lacks(
     tmp_path: Path, version: tuple[int, ...], changes: Settings, level: Level, part: str
 ) -> None:
-    assert part in texts(check_abilities(load(tmp_path, changes), version), level)
+    assert part in texts(check_features(load(tmp_path, changes), version), level)
 
 
 @pytest.mark.parametrize("version", [(3, 6, 23), (4, 0, 28)])
@@ -52,7 +52,7 @@ def test_a_release_whose_tokens_have_another_form(tmp_path: Path, version: tuple
     ("action", "level"), [("warn", Level.WARNING), ("fail", Level.FAULT), ("FAIL", Level.FAULT)]
 )
 def test_more_collections_than_are_allowed(tmp_path: Path, action: str, level: Level) -> None:
-    found = [Listed("shop", name, Kind.PLAIN) for name in ("a", "b", "c")]
+    found = [CollectionInfo("shop", name, CollectionKind.PLAIN) for name in ("a", "b", "c")]
     limited = {"guardrail.collections.max": "2", "guardrail.collections.limit.action": action}
     said = texts(check_collections(load(tmp_path, limited), found), level)
     assert "3 collections are captured, and `guardrail.collections.max=2` allows fewer" in said
@@ -61,8 +61,8 @@ def test_more_collections_than_are_allowed(tmp_path: Path, action: str, level: L
 
 
 def test_images_that_are_wanted_and_not_kept(tmp_path: Path) -> None:
-    kept = Listed("shop", "orders", Kind.PLAIN, has_images=True)
-    lost = Listed("shop", "people", Kind.PLAIN)
+    kept = CollectionInfo("shop", "orders", CollectionKind.PLAIN, has_images=True)
+    lost = CollectionInfo("shop", "people", CollectionKind.PLAIN)
     config = load(tmp_path, PRE_IMAGES)
     assert "keeps them" in texts(check_collections(config, [kept]), Level.OK)
     some = texts(check_collections(config, [kept, lost]), Level.WARNING)
@@ -75,9 +75,9 @@ def test_images_that_are_wanted_and_not_kept(tmp_path: Path) -> None:
 
 def test_collections(tmp_path: Path) -> None:
     config = load(tmp_path, {"database.include.list": "shop"})
-    capped = Listed("shop", "log", Kind.CAPPED)
-    system = Listed("shop", "system.views", Kind.SYSTEM)
-    other = Listed("crm", "people", Kind.PLAIN)
+    capped = CollectionInfo("shop", "log", CollectionKind.CAPPED)
+    system = CollectionInfo("shop", "system.views", CollectionKind.SYSTEM)
+    other = CollectionInfo("crm", "people", CollectionKind.PLAIN)
     said = texts(check_collections(config, [capped, system, other]), Level.OK)
     assert "1 of 2 collections are captured, 1 are copied: shop.log." in said
     assert "Capped collections cannot be read at a cluster time: shop.log" in said

@@ -7,31 +7,41 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.capture.catalogue import Listed, listed
-from mongo_agent.capture.kinds import Kind
-from mongo_agent.plan import verdict
+from mongo_agent.capture.catalogue import CollectionInfo, collection_info
+from mongo_agent.capture.collection_kind import CollectionKind
+from mongo_agent.check.capture_plan import plan_of
 from tests.support.mongo_properties import Settings, load
 
-ORDERS = Listed("shop", "orders", Kind.PLAIN)
+ORDERS = CollectionInfo("shop", "orders", CollectionKind.PLAIN)
 
 
 @pytest.mark.parametrize(
     ("entry", "kind", "has_images"),
     [
-        ({"name": "orders", "type": "collection", "options": {}}, Kind.PLAIN, False),
-        ({"name": "log", "type": "collection", "options": {"capped": True}}, Kind.CAPPED, False),
-        ({"name": "v", "type": "view", "options": {"viewOn": "orders"}}, Kind.VIEW, False),
-        ({"name": "t", "type": "timeseries", "options": {}}, Kind.TIME_SERIES, False),
-        ({"name": "system.buckets.t", "type": "collection"}, Kind.SYSTEM, False),
+        ({"name": "orders", "type": "collection", "options": {}}, CollectionKind.PLAIN, False),
+        (
+            {"name": "log", "type": "collection", "options": {"capped": True}},
+            CollectionKind.CAPPED,
+            False,
+        ),
+        (
+            {"name": "v", "type": "view", "options": {"viewOn": "orders"}},
+            CollectionKind.VIEW,
+            False,
+        ),
+        ({"name": "t", "type": "timeseries", "options": {}}, CollectionKind.TIME_SERIES, False),
+        ({"name": "system.buckets.t", "type": "collection"}, CollectionKind.SYSTEM, False),
         (
             {"name": "o", "options": {"changeStreamPreAndPostImages": {"enabled": True}}},
-            Kind.PLAIN,
+            CollectionKind.PLAIN,
             True,
         ),
     ],
 )
-def test_kinds_of_collections(entry: dict[str, object], kind: Kind, has_images: bool) -> None:
-    found = listed("shop", entry)
+def test_kinds_of_collections(
+    entry: dict[str, object], kind: CollectionKind, has_images: bool
+) -> None:
+    found = collection_info("shop", entry)
     assert (found.kind, found.has_images) == (kind, has_images)
 
 
@@ -62,14 +72,16 @@ def test_kinds_of_collections(entry: dict[str, object], kind: Kind, has_images: 
 def test_the_pattern_that_decides_is_named(
     tmp_path: Path, changes: Settings, captured: bool, copied: bool, reason: str
 ) -> None:
-    found = verdict(ORDERS, load(tmp_path, changes))
+    found = plan_of(ORDERS, load(tmp_path, changes))
     assert (found.is_captured, found.is_copied, found.reason) == (captured, copied, reason)
     assert bool(found.copy_reason) is (captured and not copied)
 
 
-@pytest.mark.parametrize("kind", [Kind.VIEW, Kind.TIME_SERIES, Kind.SYSTEM])
-def test_what_has_no_events_is_not_captured(tmp_path: Path, kind: Kind) -> None:
-    found = verdict(Listed("shop", "v", kind), load(tmp_path))
+@pytest.mark.parametrize(
+    "kind", [CollectionKind.VIEW, CollectionKind.TIME_SERIES, CollectionKind.SYSTEM]
+)
+def test_what_has_no_events_is_not_captured(tmp_path: Path, kind: CollectionKind) -> None:
+    found = plan_of(CollectionInfo("shop", "v", kind), load(tmp_path))
     assert not found.is_captured
     assert not found.is_copied
     assert found.reason
@@ -105,6 +117,6 @@ def test_the_plan_says_what_the_agent_does(
         },
     )
     assert config.namespaces == lists
-    found = verdict(Listed(database, name, Kind.PLAIN), config)
+    found = plan_of(CollectionInfo(database, name, CollectionKind.PLAIN), config)
     assert found.is_captured == lists.captures(database, name)
     assert found.reason

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mongo_agent.change_stream.cursor import Scope
-from mongo_agent.check.privileges import CLUSTER, Need, Resource, grant_commands, missing, needs
+from mongo_agent.change_stream.settings import Scope
+from mongo_agent.check.privileges import (
+    CLUSTER,
+    RequiredPrivilege,
+    Resource,
+    grant_commands,
+    missing_privileges,
+    required_privileges,
+)
 from tests.support.mongo_server import Privilege, User
 
 ACTIONS = ("find", "changeStream", "listCollections", "listDatabases", "replSetGetConfig")
@@ -29,20 +36,20 @@ def test_the_same_is_missing_as_a_server_would_refuse(
     resource: Resource, actions: tuple[str, ...], granted: list[Privilege]
 ) -> None:
     user = User("u", "p", (), tuple(granted))
-    need = Need(actions, resource, "for the test")
+    need = RequiredPrivilege(actions, resource, "for the test")
     refused = tuple(
         action for action in actions if not user.may(action, resource.database, resource.collection)
     )
-    found = missing([need], [each.document() for each in granted])
+    found = missing_privileges([need], [each.document() for each in granted])
     assert [each.actions for each in found] == ([refused] if refused else [])
 
 
 def lacking(user: User, scope: Scope, **deployment: bool) -> dict[str, bool]:
     """What is missing, and whether it must be there."""
     facts = {"is_sharded": False, "is_shard": False, **deployment}
-    wanted = needs([scope], version=(8, 0, 0), **facts)
+    wanted = required_privileges([scope], version=(8, 0, 0), **facts)
     granted = [each.document() for each in user.all_privileges()]
-    return {str(each): each.need.is_required for each in missing(wanted, granted)}
+    return {str(each): each.need.is_required for each in missing_privileges(wanted, granted)}
 
 
 USEFUL = {
@@ -81,7 +88,7 @@ def test_a_shard_asks_for_the_action_of_direct_connections() -> None:
         "`issueDirectShardOperations` on the cluster": True,
         **USEFUL,
     }
-    before = needs([Scope()], version=(7, 0, 0), is_sharded=False, is_shard=True)
+    before = required_privileges([Scope()], version=(7, 0, 0), is_sharded=False, is_shard=True)
     assert not any("issueDirectShardOperations" in need.actions for need in before)
 
 
@@ -92,9 +99,9 @@ def test_a_mongos_has_no_oplog() -> None:
 
 @pytest.mark.parametrize("scope", [Scope(), Scope("shop"), Scope("shop", "orders")])
 def test_what_the_commands_grant_is_all_that_was_missing(scope: Scope) -> None:
-    wanted = list(needs([scope], version=(8, 0, 0), is_sharded=False, is_shard=True))
-    commands = grant_commands(missing(wanted, []), "cdc", "users")
+    wanted = list(required_privileges([scope], version=(8, 0, 0), is_sharded=False, is_shard=True))
+    commands = grant_commands(missing_privileges(wanted, []), "cdc", "users")
     text = commands.partition("createRole(")[2]
     role, end = json.JSONDecoder().raw_decode(text)
-    assert missing(wanted, role["privileges"]) == []
+    assert missing_privileges(wanted, role["privileges"]) == []
     assert 'db.getSiblingDB("users").grantRolesToUser("cdc", ' in text[end:]

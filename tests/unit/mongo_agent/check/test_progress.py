@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.check.progress import check_headroom, duration_text
+from mongo_agent.check.offsets import check_headroom, duration_text
 from sidecar.check.finding import Level
 from tests.support.mongo_findings import texts
 from tests.support.mongo_properties import load

@@ -10,8 +10,8 @@ from bson import Int64, Timestamp
 
 from commitlog.mongo import MongoEncoder
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.compare.comparing import Topic, compared
-from mongo_agent.compare.states import GONE, THERE, Told, told
+from mongo_agent.compare.comparison import TopicState, compare_collection
+from mongo_agent.compare.document_state import ABSENT, UNKNOWN, DocumentState, document_state
 
 SINCE = ClusterTime(100, 1)
 KEY = b'{"id":"1"}'
@@ -37,12 +37,14 @@ def event(operation: str, **more: Any) -> bytes:
     )
 
 
-def said(raw: bytes, layout: Any = "debezium-3") -> list[Told | None]:
+def said(raw: bytes, layout: Any = "debezium-3") -> list[DocumentState | None]:
     batch = encoder(layout).encode([raw])
-    return [told(value, headers) for _, _, value, headers, _ in batch.messages(0, len(batch))]
+    return [
+        document_state(value, headers) for _, _, value, headers, _ in batch.messages(0, len(batch))
+    ]
 
 
-def copied(document: Mapping[str, Any], layout: Any = "debezium-3") -> Told:
+def copied(document: Mapping[str, Any], layout: Any = "debezium-3") -> DocumentState:
     batch = encoder(layout).encode_copied(
         [bson.encode(document)],
         database="shop",
@@ -52,7 +54,7 @@ def copied(document: Mapping[str, Any], layout: Any = "debezium-3") -> Told:
         snapshot="true",
     )
     ((_, _, value, headers, _),) = batch.messages(0, 1)
-    found = told(value, headers)
+    found = document_state(value, headers)
     assert found is not None
     return found
 
@@ -61,7 +63,7 @@ def copied(document: Mapping[str, Any], layout: Any = "debezium-3") -> Told:
 def test_a_document_is_the_same_copied_and_inserted(layout: str) -> None:
     (inserted,) = said(event("insert", fullDocument=DOCUMENT), layout)
     read = copied(DOCUMENT, layout)
-    assert inserted == Told("shop.a.b", read.state, ClusterTime(90, 3))
+    assert inserted == DocumentState("shop.a.b", read.state, ClusterTime(90, 3))
     assert read.changed_at is None
     assert read.state != copied({**DOCUMENT, "n": Int64(8)}, layout).state
 
@@ -69,12 +71,12 @@ def test_a_document_is_the_same_copied_and_inserted(layout: str) -> None:
 @pytest.mark.parametrize("layout", ["debezium-3", "mongodb"])
 def test_a_delete_an_update_without_a_document_and_what_is_of_none(layout: str) -> None:
     deleted, tombstone = said(event("delete"), layout)
-    assert deleted == Told("shop.a.b", GONE, ClusterTime(90, 3))
+    assert deleted == DocumentState("shop.a.b", ABSENT, ClusterTime(90, 3))
     assert tombstone is None
     changes: dict[str, Any] = {"updatedFields": {"n": 1}, "removedFields": []}
     (updated,) = said(event("update", updateDescription=changes), layout)
     assert updated is not None
-    assert updated.state == THERE
+    assert updated.state == UNKNOWN
     raw = bson.decode(event("drop"))
     del raw["documentKey"]
     assert all(each is None for each in said(bson.encode(raw), layout))
@@ -87,25 +89,25 @@ def test_records_of_debezium_have_a_state_and_no_time() -> None:
         "source": {"db": "shop", "collection": "a.b"},
         "op": "c",
     }
-    expected = Told("shop.a.b", copied(DOCUMENT).state)
+    expected = DocumentState("shop.a.b", copied(DOCUMENT).state)
     for wrapped in (value, {"schema": {}, "payload": value}):
-        assert told(orjson.dumps(wrapped), ()) == expected
-    assert told(orjson.dumps({"status": "BEGIN"}), ()) is None
+        assert document_state(orjson.dumps(wrapped), ()) == expected
+    assert document_state(orjson.dumps({"status": "BEGIN"}), ()) is None
     with pytest.raises(ValueError, match="unexpected"):
-        told(b"\0\0\0\0\1x", ())
+        document_state(b"\0\0\0\0\1x", ())
 
 
-def topic(*records: tuple[bytes, Told]) -> Topic:
-    found = Topic(SINCE)
+def topic(*records: tuple[bytes, DocumentState]) -> TopicState:
+    found = TopicState(SINCE)
     for key, record in records:
         found.hear(key, record)
     return found
 
 
 def test_the_last_record_of_a_document_counts() -> None:
-    records = topic((KEY, Told("a", b"old")), (KEY, Told("a", b"new")))
-    assert compared("a", {KEY: b"new"}, records).is_equal
-    different = compared("a", {KEY: b"old"}, records)
+    records = topic((KEY, DocumentState("a", b"old")), (KEY, DocumentState("a", b"new")))
+    assert compare_collection("a", {KEY: b"new"}, records).is_equal
+    different = compare_collection("a", {KEY: b"old"}, records)
     assert different.different == (KEY,)
     assert different.sentences() == [
         'a: 1 documents are another in the topic: {"id":"1"}',
@@ -113,21 +115,25 @@ def test_the_last_record_of_a_document_counts() -> None:
 
 
 def test_what_is_missing_and_what_is_only_in_the_topic() -> None:
-    records = topic((b"1", Told("a", b"x")), (b"2", Told("a", GONE)), (b"3", Told("a", THERE)))
-    found = compared("a", {b"2": b"x", b"3": b"x", b"4": b"x"}, records)
+    records = topic(
+        (b"1", DocumentState("a", b"x")),
+        (b"2", DocumentState("a", ABSENT)),
+        (b"3", DocumentState("a", UNKNOWN)),
+    )
+    found = compare_collection("a", {b"2": b"x", b"3": b"x", b"4": b"x"}, records)
     assert (found.documents, found.equal, found.unknown) == (3, 0, 1)
     assert (found.missing, found.surplus) == ((b"2", b"4"), (b"1",))
-    many = compared("a", {bytes([each]): b"x" for each in range(65, 75)}, topic())
+    many = compare_collection("a", {bytes([each]): b"x" for each in range(65, 75)}, topic())
     assert many.sentences() == ["a: 10 documents are not in the topic: A, B, C, D, E, …"]
 
 
 def test_what_was_changed_while_it_was_read_is_only_counted() -> None:
     late = ClusterTime(100, 2)
     records = topic(
-        (b"1", Told("a", b"old", SINCE)),
-        (b"1", Told("a", b"new", late)),
-        (b"2", Told("a", GONE, late)),
-        (b"3", Told("a", b"new", late)),
+        (b"1", DocumentState("a", b"old", SINCE)),
+        (b"1", DocumentState("a", b"new", late)),
+        (b"2", DocumentState("a", ABSENT, late)),
+        (b"3", DocumentState("a", b"new", late)),
     )
-    found = compared("a", {b"1": b"old", b"2": b"old"}, records)
+    found = compare_collection("a", {b"1": b"old", b"2": b"old"}, records)
     assert (found.changing, found.is_equal) == (3, True)

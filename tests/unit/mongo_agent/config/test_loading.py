@@ -7,12 +7,12 @@ import pytest
 from pymongo import MongoClient
 
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.cursor import Scope, StreamOptions
+from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import load_config
 from mongo_agent.config.document import configuration_document
-from mongo_agent.copy.filters import read_filter
-from mongo_agent.copy.settings import CopySettings
+from mongo_agent.documents.filters import parse_filter
+from mongo_agent.snapshot.settings import SnapshotSettings
 from sidecar.properties import Loaded, Properties, rows
 from tests.support.mongo_properties import load
 
@@ -64,7 +64,7 @@ def test_the_minimum_is_enough(tmp_path: Path) -> None:
     assert config.backoff == Backoff(1000, 120_000, 16)
     assert config.properties.capture_start_op_time is None
     assert config.history_lost_policy == "fail"
-    assert config.copying == CopySettings()
+    assert config.copying == SnapshotSettings()
 
 
 def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_subset_with_filters_is_copied(tmp_path: Path) -> None:
     ).copying
     assert copying.chosen.captures("shop", "orders")
     assert not copying.chosen.captures("shop", "customers")
-    found = read_filter(copying.filters["shop.orders"])
+    found = parse_filter(copying.filters["shop.orders"])
     assert str(found["_id"]["$gt"]) == "596e275826f08b2730779e1f"
 
 

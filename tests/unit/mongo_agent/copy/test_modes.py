@@ -3,91 +3,97 @@
 import pytest
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.copy.modes import again, at_start
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.copy.records import Initial, Outcome, Reason, Request, Selected
-from mongo_agent.copy.settings import SnapshotMode
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import (
+    InitialSnapshot,
+    SelectedCollection,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
+)
+from mongo_agent.snapshot.settings import SnapshotMode
+from mongo_agent.snapshot.snapshot_mode import progress_at_start, restarted
 
 ALL = Namespaces()
 SHOP = Namespaces(include_collections=("shop[.].*",))
 COPYING: list[SnapshotMode] = ["initial", "initial_only", "always", "when_needed"]
-INITIAL = Request(Reason.INITIAL)
-SIGNAL = Request(Reason.SIGNAL, ("shop.a",))
+INITIAL = SnapshotRequest(SnapshotReason.INITIAL)
+SIGNAL = SnapshotRequest(SnapshotReason.SIGNAL, ("shop.a",))
 
 
-def begun(namespaces: Namespaces = ALL) -> CopyProgress:
-    selected = [Selected("shop", "a"), Selected("crm", "b")]
-    return at_start(CopyProgress(), "initial", namespaces).resolved(INITIAL, selected)
+def begun(namespaces: Namespaces = ALL) -> SnapshotProgress:
+    selected = [SelectedCollection("shop", "a"), SelectedCollection("crm", "b")]
+    return progress_at_start(SnapshotProgress(), "initial", namespaces).resolved(INITIAL, selected)
 
 
-def done(namespaces: Namespaces = ALL) -> CopyProgress:
-    return begun(namespaces).ended(1, Outcome.COPIED).ended(2, Outcome.COPIED)
+def done(namespaces: Namespaces = ALL) -> SnapshotProgress:
+    return begun(namespaces).ended(1, SnapshotOutcome.COPIED).ended(2, SnapshotOutcome.COPIED)
 
 
 @pytest.mark.parametrize("mode", COPYING)
 def test_at_the_first_start_all_is_copied(mode: SnapshotMode) -> None:
-    progress = at_start(CopyProgress(), mode, ALL)
+    progress = progress_at_start(SnapshotProgress(), mode, ALL)
     assert progress.requests == (INITIAL,)
-    assert progress.initial is Initial.RUNNING
+    assert progress.initial is InitialSnapshot.RUNNING
 
 
 def test_no_data_copies_nothing_and_never_makes_up_for_it() -> None:
-    progress = at_start(CopyProgress(), "no_data", ALL)
+    progress = progress_at_start(SnapshotProgress(), "no_data", ALL)
     assert progress.is_idle
-    assert at_start(progress, "initial", ALL).is_idle
+    assert progress_at_start(progress, "initial", ALL).is_idle
 
 
 @pytest.mark.parametrize("mode", COPYING)
 def test_a_copy_that_was_interrupted_goes_on(mode: SnapshotMode) -> None:
-    assert at_start(begun(), mode, ALL) == begun()
+    assert progress_at_start(begun(), mode, ALL) == begun()
 
 
 @pytest.mark.parametrize(("mode", "is_copied"), [("always", True), ("initial", False)])
 def test_a_second_start_copies_only_in_one_mode(mode: SnapshotMode, is_copied: bool) -> None:
-    progress = at_start(done(), mode, ALL)
+    progress = progress_at_start(done(), mode, ALL)
     assert progress.requests == ((INITIAL,) if is_copied else ())
 
 
 def test_a_lost_position_is_a_reason_to_copy_in_two_modes() -> None:
     for mode in COPYING:
-        progress = at_start(done(), mode, ALL, is_lost=True)
+        progress = progress_at_start(done(), mode, ALL, is_lost=True)
         assert bool(progress.requests) == (mode in ("always", "when_needed"))
 
 
 def test_all_again_gives_up_what_was_under_way() -> None:
-    progress = again(begun().requested(SIGNAL), "events are missing")
+    progress = restarted(begun().requested(SIGNAL), "events are missing")
     assert progress.requests == (INITIAL,)
     assert progress.collections == ()
-    assert progress.initial is Initial.RUNNING
-    assert [each.outcome for each in progress.finished] == [Outcome.STOPPED] * 2
+    assert progress.initial is InitialSnapshot.RUNNING
+    assert [each.outcome for each in progress.finished] == [SnapshotOutcome.STOPPED] * 2
 
 
 def test_collections_that_are_captured_since_are_copied() -> None:
     """And only those: one that was created while its changes were streamed is not."""
-    progress = at_start(done(SHOP), "initial", ALL)
-    assert progress.requests == (Request(Reason.INCLUDED, known=SHOP),)
+    progress = progress_at_start(done(SHOP), "initial", ALL)
+    assert progress.requests == (SnapshotRequest(SnapshotReason.INCLUDED, known=SHOP),)
     # Before that is looked up, the filters change once more.
     third = Namespaces(include_databases=("shop", "crm"))
-    later = at_start(progress, "initial", third)
+    later = progress_at_start(progress, "initial", third)
     assert later.requests == progress.requests
     assert later.scope == third
 
 
 def test_other_filters_before_anything_was_looked_up() -> None:
-    assert at_start(at_start(CopyProgress(), "initial", SHOP), "initial", ALL).requests == (
-        INITIAL,
-    )
+    assert progress_at_start(
+        progress_at_start(SnapshotProgress(), "initial", SHOP), "initial", ALL
+    ).requests == (INITIAL,)
 
 
 def test_collections_that_are_not_captured_any_more_are_not_copied() -> None:
-    progress = at_start(begun(), "initial", SHOP)
+    progress = progress_at_start(begun(), "initial", SHOP)
     assert [each.namespace for each in progress.collections] == ["shop.a"]
     assert progress.finished[-1].note == "it is not captured any more"
 
 
 def test_no_data_gives_up_an_initial_copy_and_keeps_what_was_asked_for() -> None:
     asked = begun().requested(SIGNAL)
-    progress = at_start(asked, "no_data", ALL)
+    progress = progress_at_start(asked, "no_data", ALL)
     assert progress.collections == ()
     assert progress.requests == (SIGNAL,)
-    assert progress.initial is Initial.DONE
+    assert progress.initial is InitialSnapshot.DONE

@@ -8,20 +8,20 @@ from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.copy.progress import KEPT_FINISHED, CopyProgress
-from mongo_agent.copy.records import (
+from mongo_agent.snapshot.progress import KEPT_FINISHED, SnapshotProgress
+from mongo_agent.snapshot.records import (
     Chunk,
-    CollectionCopy,
-    Finished,
-    Initial,
-    Outcome,
-    Reason,
-    Request,
-    Selected,
+    CollectionSnapshot,
+    FinishedSnapshot,
+    InitialSnapshot,
+    SelectedCollection,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
 )
 from sidecar.errors import OffsetStoreError
 
-SHOP = Request(Reason.INITIAL)
+SHOP = SnapshotRequest(SnapshotReason.INITIAL)
 
 
 class Copies(RuleBasedStateMachine):
@@ -31,8 +31,8 @@ class Copies(RuleBasedStateMachine):
     @initialize(sizes=st.tuples(st.integers(0, 9), st.integers(0, 9)))
     def begin(self, sizes: tuple[int, int]) -> None:
         self.ids = {1: list(range(sizes[0])), 2: list(range(0, 3 * sizes[1], 3))}
-        selected = [Selected("shop", "a"), Selected("shop", "b")]
-        self.progress = CopyProgress().requested(SHOP).resolved(SHOP, selected)
+        selected = [SelectedCollection("shop", "a"), SelectedCollection("shop", "b")]
+        self.progress = SnapshotProgress().requested(SHOP).resolved(SHOP, selected)
         self.delivered: list[tuple[int, int]] = []
         self.stored = self.progress.to_json(), list(self.delivered)
 
@@ -71,7 +71,7 @@ class Copies(RuleBasedStateMachine):
         if entry is None or value in self.ids[number]:
             return
         missing = [*entry.chunks, *([] if entry.is_planned else [Chunk(entry.planned_to, None)])]
-        stored = CopyProgress.from_json(self.stored[0]).entry(number)
+        stored = SnapshotProgress.from_json(self.stored[0]).entry(number)
         if stored is not None and any(_has(chunk, value) for chunk in missing):
             self.ids[number] = sorted([*self.ids[number], value])
 
@@ -81,7 +81,10 @@ class Copies(RuleBasedStateMachine):
 
     @rule()
     def crash(self) -> None:
-        self.progress, self.delivered = CopyProgress.from_json(self.stored[0]), [*self.stored[1]]
+        self.progress, self.delivered = (
+            SnapshotProgress.from_json(self.stored[0]),
+            [*self.stored[1]],
+        )
 
     @invariant()
     def what_is_not_delivered_is_still_to_do(self) -> None:
@@ -99,7 +102,7 @@ class Copies(RuleBasedStateMachine):
     @invariant()
     def the_copy_ends_with_its_last_document(self) -> None:
         is_over = self.progress.is_idle
-        assert (self.progress.initial is Initial.DONE) == is_over
+        assert (self.progress.initial is InitialSnapshot.DONE) == is_over
         assert self.progress.initial_documents == len(self.delivered)
         if is_over:
             assert self.progress.finished_count == 2
@@ -127,11 +130,11 @@ namespaces = st.sampled_from(
     [Namespaces(), Namespaces(include_databases=("a", "b")), Namespaces(mode="literal")]
 )
 progresses = st.builds(
-    CopyProgress,
+    SnapshotProgress,
     requests=st.lists(
         st.builds(
-            Request,
-            st.sampled_from(Reason),
+            SnapshotRequest,
+            st.sampled_from(SnapshotReason),
             st.tuples(names),
             st.tuples(st.tuples(names, names)),
             st.none() | namespaces,
@@ -142,11 +145,11 @@ progresses = st.builds(
     ).map(tuple),
     collections=st.lists(
         st.builds(
-            CollectionCopy,
+            CollectionSnapshot,
             st.integers(1, 9),
             names,
             names,
-            st.sampled_from(Reason),
+            st.sampled_from(SnapshotReason),
             filter=st.none() | names,
             is_plain=st.booleans(),
             estimated=st.none() | st.integers(0, 9),
@@ -157,9 +160,15 @@ progresses = st.builds(
         max_size=2,
     ).map(tuple),
     finished=st.lists(
-        st.builds(Finished, names, st.sampled_from(Reason), st.sampled_from(Outcome)), max_size=2
+        st.builds(
+            FinishedSnapshot,
+            names,
+            st.sampled_from(SnapshotReason),
+            st.sampled_from(SnapshotOutcome),
+        ),
+        max_size=2,
     ).map(tuple),
-    initial=st.sampled_from(Initial),
+    initial=st.sampled_from(InitialSnapshot),
     scope=st.none() | namespaces,
     seen=st.lists(names, max_size=2).map(tuple),
     kafka_offset=st.none() | st.integers(0),
@@ -167,8 +176,8 @@ progresses = st.builds(
 
 
 @given(progresses)
-def test_what_is_stored_comes_back(progress: CopyProgress) -> None:
-    assert CopyProgress.from_json(progress.to_json()) == progress
+def test_what_is_stored_comes_back(progress: SnapshotProgress) -> None:
+    assert SnapshotProgress.from_json(progress.to_json()) == progress
 
 
 @pytest.mark.parametrize(
@@ -184,32 +193,32 @@ def test_what_is_stored_comes_back(progress: CopyProgress) -> None:
 )
 def test_progress_of_another_form_is_refused(text: str, said: str) -> None:
     with pytest.raises(OffsetStoreError, match=said):
-        CopyProgress.from_json(text)
+        SnapshotProgress.from_json(text)
 
 
 def test_what_is_done_is_kept_in_bounds() -> None:
-    progress = CopyProgress()
+    progress = SnapshotProgress()
     for _ in range(3):
-        selected = [Selected("shop", f"v{each}", skipped="a view") for each in range(150)]
+        selected = [SelectedCollection("shop", f"v{each}", skipped="a view") for each in range(150)]
         progress = progress.requested(SHOP).resolved(SHOP, selected)
     assert len(progress.finished) == KEPT_FINISHED
     assert progress.finished_count == 450
-    assert progress.initial is Initial.DONE
+    assert progress.initial is InitialSnapshot.DONE
 
 
 def test_plans_of_a_copy_that_was_stopped_change_nothing() -> None:
-    progress = CopyProgress().requested(SHOP).resolved(SHOP, [Selected("shop", "a")])
-    stopped = progress.ended(1, Outcome.STOPPED)
+    progress = SnapshotProgress().requested(SHOP).resolved(SHOP, [SelectedCollection("shop", "a")])
+    stopped = progress.ended(1, SnapshotOutcome.STOPPED)
     assert stopped.planned(1, [b"x"], is_whole=True) == stopped
     assert stopped.delivered(1, Chunk(None, None), 5) == stopped
-    assert stopped.resolved(SHOP, [Selected("shop", "a")]) == stopped
+    assert stopped.resolved(SHOP, [SelectedCollection("shop", "a")]) == stopped
 
 
 def test_an_initial_copy_that_was_stopped_is_aborted_until_the_next_one() -> None:
-    asked = CopyProgress().requested(SHOP)
-    begun = asked.resolved(SHOP, [Selected("shop", "a")])
-    for stopped in (asked.without_requests(), begun.ended(1, Outcome.STOPPED)):
+    asked = SnapshotProgress().requested(SHOP)
+    begun = asked.resolved(SHOP, [SelectedCollection("shop", "a")])
+    for stopped in (asked.without_requests(), begun.ended(1, SnapshotOutcome.STOPPED)):
         assert stopped.is_aborted
-        assert CopyProgress.from_json(stopped.to_json()) == stopped
+        assert SnapshotProgress.from_json(stopped.to_json()) == stopped
         assert not stopped.requested(SHOP).is_aborted
-    assert not begun.ended(1, Outcome.DROPPED).is_aborted
+    assert not begun.ended(1, SnapshotOutcome.DROPPED).is_aborted

@@ -2,21 +2,26 @@
 
 import json
 
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.copy.records import Outcome, Reason, Request, Selected
-from mongo_agent.copy.view import view_of
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import (
+    SelectedCollection,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
+)
+from mongo_agent.snapshot.view import view_of
 
-REQUEST = Request(Reason.SIGNAL, (".*",), signal="s1")
+REQUEST = SnapshotRequest(SnapshotReason.SIGNAL, (".*",), signal="s1")
 
 
 def test_percent_and_remaining_time() -> None:
     selected = [
-        Selected("shop", "a", estimated=100),
-        Selected("shop", "b", estimated=50),
-        Selected("shop", "c", '{"n": 1}', estimated=9),
-        Selected("shop", "v", skipped="it is a view"),
+        SelectedCollection("shop", "a", estimated=100),
+        SelectedCollection("shop", "b", estimated=50),
+        SelectedCollection("shop", "c", '{"n": 1}', estimated=9),
+        SelectedCollection("shop", "v", skipped="it is a view"),
     ]
-    progress = CopyProgress().requested(REQUEST).resolved(REQUEST, selected)
+    progress = SnapshotProgress().requested(REQUEST).resolved(REQUEST, selected)
     progress = progress.planned(1, [b"x"], is_whole=True)
     progress = progress.delivered(1, progress.collections[0].chunks[0], 25)
     view = view_of(progress, delivered=25, elapsed_s=5)
@@ -34,16 +39,16 @@ def test_percent_and_remaining_time() -> None:
 
 
 def test_nothing_to_copy() -> None:
-    view = view_of(CopyProgress())
+    view = view_of(SnapshotProgress())
     assert not view.is_running
     assert (view.remaining_documents, view.remaining_s) == (0, None)
 
 
 def test_an_estimate_that_was_too_low_is_no_more_than_all() -> None:
-    progress = CopyProgress().requested(REQUEST)
-    progress = progress.resolved(REQUEST, [Selected("shop", "a", estimated=0)])
+    progress = SnapshotProgress().requested(REQUEST)
+    progress = progress.resolved(REQUEST, [SelectedCollection("shop", "a", estimated=0)])
     progress = progress.planned(1, [b"x"], is_whole=False)
     assert view_of(progress).collections[0].percent == 100.0
     progress = progress.delivered(1, progress.collections[0].chunks[0], 7)
     assert view_of(progress).collections[0].percent == 100.0
-    assert view_of(progress.ended(1, Outcome.DROPPED, "gone")).collections[0].documents == 7
+    assert view_of(progress.ended(1, SnapshotOutcome.DROPPED, "gone")).collections[0].documents == 7

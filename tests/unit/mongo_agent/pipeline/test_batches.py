@@ -7,11 +7,11 @@ import pytest
 
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.copy import CopyProgress
+from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages
-from mongo_agent.position import LanePosition
+from mongo_agent.snapshot import SnapshotProgress
 
-POSITION = LanePosition(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, CopyProgress())
+POSITION = StreamOffset(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, SnapshotProgress())
 AVRO = b"\0\0\0\0\x0a\x02p"
 """Behind the id 10, which holds a byte that ends lines."""
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from commitlog.mongo import MongoEncoder
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.reading import StreamRead
+from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
 
@@ -18,10 +18,10 @@ def at(number: int) -> ClusterTime:
     return ClusterTime(1_700_000_000, number)
 
 
-def read(token: int, *events: int) -> StreamRead:
+def read(token: int, *events: int) -> StreamBatch:
     """A reply with events of these times; its token has no event, or is that of the last one."""
     position = StreamPosition({}, at(token), "f", "rs0")
-    blank = StreamRead((), NOTHING, position, None)
+    blank = StreamBatch((), NOTHING, position, None)
     if not events:
         return blank
     raw = (b"",) * len(events)

@@ -11,20 +11,20 @@ from pymongo import MongoClient
 from commitlog.mongo import MongoEncoder
 from mongo_agent.capture import Namespaces
 from mongo_agent.change_stream.position import StreamPosition
-from mongo_agent.change_stream.reading import StreamRead, StreamReader
+from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.copy import Copying, CopyProgress
-from mongo_agent.copy.settings import CopySettings
 from mongo_agent.dead_letters.quarantine import Quarantine
 from mongo_agent.metrics import MongoMetrics
+from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline import Stream
 from mongo_agent.pipeline.dead_letters import DeadLetterWriter
-from mongo_agent.position import LanePosition
 from mongo_agent.signals.source import SignalCollection
+from mongo_agent.snapshot import SnapshotProgress, Snapshotter
+from mongo_agent.snapshot.settings import SnapshotSettings
 from sidecar.metrics import DeliveryMetrics
 
 ENCODER = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
-START = LanePosition(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, CopyProgress())
+START = StreamOffset(StreamPosition({}, ClusterTime(1, 1), "f", "rs0"), None, SnapshotProgress())
 
 
 def inserted(number: int, collection: str, document: Any) -> bytes:
@@ -43,13 +43,13 @@ def inserted(number: int, collection: str, document: Any) -> bytes:
 class GivenReader(StreamReader):
     """Has read what a test gives."""
 
-    def __init__(self, *reads: StreamRead) -> None:
+    def __init__(self, *reads: StreamBatch) -> None:
         self._given = list(reads)
 
-    def peek(self) -> StreamRead | None:
+    def peek(self) -> StreamBatch | None:
         return self._given[0] if self._given else None
 
-    def take(self) -> StreamRead:
+    def take(self) -> StreamBatch:
         return self._given.pop(0)
 
     def close(self) -> None:
@@ -57,15 +57,17 @@ class GivenReader(StreamReader):
 
 
 @pytest.fixture
-def copying() -> Iterator[Copying]:
+def copying() -> Iterator[Snapshotter]:
     client = MongoClient[Any]("mongodb://127.0.0.1:1", connect=False)
-    made = Copying(client, ENCODER, Namespaces(), CopySettings(), CopyProgress(), wake=lambda: None)
+    made = Snapshotter(
+        client, ENCODER, Namespaces(), SnapshotSettings(), SnapshotProgress(), wake=lambda: None
+    )
     yield made
     made.close()
     client.close()
 
 
-def test_a_signal_is_in_the_position_behind_its_event(copying: Copying, tmp_path: Path) -> None:
+def test_a_signal_is_in_the_position_behind_its_event(copying: Snapshotter, tmp_path: Path) -> None:
     """Else a kill behind the event and in front of the next one would lose it. In front of it, it
     comes again, and is known by then."""
     data = {"data-collections": ["shop.a"]}
@@ -74,7 +76,7 @@ def test_a_signal_is_in_the_position_behind_its_event(copying: Copying, tmp_path
         inserted(6, "signals", {"type": "execute-snapshot", "data": data}),
     )
     position = StreamPosition({"_data": "82000000060000000129"}, ClusterTime(6, 1), "f", "rs0")
-    read = StreamRead(
+    read = StreamBatch(
         events, ENCODER.encode(events), position, None, ClusterTime(5, 1), ClusterTime(6, 1)
     )
     metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))

@@ -10,8 +10,8 @@ from bson import Binary
 
 from mongo_agent.change_stream.position import Opening, opening
 from mongo_agent.change_stream.tokens import ClusterTime
-from mongo_agent.position.connect_offsets import ConnectOffset, connect_offsets, read_file
-from mongo_agent.position.debezium import imported
+from mongo_agent.migration.connect_offsets import ConnectOffset, connect_offsets, read_file
+from mongo_agent.migration.debezium_offsets import imported_position
 from sidecar.errors import ConfigError
 
 # `HashMap<byte[], byte[]>` by `ObjectOutputStream` of Java 17, two offsets: shop-connector of shop
@@ -75,7 +75,7 @@ def test_other_files_are_refused(content: bytes, words: str) -> None:
 
 @pytest.mark.parametrize("text", [token_2x(EVENT), EVENT])
 def test_a_token_of_an_event_opens_by_time_and_passes_over_what_was_sent(text: str) -> None:
-    taken = imported([offset(sec=TIME.second, ord=3, resume_token=text)], "shop", "rs0/x")
+    taken = imported_position([offset(sec=TIME.second, ord=3, resume_token=text)], "shop", "rs0/x")
     assert taken.position.cluster == "rs0/x"
     assert opening(taken.position, "ours") == Opening(from_time=TIME, sent={"_data": EVENT})
     assert taken.sentences == (
@@ -85,14 +85,14 @@ def test_a_token_of_an_event_opens_by_time_and_passes_over_what_was_sent(text: s
 
 
 def test_the_token_of_a_heartbeat_has_the_time() -> None:
-    taken = imported([offset(sec=-1, ord=-1, resume_token=token_2x(MARK))], "shop", "rs0")
+    taken = imported_position([offset(sec=-1, ord=-1, resume_token=token_2x(MARK))], "shop", "rs0")
     assert taken.position.time == TIME
     assert opening(taken.position, "ours") == Opening(start_after={"_data": MARK})
 
 
 @pytest.mark.parametrize("values", [{}, {"resume_token": token_2x(Binary(b"abc"))}])
 def test_without_a_token_that_says_something_the_time_is_taken(values: dict[str, str]) -> None:
-    taken = imported([offset(sec=9, ord=2, **values)], "shop", "rs0")
+    taken = imported_position([offset(sec=9, ord=2, **values)], "shop", "rs0")
     assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(9, 2))
     assert "so events of this time come again" in taken.sentences[0]
 
@@ -104,8 +104,8 @@ def test_of_several_shards_only_the_time_of_the_oldest_is_taken() -> None:
         offset("other", sec=1, ord=1),
     ]
     with pytest.raises(ConfigError, match=r"2 offsets of shop: .*shard1\) at 8:5\. .*--oldest"):
-        imported(both, "shop", "c")
-    taken = imported(both, "shop", "c", oldest=True)
+        imported_position(both, "shop", "c")
+    taken = imported_position(both, "shop", "c", oldest=True)
     assert opening(taken.position, "ours") == Opening(from_time=ClusterTime(8, 5))
     assert "shop-connector (shard1): cluster time 8:5, the oldest of 2" in taken.sentences[0]
 
@@ -116,7 +116,7 @@ def test_what_is_not_taken_over_is_said() -> None:
         "incremental_snapshot_collections": "[]",
         "resume_token": token_2x(EVENT),
     }
-    _, transaction, snapshot = imported([offset(**values)], "shop", "rs0").sentences
+    _, transaction, snapshot = imported_position([offset(**values)], "shop", "rs0").sentences
     assert transaction.startswith("The transaction 7:1 was open")
     assert snapshot.startswith("An incremental snapshot was under way")
 
@@ -134,4 +134,4 @@ def test_what_is_not_taken_over_is_said() -> None:
 )
 def test_what_cannot_be_taken_is_refused(offsets: list[ConnectOffset], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        imported(offsets, "shop", "rs0")
+        imported_position(offsets, "shop", "rs0")

@@ -9,29 +9,29 @@ import pytest
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config import load_config
-from mongo_agent.copy import CopyProgress
-from mongo_agent.copy.records import Reason, Request
-from mongo_agent.deployment import Deployment
-from mongo_agent.position import AgentPosition, LanePosition
-from mongo_agent.position.in_kafka import StoredPosition, position_records
-from mongo_agent.position.position import read_position
+from mongo_agent.offsets import AgentOffsets, StreamOffset
+from mongo_agent.offsets.agent_offsets import parse_offsets
+from mongo_agent.offsets.kafka_store import KafkaOffsets, position_records
+from mongo_agent.server.deployment import Deployment
+from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.records import SnapshotReason, SnapshotRequest
 from sidecar.offsets import StoredOffsets
 from sidecar.offsets.position_store import all_values
 
 
-def at(second: int) -> LanePosition:
+def at(second: int) -> StreamOffset:
     stream = StreamPosition({}, ClusterTime(second, 1), "f", "rs0")
-    return LanePosition(stream, None, CopyProgress())
+    return StreamOffset(stream, None, SnapshotProgress())
 
 
-def both(deployment: int, orders: int) -> AgentPosition:
-    return AgentPosition({"": at(deployment), "shop.orders": at(orders)})
+def both(deployment: int, orders: int) -> AgentOffsets:
+    return AgentOffsets({"": at(deployment), "shop.orders": at(orders)})
 
 
 class Topic:
     """A store that can be set."""
 
-    def __init__(self, position: AgentPosition) -> None:
+    def __init__(self, position: AgentOffsets) -> None:
         self.position = position
 
     def load(self) -> StoredOffsets:
@@ -43,7 +43,7 @@ class Topic:
 
 def test_a_commit_whose_answer_was_lost_counts() -> None:
     topic = Topic(both(1, 1))
-    stored = StoredPosition(topic, topic.load(), "rs0")
+    stored = KafkaOffsets(topic, topic.load(), "rs0")
     topic.position = both(5, 3)
     assert stored.after(both(4, 3)) == both(5, 3)
     topic.position = both(7, 3)
@@ -52,16 +52,18 @@ def test_a_commit_whose_answer_was_lost_counts() -> None:
 
 def test_without_a_commit_what_a_start_adds_is_kept() -> None:
     topic = Topic(both(1, 1))
-    stored = StoredPosition(topic, topic.load(), "rs0")
-    due = replace(at(1), copies=CopyProgress().requested(Request(Reason.INITIAL)))
+    stored = KafkaOffsets(topic, topic.load(), "rs0")
+    due = replace(
+        at(1), copies=SnapshotProgress().requested(SnapshotRequest(SnapshotReason.INITIAL))
+    )
     assert stored.after(both(1, 1).moved("", due)) == both(1, 1).moved("", due)
 
 
 def test_streams_that_are_read_no_more_stay_away() -> None:
-    topic = Topic(AgentPosition())
-    stored = StoredPosition(topic, topic.load(), "rs0")
+    topic = Topic(AgentOffsets())
+    stored = KafkaOffsets(topic, topic.load(), "rs0")
     topic.position = both(5, 3)
-    assert stored.after(AgentPosition({"": at(1)})) == AgentPosition({"": at(5)})
+    assert stored.after(AgentOffsets({"": at(1)})) == AgentOffsets({"": at(5)})
 
 
 @pytest.mark.parametrize(
@@ -88,4 +90,4 @@ def test_agents_beside_shards_have_positions_of_their_own(
     assert (records.topic, records.name) == ("p.position", name)
     position = both(2, 3)
     values = {stream: records.values(stream, each) for stream, each in position.lanes.items()}
-    assert read_position(all_values(values), "rs0") == position
+    assert parse_offsets(all_values(values), "rs0") == position

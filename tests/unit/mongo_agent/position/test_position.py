@@ -2,7 +2,6 @@
 
 import pytest
 
-from mongo_agent.change_stream.failures import Failure
 from mongo_agent.change_stream.position import (
     Opening,
     StreamPosition,
@@ -11,6 +10,7 @@ from mongo_agent.change_stream.position import (
     stored_position,
 )
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.server.failures import Failure
 from sidecar.errors import OffsetStoreError
 from sidecar.offsets import decode, encode
 

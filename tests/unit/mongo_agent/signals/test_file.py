@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from mongo_agent.capture import Namespaces
-from mongo_agent.copy.asked import applied
-from mongo_agent.copy.progress import CopyProgress
-from mongo_agent.signals import Answer, Signal
+from mongo_agent.signals import Signal, SignalResult
 from mongo_agent.signals.file import SignalFile, signals_of
+from mongo_agent.snapshot.apply_signal import apply_signal
+from mongo_agent.snapshot.progress import SnapshotProgress
 from tests.support.servers.processes import wait_until
 
 DEADLINE_S = 300.0
@@ -24,13 +24,13 @@ def line(name: str, end: str = "\n") -> str:
 class Agent:
     """Applies signals as the pipeline does; without `stores` it ends before it answers."""
 
-    def __init__(self, progress: CopyProgress | None = None, *, stores: bool = True) -> None:
-        self.progress = progress or CopyProgress()
+    def __init__(self, progress: SnapshotProgress | None = None, *, stores: bool = True) -> None:
+        self.progress = progress or SnapshotProgress()
         self._stores = stores
 
-    def send(self, signal: Signal) -> Future[Answer]:
-        future: Future[Answer] = Future()
-        self.progress, answer = applied(self.progress, signal, Namespaces())
+    def send(self, signal: Signal) -> Future[SignalResult]:
+        future: Future[SignalResult] = Future()
+        self.progress, answer = apply_signal(self.progress, signal, Namespaces())
         if self._stores:
             future.set_result(answer)
         return future
@@ -58,7 +58,7 @@ def test_lines_are_signals_each_with_a_name_of_its_own() -> None:
 @pytest.mark.parametrize("noise", [b"{", b"[]", b"\xff\xfe", b"nothing"])
 def test_a_line_that_is_none_is_refused_and_passed(noise: bytes) -> None:
     (signal,) = signals_of(noise, "s.1.taken")
-    _, answer = applied(CopyProgress(), signal, Namespaces())
+    _, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
     assert not answer.is_accepted
 
 

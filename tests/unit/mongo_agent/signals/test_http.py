@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from flask.testing import FlaskClient
 
-from mongo_agent.copy.progress import CopyProgress
 from mongo_agent.signals.client import SignalClient
 from mongo_agent.signals.http import signal_pages
+from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import UnavailableError
 from sidecar.http.server import HttpServer, create_app
 from tests.support.signalled_agent import Agent
@@ -63,7 +63,7 @@ def test_bodies_that_are_no_signal(
     reply = pages.post("/signals", data=body, content_type=content_type)
     assert reply.status_code == status
     assert reply.get_json()["accepted"] is False
-    assert agent.progress == CopyProgress()
+    assert agent.progress == SnapshotProgress()
 
 
 def test_an_agent_that_does_not_answer_is_told(pages: FlaskClient, agent: Agent) -> None:

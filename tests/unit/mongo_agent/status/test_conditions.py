@@ -8,14 +8,19 @@ from typing import Any
 import pytest
 
 from mongo_agent.dead_letters.quarantine import Gap, Quarantine, Unreadable, Usage
-from mongo_agent.oplog_watch import Concern, Findings, Warnings, concern
+from mongo_agent.server.oplog_monitor import (
+    StreamLag,
+    StreamWarning,
+    WarningThresholds,
+    stream_warning,
+)
 from mongo_agent.status import Facts, StreamFacts, conditions_of, status_from
 from sidecar.check.finding import fault
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.sinks.base import SinkState
 from sidecar.status import State
 
-WARNINGS = Warnings(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
+WARNINGS = WarningThresholds(headroom_ms=3_600_000, stall_ms=60_000, lag_ms=60_000)
 # What is set, and the condition that it gives: code, state, component, a piece of its text.
 CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
     "stalled": ({"stalled_s": 121.0}, "pipeline_stalled", State.FAILING, "pipeline", "121 s"),
@@ -41,7 +46,11 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "not authorized on shop",
     ),
     "oplog": (
-        {"streams": (StreamFacts(concern=Concern("oplog_overtaken", "it is short", "see it")),)},
+        {
+            "streams": (
+                StreamFacts(concern=StreamWarning("oplog_overtaken", "it is short", "see it")),
+            )
+        },
         "oplog_overtaken",
         State.DEGRADED,
         "stream",
@@ -135,18 +144,18 @@ def test_a_sink_that_is_closed_at_the_end_is_no_fault() -> None:
 @pytest.mark.parametrize(
     ("findings", "code"),
     [
-        (Findings(-5, 0.0, 0.0), "oplog_overtaken"),
-        (Findings(9_999, 61.0, 0.0), "stream_stalled"),
-        (Findings(10, 0.0, 50.0), "oplog_headroom_short"),
-        (Findings(9_999, 0.0, 61.0), "stream_behind"),
-        (Findings(9_999, 0.0, 0.0), None),
-        (Findings(None, 0.0, 0.0), None),
+        (StreamLag(-5, 0.0, 0.0), "oplog_overtaken"),
+        (StreamLag(9_999, 61.0, 0.0), "stream_stalled"),
+        (StreamLag(10, 0.0, 50.0), "oplog_headroom_short"),
+        (StreamLag(9_999, 0.0, 61.0), "stream_behind"),
+        (StreamLag(9_999, 0.0, 0.0), None),
+        (StreamLag(None, 0.0, 0.0), None),
     ],
 )
 def test_an_oplog_that_is_short_and_a_stream_that_stands_still(
-    findings: Findings, code: str | None
+    findings: StreamLag, code: str | None
 ) -> None:
-    found = concern(findings, WARNINGS)
+    found = stream_warning(findings, WARNINGS)
     assert (None if found is None else found.code) == code
 
 

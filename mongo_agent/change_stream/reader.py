@@ -1,0 +1,275 @@
+"""Reading a stream on a thread of its own, whatever happens to the servers.
+
+    open ──▶ read, encode, hand over ──▶ …
+      ▲              │ failure
+      └── pause ◀────┴──▶ end: the operator has to do something
+
+At most two replies are ahead of whoever takes them. What a failure leads to is in `recovery`.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from typing import Any
+
+from commitlog.mongo import MongoBatch, MongoTransaction
+from mongo_agent.change_stream.backoff import Backoff
+from mongo_agent.change_stream.cursor import (
+    Client,
+    Reply,
+    StreamCursor,
+    StreamFailedError,
+    current_cluster_time,
+)
+from mongo_agent.change_stream.encoding import Encoding
+from mongo_agent.change_stream.events import RawEvents, time_of, token_of
+from mongo_agent.change_stream.fragments import Fragments, Joined
+from mongo_agent.change_stream.position import Opening, StreamPosition, opening
+from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
+from mongo_agent.change_stream.settings import Scope, StreamOptions
+from mongo_agent.change_stream.tokens import ClusterTime, read_token
+from sidecar.errors import SidecarError
+from sidecar.logs import Repeated, fields
+
+logger = logging.getLogger(__name__)
+
+_MOST_AHEAD = 2
+_JOIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamBatch:
+    """What one reply gave. `position` and the open `transaction` are behind all of it, the times
+    are those of its first and last event; `lost` says that the stream began anew in front of it."""
+
+    events: RawEvents
+    batch: MongoBatch
+    position: StreamPosition
+    transaction: MongoTransaction | None
+    first_time: ClusterTime | None = None
+    last_time: ClusterTime | None = None
+    lost: LostHistory | None = None
+    left_out: int = 0
+    """Events that are larger than 16 MiB and are not wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """How the stream is, for people."""
+
+    is_open: bool
+    sentence: str
+    reopenings: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSource:
+    """Where a stream comes from: `cluster` and `fingerprint` go into its positions."""
+
+    client: Client
+    scope: Scope
+    stages: Sequence[Mapping[str, Any]]
+    options: StreamOptions
+    cluster: str
+    fingerprint: str
+
+
+class StreamReader:
+    """`start` it, `peek` and `take` what it read, `close` it. `wake` is called when there is
+    something to look at."""
+
+    def __init__(
+        self,
+        source: StreamSource,
+        position: StreamPosition,
+        encoding: Encoding,
+        *,
+        rules: RecoveryPolicy,
+        backoff: Backoff,
+        wake: Callable[[], None],
+    ) -> None:
+        """`position` is where it begins."""
+        self._source = source
+        self._position = position
+        self._encoding = encoding
+        self._rules = rules
+        self._backoff = backoff
+        self._wake = wake
+        self._reads: deque[StreamBatch] = deque()
+        self._changed = threading.Condition()
+        self._closed = threading.Event()
+        self._stopped_at_s = 0.0
+        self._lost: LostHistory | None = None
+        self._fragments = self._no_fragments()
+        self._repeated = Repeated(logger)
+        self._thread = threading.Thread(target=self._run, name="change-stream", daemon=True)
+        self.state = StreamState(False, "the change stream is being opened")
+        self.fatal: SidecarError | None = None
+        """Why nothing will come any more."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def peek(self) -> StreamBatch | None:
+        """What `take` would give."""
+        with self._changed:
+            return self._reads[0] if self._reads else None
+
+    def take(self) -> StreamBatch | None:
+        """The next read, once; None when there is none at the moment."""
+        with self._changed:
+            if not self._reads:
+                return None
+            self._changed.notify_all()
+            return self._reads.popleft()
+
+    def stop(self) -> None:
+        """Nothing is read any more. Does not wait."""
+        with self._changed:
+            if not self._closed.is_set():
+                self._stopped_at_s = time.monotonic()
+            self._closed.set()
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """The same, and waits. A server that does not answer is not waited for long, be there many
+        readers that were stopped together."""
+        self.stop()
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, self._stopped_at_s + _JOIN_S - time.monotonic()))
+
+    def _run(self) -> None:
+        try:
+            self._read_on()
+        except SidecarError as error:
+            self._end(error)
+        except Exception as error:
+            logger.debug("where the error came from", exc_info=error)
+            self._end(SidecarError(f"Reading the change stream failed unexpectedly: {error!r}."))
+
+    def _end(self, error: SidecarError) -> None:
+        self.state = StreamState(False, str(error), self.state.reopenings)
+        self.fatal = error
+        self._wake()
+
+    def _read_on(self) -> None:
+        start = opening(self._position, self._source.fingerprint)
+        pauses_ms: Iterator[int] = self._backoff.delays_ms()
+        while not self._closed.is_set():
+            read_before = self._position
+            try:
+                self._read(start)
+                failure, message = None, "the server closed the stream behind an invalidation"
+            except StreamFailedError as error:
+                failure, message = error.failure, str(error)
+            if self._closed.is_set():
+                return
+            if self._position is not read_before:
+                pauses_ms = self._backoff.delays_ms()
+            step = recovery(failure, message, start, self._position, self._rules)
+            if isinstance(step, Abort):
+                raise step.error
+            start = step.opening
+            self._fragments = self._no_fragments()
+            self._note(step, message)
+            if step.is_refusal and self._rules.waits_when_refused:
+                pauses_ms = chain(pauses_ms, repeat(self._backoff.max_delay_ms))
+            if step.has_pause and not self._pause(pauses_ms, message):
+                raise step.gives_up(self._backoff.max_attempts)
+
+    def _note(self, step: Reopen, message: str) -> None:
+        self.state = StreamState(False, step.sentence, self.state.reopenings + 1)
+        self._repeated.say("reopen", step.sentence, reason=message)
+        if step.lost is not None:
+            self._lost = step.lost
+        self._wake()
+
+    def _pause(self, pauses_ms: Iterator[int], message: str) -> bool:
+        """False when there was the last attempt."""
+        pause_ms = next(pauses_ms, None)
+        if pause_ms is None:
+            return False
+        logger.debug("the stream is opened again", extra=fields(in_ms=pause_ms, reason=message))
+        self._closed.wait(self._backoff.jittered_s(pause_ms))
+        return True
+
+    def _read(self, start: Opening) -> None:
+        """Up to the end of a cursor, or the close of this reader. Raises `StreamFailedError`."""
+        source = self._source
+        if self._lost is not None:
+            self._begin_anew()
+            start = opening(self._position, source.fingerprint)
+        cursor = StreamCursor.open(
+            source.client, source.scope, source.stages, start, source.options
+        )
+        with cursor:
+            self.state = StreamState(True, "the change stream is read", self.state.reopenings)
+            self._repeated.over("reopen", "The change stream is read again.")
+            while cursor.is_open and not self._closed.is_set():
+                self._hand_over(cursor.read(), start)
+
+    def _no_fragments(self) -> Fragments:
+        return Fragments(leaves_out=self._rules.oversize == "skip")
+
+    def _begin_anew(self) -> None:
+        """From now on; what was before is lost, which the first read says."""
+        self._position = position = self._at({}, current_cluster_time(self._source.client).after)
+        self._encoding.transaction = None
+        nothing = self._encoding.encode((), self._closed)
+        if nothing is not None:
+            self._put(StreamBatch((), nothing, position, None))
+
+    def _hand_over(self, reply: Reply, start: Opening) -> None:
+        events = reply.events
+        if start.sent is not None:
+            events = tuple(event for event in events if not start.was_sent(token_of(event)))
+        joined = self._fragments.joined(events) if start.is_split else Joined(events, is_end=True)
+        events = joined.events
+        position = self._behind(reply, events) if joined.is_end else self._behind_events(events)
+        if position is None:
+            return
+        encoding = self._encoding
+        batch = encoding.encode(events, self._closed)
+        if batch is None:
+            return
+        self._position = position
+        first, last = (time_of(events[0]), time_of(events[-1])) if events else (None, None)
+        read = StreamBatch(events, batch, position, encoding.transaction, first, last)
+        self._put(replace(read, left_out=joined.left_out) if joined.left_out else read)
+        if (end := encoding.end(position.time, self._closed)) is not None:
+            self._put(StreamBatch((), end, position, None))
+
+    def _put(self, read: StreamBatch) -> None:
+        """Waits for room."""
+        if self._lost is not None:
+            read, self._lost = replace(read, lost=self._lost), None
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed.is_set() or len(self._reads) < _MOST_AHEAD)
+            self._reads.append(read)
+        self._wake()
+
+    def _behind(self, reply: Reply, events: RawEvents) -> StreamPosition | None:
+        """Behind a whole reply."""
+        if reply.token is None:
+            return self._behind_events(events)
+        try:
+            time = read_token(reply.token).time
+        except ValueError:
+            # Of a server whose tokens say nothing.
+            last = time_of(events[-1]) if events else reply.operation_time
+            if last is None:
+                return None
+            time = last
+        return self._at(reply.token, time)
+
+    def _behind_events(self, events: RawEvents) -> StreamPosition | None:
+        if not events:
+            return None
+        return self._at(token_of(events[-1]), time_of(events[-1]))
+
+    def _at(self, token: Mapping[str, str], time: ClusterTime) -> StreamPosition:
+        return StreamPosition(token, time, self._source.fingerprint, self._source.cluster)

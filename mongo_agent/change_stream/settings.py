@@ -1,0 +1,31 @@
+"""Settings of change streams."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A watched collection, a watched database, or without either the whole deployment."""
+
+    database: str | None = None
+    collection: str | None = None
+
+    @property
+    def stream_name(self) -> str:
+        """The name of the scope's stream; empty for the whole deployment."""
+        return ".".join(part for part in (self.database, self.collection) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """Options of `$changeStream` and of its cursor.
+
+    `full_document` and `full_document_before` hold the server's values. `batch_size` counts events;
+    0 leaves it to the server. `await_ms` limits how long the server waits for an event.
+    """
+
+    full_document: str = "updateLookup"
+    full_document_before: str = "off"
+    shows_expanded_events: bool = False
+    batch_size: int = 0
+    await_ms: int = 1000

@@ -1,0 +1,138 @@
+"""The stored position, and how far it is from the end of the oplog."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pymongo import MongoClient
+
+from mongo_agent.capture import fingerprint
+from mongo_agent.change_stream.cursor import StreamCursor, StreamFailedError, current_cluster_time
+from mongo_agent.change_stream.position import opening
+from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.config import MongoConfig
+from mongo_agent.offsets import AgentOffsets
+from mongo_agent.offsets.agent_offsets import parse_offsets
+from mongo_agent.offsets.stored_offsets import load_offsets
+from mongo_agent.server.deployment import Deployment, oldest_oplog_time
+from mongo_agent.server.failures import Failure
+from sidecar.check.finding import Finding, fault, ok, warning
+from sidecar.errors import SidecarError, UnavailableError
+
+Client = MongoClient[Any]
+_DAY_S, _HOUR_S, _MINUTE_S = 86_400, 3_600, 60
+
+
+def check_offsets(client: Client, config: MongoConfig, deployment: Deployment) -> Iterator[Finding]:
+    """What is stored, and how near it is to the end of the oplog."""
+    position = AgentOffsets()
+    properties = config.properties
+    if properties.position_store == "kafka" or properties.offset_directory.is_dir():
+        try:
+            stored = load_offsets(config, deployment, properties.topic_prefix)
+            position = parse_offsets(stored.values, deployment.cluster)
+        except UnavailableError as error:
+            yield fault(
+                "position",
+                str(error),
+                "Start the broker; the agent waits for it.",
+                code="position_unavailable",
+            )
+            return
+        except SidecarError as error:
+            remedy = f"Follow the message; until then exit code {error.exit_code} ends the agent."
+            yield fault("position", str(error), remedy, code="position_unusable")
+            return
+        if stored.recovered_from_previous is not None:
+            remedy = f"Look for a full or failing disk: df -h {properties.offset_directory}; dmesg."
+            yield warning(
+                "position", stored.recovered_from_previous, remedy, code="offsets_recovered"
+            )
+        yield _stored(position)
+        yield from _lost(client, config, position)
+    try:
+        newest = current_cluster_time(client)
+    except StreamFailedError:
+        # What keeps the time from being told is said where the streams are opened.
+        return
+    times = [lane.stream.time for lane in position.lanes.values()]
+    yield from check_headroom(config, oldest_oplog_time(client), newest, min(times, default=None))
+
+
+def _stored(position: AgentOffsets) -> Finding:
+    if not position.lanes:
+        return ok("position", "None is stored: the agent begins anew.")
+    times = ", ".join(
+        f"{name or 'the deployment'} {lane.stream.time}" for name, lane in position.lanes.items()
+    )
+    return ok("position", f"Stored are the cluster times {times}.")
+
+
+def _lost(client: Client, config: MongoConfig, position: AgentOffsets) -> Iterator[Finding]:
+    """Streams that cannot be opened where they were left, though they can at present."""
+    pipeline = config.pipeline
+    for scope in config.scopes:
+        lane = position.lanes.get(scope.stream_name)
+        if lane is None:
+            continue
+        begin = opening(lane.stream, fingerprint(pipeline))
+        try:
+            StreamCursor.open(client, scope, pipeline, begin, config.stream).close()
+        except StreamFailedError as error:
+            if error.failure in (Failure.HISTORY_LOST, Failure.INVALID_TOKEN):
+                yield fault(
+                    "position",
+                    f"The stream cannot go on at {lane.stream.time}: {error}.",
+                    f"`history.lost.policy={config.history_lost_policy}` says what the agent does.",
+                    code="position_lost",
+                )
+
+
+def check_headroom(
+    config: MongoConfig,
+    oldest: ClusterTime | None,
+    newest: ClusterTime,
+    position: ClusterTime | None,
+) -> Iterator[Finding]:
+    """How far the oplog reaches back behind the position, or behind the present without one."""
+    if oldest is None:
+        # A privilege, or a mongos: said elsewhere.
+        return
+    policy = config.history_lost_policy
+    grow = 'db.adminCommand({"replSetResizeOplog": 1, "minRetentionHours": 48}) keeps more.'
+    reach_s = newest.second - oldest.second
+    reach = f"The oplog reaches back {duration_text(reach_s)} ({reach_s} s)"
+    warning_s = config.properties.oplog_headroom_warning_ms // 1000
+    if position is None:
+        if reach_s >= warning_s:
+            yield ok("oplog", f"{reach}.")
+        else:
+            remedy = f"A longer outage loses changes; {grow}"
+            yield warning("oplog", f"{reach}.", remedy, code="oplog_short")
+        return
+    headroom_s = position.second - oldest.second
+    if headroom_s < 0:
+        yield fault(
+            "oplog",
+            f"{reach}, and the position is {duration_text(-headroom_s)} older: what was changed "
+            "in between is lost.",
+            f"`history.lost.policy={policy}` says what the agent does.",
+            code="position_lost",
+        )
+        return
+    behind = f"{duration_text(headroom_s)} ({headroom_s} s)"
+    sentence = f"{reach}; its oldest entry is {behind} older than the position."
+    if headroom_s < warning_s:
+        remedy = f"See that the agent runs and delivers; {grow}"
+        yield warning("oplog", sentence, remedy, code="oplog_overtakes_position")
+    else:
+        yield ok("oplog", sentence)
+
+
+def duration_text(seconds: int) -> str:
+    """`93780` as `1 d 2 h 3 min`."""
+    if seconds < _MINUTE_S:
+        return f"{seconds} s"
+    days, rest = divmod(seconds, _DAY_S)
+    hours, rest = divmod(rest, _HOUR_S)
+    parts = ((days, "d"), (hours, "h"), (rest // _MINUTE_S, "min"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)

@@ -1,0 +1,53 @@
+"""What a release of MongoDB lacks of what the configuration asks for."""
+
+from collections.abc import Iterator
+
+from mongo_agent.config import MongoConfig
+from sidecar.check.finding import Finding, fault, warning
+
+_SNAPSHOT_READS = (5, 0)
+_IMAGES = (6, 0)
+_SPLIT = (6, 0, 9)
+
+
+def check_features(config: MongoConfig, version: tuple[int, ...]) -> Iterator[Finding]:
+    """Nothing where the release has all that is asked for."""
+    release = ".".join(map(str, version))
+    properties = config.properties
+    if version < _SNAPSHOT_READS and properties.snapshot_mode != "no_data":
+        yield warning(
+            "version",
+            f"MongoDB {release} cannot be read at a cluster time, so copies are put in order by "
+            "keys.",
+            "MongoDB 5.0 gives each copied chunk its exact place in the stream.",
+            code="server_without_snapshot_reads",
+        )
+    if version < _IMAGES:
+        yield from _without_images(config, release)
+    if version < _SPLIT and properties.oversize_handling == "split":
+        yield warning(
+            "version",
+            f"MongoDB {release} cannot split events larger than 16 MB: such a one ends the agent.",
+            "Use MongoDB 6.0.9 or later, or set `cursor.oversize.handling.mode=skip`.",
+            code="server_without_split_events",
+        )
+
+
+def _without_images(config: MongoConfig, release: str) -> Iterator[Finding]:
+    wanted = [
+        f"`{name}`"
+        for name, is_wanted in (
+            ("capture.mode", config.stream.full_document_before != "off"),
+            ("capture.mode.full.update.type", config.stream.full_document == "whenAvailable"),
+            ("topic.schema.changes", config.stream.shows_expanded_events),
+        )
+        if is_wanted
+    ]
+    if wanted:
+        yield fault(
+            "version",
+            f"MongoDB {release} has neither images nor events of indexes and options, which "
+            f"{' and '.join(wanted)} asks for.",
+            "Use MongoDB 6.0 or later, or leave the property out.",
+            code="server_without_images",
+        )

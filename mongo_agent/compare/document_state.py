@@ -1,0 +1,88 @@
+"""What a record says of a document: a digest of its content, that it is gone, or only that it is
+there. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from mongo_agent.change_stream.tokens import ClusterTime
+
+ABSENT = b""
+UNKNOWN = b"?"
+"""It was changed, and the record does not have it."""
+
+_DIGEST_BYTES = 16
+_KIND, _SOURCE = "cdc.kind", "cdc.source"
+_OF_DOCUMENTS = frozenset({"insert", "update", "replace", "delete", "read"})
+_OPERATIONS = frozenset({"c", "u", "d", "r"})
+
+Headers = Iterable[tuple[str, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentState:
+    """`collection` is `database.collection`, `changed_at` the time of a change; None for a copied
+    document, and where the record does not tell."""
+
+    collection: str
+    state: bytes
+    changed_at: ClusterTime | None = None
+
+
+def document_state(value: bytes | None, headers: Headers) -> DocumentState | None:
+    """Of a record; None for one that is of no document, or a tombstone. Raises ValueError for a
+    value that is no JSON."""
+    if value is None:
+        return None
+    named = dict(headers)
+    kind = named.get(_KIND, b"").decode()
+    if kind and kind not in _OF_DOCUMENTS:
+        return None
+    document = orjson.loads(value)
+    if not isinstance(document, dict):
+        return None
+    event = document.get("payload", document)
+    if isinstance(event, str):
+        # The native event is text to a schema.
+        event = orjson.loads(event)
+    if "operationType" in event:
+        return _of_native(event, _time(named))
+    if event.get("op") not in _OPERATIONS:
+        return None
+    source = event["source"]
+    collection = f"{source['db']}.{source['collection']}"
+    if event["op"] == "d":
+        return DocumentState(collection, ABSENT, _time(named))
+    after = event.get("after")
+    state = UNKNOWN if after is None else digest(after.encode())
+    return DocumentState(collection, state, None if event["op"] == "r" else _time(named))
+
+
+def digest(content: bytes) -> bytes:
+    """Equal for equal content."""
+    return blake2b(content, digest_size=_DIGEST_BYTES).digest()
+
+
+def _of_native(event: Mapping[str, Any], time: ClusterTime | None) -> DocumentState | None:
+    names = event.get("ns", {})
+    if "documentKey" not in event:
+        return None
+    collection = f"{names.get('db')}.{names.get('coll')}"
+    if event["operationType"] == "delete":
+        return DocumentState(collection, ABSENT, time)
+    document = event.get("fullDocument")
+    state = UNKNOWN if document is None else digest(orjson.dumps(document))
+    is_copied = bool(event.get("_id", {}).get("copyingData"))
+    return DocumentState(collection, state, None if is_copied else time)
+
+
+def _time(headers: Mapping[str, bytes]) -> ClusterTime | None:
+    """From `node/replica set/seconds.increment/index`."""
+    parts = headers.get(_SOURCE, b"").decode(errors="replace").rsplit("/", 2)
+    seconds, _, increment = parts[-2].partition(".") if len(parts) > 1 else ("", "", "")
+    if not (seconds.isdecimal() and increment.isdecimal()):
+        return None
+    return ClusterTime(int(seconds), int(increment))

@@ -1,0 +1,116 @@
+"""Copying what is there already: properties, and the frozen value that they give."""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from mongo_agent.capture import Namespaces
+from mongo_agent.config.capture import PatternList
+from mongo_agent.documents.filters import parse_filter
+from mongo_agent.snapshot.settings import SnapshotMode, SnapshotSettings
+from sidecar.properties import (
+    CommaList,
+    Milliseconds,
+    PassThrough,
+    Properties,
+    Unit,
+    pass_through,
+    prop,
+)
+
+FILTER_LIST = "snapshot.collection.filter.overrides"
+
+
+def _mode(value: Any) -> Any:
+    """`never` is what `no_data` was called."""
+    if isinstance(value, str):
+        name = value.strip().lower()
+        return "no_data" if name == "never" else name
+    return value
+
+
+class SnapshotProperties(Properties):
+    """What is copied, and how fast."""
+
+    snapshot_mode: Annotated[SnapshotMode, BeforeValidator(_mode)] = prop(
+        "snapshot.mode",
+        default="initial",
+        doc="When documents that are there already are copied. `initial`: once, beside the "
+        "stream. `no_data`, or `never`: not at all. `initial_only`: once, then the agent ends. "
+        "`always`: at every start. `when_needed`: once, and when the position is lost.",
+    )
+    snapshot_include_list: PatternList = prop(
+        "snapshot.include.collection.list",
+        default=(),
+        doc="Patterns over `database.collection`: which of the captured collections are copied. "
+        "Empty: all. What a signal asks for is copied anyway.",
+    )
+    snapshot_filter_list: CommaList = prop(
+        FILTER_LIST,
+        default=(),
+        doc="Collections (`database.collection`) of which only some documents are copied.",
+    )
+    snapshot_filters: PassThrough = pass_through(
+        f"{FILTER_LIST}.",
+        doc="With `<database>.<collection>` behind it: the filter of that collection in extended "
+        'JSON, `{"year": {"$gte": 2024}}`.',
+    )
+    snapshot_delay_ms: Milliseconds = prop(
+        "snapshot.delay.ms",
+        default=0,
+        doc="How long a copy waits at a start; the stream does not wait.",
+    )
+    snapshot_fetch_size: Annotated[int, Unit("documents")] = prop(
+        "snapshot.fetch.size",
+        default=0,
+        ge=0,
+        le=(1 << 31) - 1,
+        doc="Documents in one answer of the server; 0: as many as it likes.",
+    )
+    snapshot_max_threads: int = prop(
+        "snapshot.max.threads",
+        aliases=["initial.sync.max.threads"],
+        default=1,
+        ge=1,
+        le=256,
+        doc="Chunks that are read side by side, of one collection too.",
+    )
+    chunk_size: Annotated[int, Unit("documents")] = prop(
+        "incremental.snapshot.chunk.size",
+        default=1024,
+        ge=1,
+        le=(1 << 31) - 1,
+        doc="Documents in a chunk: what a restart repeats at most for each thread, and what is "
+        "held in memory.",
+    )
+
+
+def snapshot_settings(properties: SnapshotProperties, captured: Namespaces) -> SnapshotSettings:
+    """Of properties without `filter_problems`."""
+    return SnapshotSettings(
+        mode=properties.snapshot_mode,
+        threads=properties.snapshot_max_threads,
+        chunk_size=properties.chunk_size,
+        fetch_size=properties.snapshot_fetch_size,
+        filters=MappingProxyType(dict(properties.snapshot_filters)),
+        chosen=Namespaces(include_collections=properties.snapshot_include_list, mode=captured.mode),
+        delay_ms=properties.snapshot_delay_ms,
+    )
+
+
+def filter_problems(properties: SnapshotProperties) -> Iterator[str]:
+    """A sentence for each filter that cannot be used, for lists and filters without each other."""
+    listed = set(properties.snapshot_filter_list)
+    for name in sorted(listed - properties.snapshot_filters.keys()):
+        yield f"`{FILTER_LIST}` names {name}, so `{FILTER_LIST}.{name}` must be set."
+    for name, text in properties.snapshot_filters.items():
+        if name not in listed:
+            yield f"`{FILTER_LIST}.{name}` is only in force when `{FILTER_LIST}` names {name}."
+        if "." not in name.strip("."):
+            yield f"`{FILTER_LIST}.{name}` must end in `database.collection`."
+        try:
+            parse_filter(text)
+        except ValueError as error:
+            yield f'`{FILTER_LIST}.{name}` must be a filter such as {{"year": 2024}}: {error}.'

@@ -1,0 +1,72 @@
+"""Which way of naming topics the properties ask for."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from mongo_agent.config.events import EventProperties
+from mongo_agent.topic_naming import Naming
+from mongo_agent.topic_naming.default import default_topic
+from mongo_agent.topic_naming.regex import RegexNaming, regex_naming
+from mongo_agent.topic_naming.unicode import unicode_topic
+
+
+def naming(properties: EventProperties) -> Naming:
+    """Of properties without `naming_problems`."""
+    prefix, delimiter = properties.topic_prefix, properties.topic_delimiter
+    match properties.topic_naming_strategy:
+        case "DefaultUnicodeTopicNamingStrategy":
+            return partial(unicode_topic, prefix, delimiter=delimiter)
+        case "DefaultRegexTopicNamingStrategy":
+            assert properties.topic_regex is not None
+            rule = regex_naming(properties.topic_regex, properties.topic_replacement or "")
+            return partial(_replaced, rule, prefix, delimiter)
+        case _:
+            return partial(default_topic, prefix, delimiter=delimiter)
+
+
+def _replaced(
+    rule: RegexNaming, prefix: str, delimiter: str, database: str, collection: str
+) -> str:
+    return rule.name(default_topic(prefix, database, collection, delimiter))
+
+
+def naming_problems(properties: EventProperties) -> Iterator[str]:
+    """A sentence for each property that does not fit the way of naming."""
+    if not properties.is_topic_replaced:
+        return
+    lacking = [
+        name
+        for name, value in (
+            ("topic.regex", properties.topic_regex),
+            ("topic.replacement", properties.topic_replacement),
+        )
+        if not value
+    ]
+    for name in lacking:
+        yield (
+            f"`{name}` must be set for `topic.naming.strategy={properties.topic_naming_strategy}`."
+        )
+    if not lacking and properties.topic_regex is not None:
+        try:
+            regex_naming(properties.topic_regex, properties.topic_replacement or "")
+        except ValueError as error:
+            yield f"`topic.regex` and `topic.replacement` cannot be used: {error}."
+
+
+def naming_doubts(properties: EventProperties) -> Iterator[str]:
+    """What may be meant otherwise."""
+    if properties.is_topic_replaced:
+        yield (
+            "`topic.naming.strategy`: where several collections share a topic, documents of the "
+            "same `_id` have the same key there, and compaction keeps one of them."
+        )
+        return
+    for name, value in (
+        ("topic.regex", properties.topic_regex),
+        ("topic.replacement", properties.topic_replacement),
+    ):
+        if value is not None:
+            yield (
+                f"`{name}` has no effect without "
+                "`topic.naming.strategy=DefaultRegexTopicNamingStrategy`."
+            )

@@ -1,0 +1,1 @@
+"""Documents as MongoDB writes them: extended JSON and raw `_id`s."""

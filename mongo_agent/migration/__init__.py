@@ -1,0 +1,1 @@
+"""Import of the offsets of Debezium's MongoDB connector."""

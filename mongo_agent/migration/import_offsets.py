@@ -1,0 +1,85 @@
+"""A position from elsewhere is put where the agent begins."""
+
+from collections.abc import Sequence
+
+from pymongo import MongoClient
+
+from mongo_agent.config import MongoConfig
+from mongo_agent.migration.connect_offsets import ConnectOffset
+from mongo_agent.migration.debezium_offsets import imported_position
+from mongo_agent.offsets import OFFSET_FILE, AgentOffsets, StreamOffset
+from mongo_agent.offsets.kafka_store import position_records
+from mongo_agent.pipeline.batches import OwnMessages
+from mongo_agent.server.deployment import Deployment, discover
+from mongo_agent.snapshot import SnapshotProgress
+from mongo_agent.snapshot.records import InitialSnapshot
+from sidecar.delivery import Numbered
+from sidecar.errors import ConfigError, UnavailableError
+from sidecar.files.locks import DirectoryLock
+from sidecar.offsets import PropertiesStore
+from sidecar.offsets.position_store import PositionRecords
+from sidecar.sinks.registry import create_sink_and_store
+
+_ANSWER_MS = 10_000
+_COMMIT_S = 60.0
+
+
+def import_offsets(
+    config: MongoConfig, offsets: Sequence[ConnectOffset], *, oldest: bool, replace: bool
+) -> tuple[str, ...]:
+    """Stores the position of Debezium's connector; gives sentences about what was taken.
+
+    MongoDB is asked who it is. Raises ConfigError for offsets that cannot be taken, and when there
+    is a position and `replace` is not set; LockedError while the agent runs.
+    """
+    with MongoClient(**config.client.prompt(_ANSWER_MS)) as client:
+        deployment = discover(client)
+    taken = imported_position(
+        offsets, config.properties.topic_prefix, deployment.cluster, oldest=oldest
+    )
+    # Debezium's copy is at its end, so none is due here.
+    lane = StreamOffset(taken.position, None, SnapshotProgress(initial=InitialSnapshot.DONE))
+    position = AgentOffsets()
+    for scope in config.scopes:
+        position = position.moved(scope.stream_name, lane)
+    with DirectoryLock(config.properties.offset_directory):
+        where = _store(config, deployment, position, replace=replace)
+    return (*taken.sentences, f"It is stored in {where}.")
+
+
+def _store(
+    config: MongoConfig, deployment: Deployment, position: AgentOffsets, *, replace: bool
+) -> str:
+    records = position_records(config, deployment)
+    if records is None:
+        properties = config.properties
+        file = PropertiesStore(properties.offset_directory, OFFSET_FILE, properties.topic_prefix)
+        _refuse_other(bool(file.load().values), str(file.path), replace)
+        file.save(position.values())
+        return str(file.path)
+    _store_in_kafka(config, records, position, replace=replace)
+    return f"the topic {records.topic}"
+
+
+def _store_in_kafka(
+    config: MongoConfig, records: PositionRecords, position: AgentOffsets, *, replace: bool
+) -> None:
+    sink, store = create_sink_and_store(config.properties, OFFSET_FILE, records)
+    try:
+        _refuse_other(bool(store.load().values), f"the topic {records.topic}", replace)
+        for lane, reached in position.lanes.items():
+            sink.send(Numbered(lane, OwnMessages((), reached), 0), 0, 0.0)
+    finally:
+        sink.close(_COMMIT_S)
+    try:
+        if store.load().values != position.values():
+            raise UnavailableError(f"The topic {records.topic} did not take the position.")
+    finally:
+        sink.close(0.0)
+
+
+def _refuse_other(is_there: bool, where: str, replace: bool) -> None:
+    if is_there and not replace:
+        raise ConfigError(
+            f"There is a position in {where} already. --replace puts this one in its place."
+        )

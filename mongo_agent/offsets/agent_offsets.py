@@ -1,0 +1,89 @@
+"""The position of an agent as a frozen value, and as the names and values of a store.
+
+token={"_data": "8265C0…"}            of the stream over the whole deployment
+cluster.time=1707147246:3
+…
+shop.orders/token={"_data": "8265…"}  of a stream over one collection
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from commitlog.mongo import MongoTransaction
+from mongo_agent.change_stream.position import CLUSTER, StreamPosition, stored_position
+from mongo_agent.snapshot import SnapshotProgress
+from sidecar.errors import OffsetStoreError
+
+_TRANSACTION, _COPIES = "transaction", "copies"
+_SEPARATOR = "/"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOffset:
+    """Everything of one stream up to here is delivered. `transaction` is the one that is open."""
+
+    stream: StreamPosition
+    transaction: MongoTransaction | None
+    copies: SnapshotProgress
+
+    def values(self) -> dict[str, str]:
+        values = self.stream.values()
+        if self.transaction is not None:
+            values[_TRANSACTION] = self.transaction.to_json()
+        values[_COPIES] = self.copies.to_json()
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOffsets:
+    """Positions by the name of their lane."""
+
+    lanes: Mapping[str, StreamOffset] = field(default_factory=lambda: MappingProxyType({}))
+
+    def moved(self, lane: str, position: StreamOffset) -> "AgentOffsets":
+        return AgentOffsets(MappingProxyType({**self.lanes, lane: position}))
+
+    def values(self) -> dict[str, str]:
+        """As a store has it (`sidecar.offsets`)."""
+        return {
+            f"{lane}{_SEPARATOR}{name}" if lane else name: value
+            for lane, position in self.lanes.items()
+            for name, value in position.values().items()
+        }
+
+
+def parse_offsets(values: Mapping[str, str], cluster: str) -> AgentOffsets:
+    """What a store says. Raises `OffsetStoreError` for what is of another form or cluster."""
+    lanes = {lane: _lane(of_lane, cluster) for lane, of_lane in _by_lane(values)}
+    return AgentOffsets(MappingProxyType(lanes))
+
+
+def stored_cluster(values: Mapping[str, str]) -> str:
+    """Of what cluster a store tells; empty for one that tells nothing."""
+    named = (value for name, value in values.items() if name.rpartition(_SEPARATOR)[2] == CLUSTER)
+    return next(named, "")
+
+
+def _by_lane(values: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+    lanes: dict[str, dict[str, str]] = {}
+    for full_name, value in values.items():
+        lane, _, name = full_name.rpartition(_SEPARATOR)
+        lanes.setdefault(lane, {})[name] = value
+    yield from lanes.items()
+
+
+def _lane(values: Mapping[str, str], cluster: str) -> StreamOffset:
+    stream = stored_position(values, cluster)
+    if stream is None:
+        raise OffsetStoreError("The stored position is empty.")
+    try:
+        transaction = values.get(_TRANSACTION)
+        copies = values.get(_COPIES)
+        return StreamOffset(
+            stream,
+            None if transaction is None else MongoTransaction.from_json(transaction),
+            SnapshotProgress() if copies is None else SnapshotProgress.from_json(copies),
+        )
+    except ValueError as error:
+        raise OffsetStoreError(f"The stored position cannot be read: {error}.") from error

@@ -1,0 +1,21 @@
+"""The stored position as anybody may look at it, beside an agent that runs."""
+
+from mongo_agent.config import MongoConfig
+from mongo_agent.offsets import OFFSET_FILE
+from mongo_agent.offsets.kafka_store import position_records
+from mongo_agent.server.deployment import Deployment
+from sidecar.offsets import PropertiesStore, StoredOffsets
+from sidecar.sinks.kafka.survey import stored_values
+
+_ANSWER_S = 30.0
+
+
+def load_offsets(
+    config: MongoConfig, deployment: Deployment, topic_prefix: str | None = None
+) -> StoredOffsets:
+    """From the file or the topic. Raises OffsetStoreError, and of a topic UnavailableError,
+    RefusedError or ConfigError. A `topic_prefix` must be that of the file."""
+    records = position_records(config, deployment)
+    if records is None:
+        return PropertiesStore(config.properties.offset_directory, OFFSET_FILE, topic_prefix).load()
+    return StoredOffsets(stored_values(config.properties.kafka_producer, records, _ANSWER_S))

@@ -1,0 +1,1 @@
+"""The MongoDB deployment: discovery, errors, sessions, elections and the oplog."""

@@ -1,0 +1,125 @@
+"""What a signal changes in the progress, and the answer to it. Nothing is asked of the server."""
+
+import re
+from dataclasses import replace
+
+from mongo_agent.capture.namespaces import Namespaces
+from mongo_agent.documents.filters import parse_filter
+from mongo_agent.signals import InvalidSignalError, Signal, SignalResult
+from mongo_agent.signals.commands import (
+    ExecuteSnapshot,
+    LogMessage,
+    PauseSnapshot,
+    StopSnapshot,
+    parse_command,
+)
+from mongo_agent.snapshot.collections import matches_name, name_expression
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import (
+    CollectionSnapshot,
+    SnapshotOutcome,
+    SnapshotReason,
+    SnapshotRequest,
+)
+
+_PLAIN_NAME = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+_STOPPED = "it was stopped by a signal"
+
+
+def apply_signal(
+    progress: SnapshotProgress, signal: Signal, namespaces: Namespaces
+) -> tuple[SnapshotProgress, SignalResult]:
+    """The progress behind a signal; the same one where it is refused."""
+    if signal.occurrence is not None and signal.occurrence in progress.seen:
+        return progress, SignalResult(True, "This signal was taken already.")
+    seen = progress.having_seen(signal.occurrence, signal.kafka_offset)
+    try:
+        asked = parse_command(signal)
+        match asked:
+            case ExecuteSnapshot():
+                return _execute(seen, signal, asked, namespaces)
+            case StopSnapshot():
+                return _stop(seen, asked)
+            case PauseSnapshot():
+                return _pause(seen, asked)
+            case LogMessage():
+                return seen, SignalResult(True, asked.message)
+    except InvalidSignalError as error:
+        return seen, SignalResult(False, str(error))
+
+
+def _execute(
+    progress: SnapshotProgress, signal: Signal, asked: ExecuteSnapshot, namespaces: Namespaces
+) -> tuple[SnapshotProgress, SignalResult]:
+    _check(asked, namespaces)
+    if not asked.names:
+        return progress, SignalResult(True, "`data-collections` is empty, so nothing is copied.")
+    request = SnapshotRequest(
+        SnapshotReason.SIGNAL, asked.names, asked.filters, signal=signal.id or None
+    )
+    sentence = f"Collections that {_listed(asked.names)} means are copied beside the stream."
+    if progress.is_paused:
+        sentence += " Copies are paused: send `resume-snapshot` to begin."
+    return progress.requested(request), SignalResult(True, sentence)
+
+
+def _check(asked: ExecuteSnapshot, namespaces: Namespaces) -> None:
+    for name in (*asked.names, *(name for name, _ in asked.filters)):
+        _check_expression(name)
+        plain = _PLAIN_NAME.fullmatch(name)
+        if plain is not None and not namespaces.captures(plain[1], plain[2]):
+            raise InvalidSignalError(
+                f"{name} is not captured: its changes would not follow the copy. Add it to "
+                "`collection.include.list`, and it is copied at the restart."
+            )
+    for name, query in asked.filters:
+        try:
+            parse_filter(query)
+        except ValueError as error:
+            raise InvalidSignalError(f"The filter of {name} cannot be used: {error}.") from error
+
+
+def _check_expression(name: str) -> None:
+    try:
+        name_expression(name)
+    except ValueError as error:
+        raise InvalidSignalError(f"{error}.") from error
+
+
+def _stop(progress: SnapshotProgress, asked: StopSnapshot) -> tuple[SnapshotProgress, SignalResult]:
+    for name in asked.names:
+        _check_expression(name)
+    if not asked.names:
+        stopped = progress.collections
+        progress = progress.without_requests()
+    else:
+        stopped = tuple(each for each in progress.collections if _is_among(each, asked.names))
+        kept = [replace(each, but=(*each.but, *asked.names)) for each in progress.requests]
+        progress = replace(progress, requests=tuple(kept))
+    for each in stopped:
+        progress = progress.ended(each.number, SnapshotOutcome.STOPPED, _STOPPED)
+    if not stopped:
+        return progress, SignalResult(True, "None of them is being copied.")
+    names = [each.namespace for each in stopped]
+    return progress, SignalResult(True, f"The copy of {_listed(names)} is stopped.")
+
+
+def _is_among(copy: CollectionSnapshot, names: tuple[str, ...]) -> bool:
+    return any(matches_name(copy.namespace, name) for name in names)
+
+
+def _pause(
+    progress: SnapshotProgress, asked: PauseSnapshot
+) -> tuple[SnapshotProgress, SignalResult]:
+    if progress.is_paused == asked.is_paused:
+        state = "paused already" if asked.is_paused else "not paused"
+        return progress, SignalResult(True, f"Copies are {state}.")
+    sentence = "Copies go on."
+    if asked.is_paused:
+        sentence = "Copies are paused; the stream goes on. Send `resume-snapshot` to go on."
+    return progress.paused(asked.is_paused), SignalResult(True, sentence)
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

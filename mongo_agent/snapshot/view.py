@@ -1,0 +1,115 @@
+"""How far copies are, for people, metrics and the HTTP view."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mongo_agent.snapshot.progress import SnapshotProgress
+from mongo_agent.snapshot.records import CollectionSnapshot, FinishedSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionView:
+    """`state` is waiting, copying, or how it ended. `estimated` is the server's count when the copy
+    was asked for; with a filter there is none that fits."""
+
+    collection: str
+    state: str
+    reason: str
+    documents: int
+    chunks: int
+    estimated: int | None = None
+    percent: float | None = None
+    signal: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotView:
+    """`remaining_documents` and `remaining_s` are estimates; None where nothing tells.
+    `is_aborted`: a part of the initial copy was stopped."""
+
+    is_running: bool
+    is_paused: bool
+    initial: str
+    is_aborted: bool
+    collections: tuple[CollectionView, ...]
+    requests: int
+    remaining_collections: int
+    finished_collections: int
+    remaining_documents: int | None = None
+    documents_per_s: float | None = None
+    remaining_s: float | None = None
+
+    def values(self) -> dict[str, Any]:
+        """As JSON has it; what is not known is left out."""
+        shown = {name: getattr(self, name) for name in self.__slots__ if name != "collections"}
+        known = {name: value for name, value in shown.items() if value is not None}
+        return {**known, "collections": [_values(each) for each in self.collections]}
+
+
+def view_of(progress: SnapshotProgress, delivered: int = 0, elapsed_s: float = 0.0) -> SnapshotView:
+    """`delivered` documents took `elapsed_s` seconds, as far as this process saw it."""
+    remaining = [_remaining(each) for each in progress.collections]
+    known = [each for each in remaining if each is not None]
+    remaining_documents = sum(known) if known or not remaining else None
+    per_s = delivered / elapsed_s if delivered and elapsed_s > 0 else None
+    remaining_s = None
+    if per_s is not None and remaining_documents is not None:
+        remaining_s = round(remaining_documents / per_s, 1)
+    return SnapshotView(
+        is_running=not progress.is_idle,
+        is_paused=progress.is_paused,
+        initial=progress.initial.value,
+        is_aborted=progress.is_aborted,
+        collections=(
+            *map(_ended_view, progress.finished),
+            *map(_open_view, progress.collections),
+        ),
+        requests=len(progress.requests),
+        remaining_collections=len(progress.collections),
+        finished_collections=progress.finished_count,
+        remaining_documents=remaining_documents,
+        documents_per_s=None if per_s is None else round(per_s, 1),
+        remaining_s=remaining_s,
+    )
+
+
+def _remaining(copy: CollectionSnapshot) -> int | None:
+    if copy.estimated is None or copy.filter is not None:
+        return None
+    return max(0, copy.estimated - copy.documents)
+
+
+def _open_view(copy: CollectionSnapshot) -> CollectionView:
+    remaining = _remaining(copy)
+    percent = None
+    if remaining is not None:
+        total = remaining + copy.documents
+        percent = round(100 * copy.documents / total, 1) if total else 100.0
+    return CollectionView(
+        copy.namespace,
+        "copying" if copy.planned_to is not None or copy.is_planned else "waiting",
+        copy.reason.value,
+        copy.documents,
+        copy.delivered_chunks,
+        None if remaining is None else copy.estimated,
+        percent,
+        copy.signal,
+    )
+
+
+def _ended_view(finished: FinishedSnapshot) -> CollectionView:
+    return CollectionView(
+        finished.namespace,
+        finished.outcome.value,
+        finished.reason.value,
+        finished.documents,
+        finished.chunks,
+        signal=finished.signal,
+        note=finished.note,
+    )
+
+
+def _values(collection: CollectionView) -> dict[str, Any]:
+    shown = {name: getattr(collection, name) for name in collection.__slots__}
+    return {name: value for name, value in shown.items() if value is not None}

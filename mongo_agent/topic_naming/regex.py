@@ -1,0 +1,75 @@
+"""Names by a regular expression over the plain name: DefaultRegexTopicNamingStrategy.
+
+Expressions and replacements are written as Java takes them: `(?<name>…)`, `$1`, `${name}`, `\\$`.
+"""
+
+import re
+from dataclasses import dataclass
+
+from mongo_agent.topic_naming.default import MAX_TOPIC_LENGTH
+from sidecar.regular_expressions import BoundedPattern, compile_bounded
+
+_NAMED_GROUP = re.compile(r"\(\?<(?![=!])")
+_TOPIC_LETTERS = re.compile(r"[A-Za-z0-9._-]*")
+_PART = re.compile(r"\\(?P<literal>.)|\$\{(?P<name>\w+)\}|\$(?P<number>\d+)|(?P<wrong>[\\$])", re.S)
+
+
+@dataclass(frozen=True)
+class RegexNaming:
+    """A plain name that the whole of `pattern` matches becomes `parts`: texts, and groups by their
+    number. Others stay as they are."""
+
+    pattern: BoundedPattern
+    parts: tuple[str | int, ...]
+
+    def name(self, plain: str) -> str:
+        """Where an empty name would come out the plain one stays."""
+        # Java replaces the first match, which may be shorter than the whole.
+        if not self.pattern.matches(plain) or (spans := self.pattern.first(plain)) is None:
+            return plain
+        written = "".join(
+            part if isinstance(part, str) else plain[slice(*spans[part])] for part in self.parts
+        )
+        start, end = spans[0]
+        return f"{plain[:start]}{written}{plain[end:]}"[:MAX_TOPIC_LENGTH] or plain
+
+
+def regex_naming(regex: str, text: str) -> RegexNaming:
+    """Raises ValueError with the reason."""
+    pattern = compile_bounded(_NAMED_GROUP.sub("(?P<", regex))
+    return RegexNaming(pattern, tuple(_parts(text, pattern.compiled)))
+
+
+def _parts(text: str, pattern: re.Pattern[str]) -> list[str | int]:
+    parts: list[str | int] = []
+    end = 0
+    for found in _PART.finditer(text):
+        parts.append(text[end : found.start()])
+        end = found.end()
+        if found["wrong"]:
+            raise ValueError(f"{text!r} has a {found['wrong']!r} without what belongs to it")
+        if found["literal"]:
+            parts.append(found["literal"])
+        elif found["name"]:
+            if found["name"] not in pattern.groupindex:
+                raise ValueError(f"{text!r} names the group {found['name']!r}, which is not there")
+            parts.append(pattern.groupindex[found["name"]])
+        else:
+            group, rest = _group(found["number"], pattern.groups)
+            parts += [group, rest]
+    parts.append(text[end:])
+    for part in parts:
+        if isinstance(part, str) and not _TOPIC_LETTERS.fullmatch(part):
+            raise ValueError(f"{text!r} has letters besides those of topics: {part!r}")
+    return [part for part in parts if part != ""]
+
+
+def _group(digits: str, groups: int) -> tuple[int, str]:
+    """As many digits as make a group that is there; the rest is text."""
+    number, used = int(digits[0]), 1
+    if number > groups:
+        raise ValueError(f"there is no group {number}")
+    while used < len(digits) and number * 10 + int(digits[used]) <= groups:
+        number = number * 10 + int(digits[used])
+        used += 1
+    return number, digits[used:]

@@ -122,7 +122,7 @@ class MongoService:
         self._elections = ElectionCounter()
         self._schemas = create_schemas(
             properties.registries(),
-            properties.schema_hold_max_ms,
+            properties.schema_blocked_timeout_ms,
             properties.transaction_topic_name if properties.provide_transaction_metadata else None,
             waits_when_refused=properties.waits_when_refused,
         )

@@ -36,7 +36,7 @@ def plan_of(collection: CollectionInfo, config: MongoConfig) -> CollectionPlan:
     if not captured.captures(database, name):
         return CollectionPlan(collection, False, False, _why_not(captured, database, name))
     reason = _why(captured, database, name)
-    if config.copies(database, name):
+    if config.is_in_snapshot(database, name):
         return CollectionPlan(collection, True, True, reason)
     return CollectionPlan(collection, True, False, reason, _why_not_copied(config))
 

@@ -1,4 +1,4 @@
-"""The MongoDB agent's configuration: properties, and what follows from them."""
+"""The MongoDB agent's configuration."""
 
 from mongo_agent.config.client import ClientSettings
 from mongo_agent.config.loading import (

@@ -1,4 +1,4 @@
-"""What is captured, and how the stream is read."""
+"""Properties of captured collections and change streams."""
 
 import re
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ _LATEST = "-1"
 _TIME = re.compile(r"(\d+):(\d+)")
 _SECOND = 1 << 32
 _EARLIEST_S = 1_000_000_000
-"""Seconds since 1970 in 2001, before there was MongoDB."""
+"""2001, before MongoDB existed; in seconds since 1970."""
 
 
 def _split(value: Any) -> Any:
@@ -41,7 +41,7 @@ def _operations(values: tuple[str, ...]) -> tuple[str, ...]:
     if unknown:
         raise ValueError(
             "must be `none`, or a list of `c` (inserts), `u` (updates), `d` (deletes) and `t`; "
-            f"`{unknown[0]}` is none of them"
+            f"`{unknown[0]}` is not one of them"
         )
     if "none" in values and len(values) > 1:
         raise ValueError("must be `none` alone or a list without it")
@@ -53,7 +53,7 @@ def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _cluster_time(value: Any) -> Any:
-    """`seconds:increment`, or both in one number of 64 bits, as drivers write a timestamp."""
+    """Parse `seconds:increment`, or one number of 64 bits as drivers write a timestamp."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -65,8 +65,8 @@ def _cluster_time(value: Any) -> Any:
     if text.isdecimal() and _SECOND <= int(text) < _EARLIEST_S * _SECOND:
         raise ValueError(
             "must be a cluster time as `seconds:increment`; as one number of 64 bits this is in "
-            f"{datetime.fromtimestamp(int(text) // _SECOND, UTC).year}. A time in milliseconds is "
-            "divided by 1000, with `:1` behind it"
+            f"{datetime.fromtimestamp(int(text) // _SECOND, UTC).year}. For a time in milliseconds "
+            "write the value divided by 1000, followed by `:1`"
         )
     if text.isdecimal() and _SECOND <= int(text) < _SECOND**2:
         return ClusterTime(int(text) // _SECOND, int(text) % _SECOND)
@@ -84,55 +84,58 @@ def _own_stages(value: str) -> str:
 
 
 PatternList = Annotated[tuple[str, ...], BeforeValidator(_split), Unit("list, separated by commas")]
-"""Patterns of names; a comma inside of brackets or behind a backslash belongs to its pattern."""
+"""Patterns of names; a comma inside brackets or after a backslash belongs to its pattern."""
 
 
 class CaptureProperties(Properties):
-    """Which collections, which changes, and what is told of them."""
+    """Captured collections and changes, and the content of events."""
 
     database_include_list: PatternList = prop(
         "database.include.list",
         aliases=["database.whitelist"],
         default=(),
-        doc="Regular expressions over names of databases, matched whole, in any case; only these "
-        "are captured; a backslash is written twice, as in every properties file. Empty: all but "
-        "`admin`, `config` and `local`.",
+        doc="Regular expressions over whole database names, ignoring case; the agent captures "
+        "only these databases. Write a backslash twice, as in every properties file. Empty: all "
+        "but `admin`, `config` and `local`.",
     )
     database_exclude_list: PatternList = prop(
         "database.exclude.list",
         aliases=["database.blacklist"],
         default=(),
-        doc="The same; these are not captured. Not together with `database.include.list`.",
+        doc="Regular expressions over whole database names, ignoring case; the agent does not "
+        "capture these databases. Not together with `database.include.list`.",
     )
     collection_include_list: PatternList = prop(
         "collection.include.list",
         aliases=["collection.whitelist"],
         default=(),
-        doc="Regular expressions over `database.collection`, matched whole, in any case; only "
-        "these collections are captured. Empty: all but `system.*`.",
+        doc="Regular expressions over whole `database.collection` names, ignoring case; the agent "
+        "captures only these collections. Empty: all but `system.*`.",
     )
     collection_exclude_list: PatternList = prop(
         "collection.exclude.list",
         aliases=["collection.blacklist"],
         default=(),
-        doc="The same; these are not captured. Not together with `collection.include.list`.",
+        doc="Regular expressions over whole `database.collection` names, ignoring case; the agent "
+        "does not capture these collections. Not together with `collection.include.list`.",
     )
     filters_match_mode: Annotated[Literal["regex", "literal"], LowerCase] = prop(
         "filters.match.mode",
         default="regex",
-        doc="`literal`: the lists hold names as they are, in their case.",
+        doc="`literal`: the include and exclude lists hold exact, case-sensitive names. `regex`: "
+        "they hold regular expressions.",
     )
     capture_scope: Annotated[Literal["deployment", "database", "collection"], LowerCase] = prop(
         "capture.scope",
         default="deployment",
-        doc="At which level change streams are opened. Less than the deployment needs fewer "
-        "privileges, and is told of the end of a collection or a database when it is dropped.",
+        doc="Level at which the agent opens change streams. A scope below `deployment` needs "
+        "fewer privileges. Its stream ends when the collection or database is dropped.",
     )
     capture_target: CommaList = prop(
         "capture.target",
         default=(),
-        doc="The databases (`shop`) or collections (`shop.orders`) of such a scope; one stream "
-        "each.",
+        doc="Databases (`shop`) or collections (`shop.orders`) of `capture.scope`; the agent "
+        "opens one stream for each.",
     )
     capture_mode: Annotated[
         Literal[
@@ -145,77 +148,79 @@ class CaptureProperties(Properties):
     ] = prop(
         "capture.mode",
         default="change_streams_update_full",
-        doc="What events hold besides the change. `…_update_full`: `after` of updates. "
-        "`…_with_pre_image`: `before`, from collections with `changeStreamPreAndPostImages` "
+        doc="Documents that events carry. `…_update_full`: `after` of updates. "
+        "`…_with_pre_image`: `before`, for collections with `changeStreamPreAndPostImages` "
         "(MongoDB 6.0).",
     )
     full_update_type: Annotated[Literal["lookup", "post_image"], LowerCase] = prop(
         "capture.mode.full.update.type",
         default="lookup",
-        doc="Where `after` of updates comes from. `lookup`: the document as it is when the event "
-        "is read, which may be newer. `post_image`: as it was behind the update, from collections "
-        "with `changeStreamPreAndPostImages` (MongoDB 6.0); else null.",
+        doc="Source of `after` of updates. `lookup`: the document when the server returns the "
+        "event, which may be newer than the update. `post_image`: the document after the update, "
+        "for collections with `changeStreamPreAndPostImages` (MongoDB 6.0); otherwise null.",
     )
     capture_start_op_time: Annotated[
         ClusterTime | None, BeforeValidator(_cluster_time), Unit("cluster time")
     ] = prop(
         "capture.start.op.time",
         default=None,
-        doc="Where the stream begins when no position is stored: `seconds:increment` of a cluster "
-        "time, or one number of 64 bits. Not set, or -1: at present.",
+        doc="Cluster time at which the stream starts when no offset is stored: "
+        "`seconds:increment`, or one number of 64 bits. Not set, or -1: now.",
     )
     skipped_operations: Annotated[
         CommaList, AfterValidator(_lower_all), AfterValidator(_operations)
     ] = prop(
         "skipped.operations",
         default=("t",),
-        doc="Changes that are left out: `c` inserts, `u` updates and replacements, `d` deletes; "
-        "`t` and `none` leave out nothing.",
+        doc="Changes to skip: `c` inserts, `u` updates and replacements, `d` deletes; `t` and "
+        "`none` skip nothing.",
     )
     cursor_max_await_time_ms: Milliseconds = prop(
         "cursor.max.await.time.ms",
         default=0,
-        doc="How long a server waits for an event before it answers without one; 0: a second.",
+        doc="Longest time for which a server waits for an event before it returns an empty reply; "
+        "0: one second.",
     )
     oversize_handling: Annotated[Literal["fail", "skip", "split"], LowerCase] = prop(
         "cursor.oversize.handling.mode",
         default="split",
-        doc="What becomes of an event larger than 16 MB. `split`: the server sends it in parts, "
-        "from the first one that is met (MongoDB 6.0.9). `skip`: it is left out, counted and "
-        "logged. `fail`: the agent ends.",
+        doc="Handling of events larger than 16 MB. `split`: the server sends them in parts, "
+        "starting with the first such event (MongoDB 6.0.9). `skip`: the agent skips, counts and "
+        "logs them. `fail`: the agent exits.",
     )
     cursor_pipeline: Annotated[str, AfterValidator(_own_stages)] | None = prop(
         "cursor.pipeline",
         default=None,
-        doc="Stages for the streams, a list in extended JSON such as "
-        '`[{"$match": {"fullDocument.status": "paid"}}]`. What they leave out is not published; '
-        "copies do not go through them (`snapshot.collection.filter.overrides` is for those). "
-        "`_id`, `operationType`, `ns`, `documentKey` and `clusterTime` have to stay as they are.",
+        doc='Aggregation stages for the streams, a list in extended JSON such as `[{"$match": '
+        '{"fullDocument.status": "paid"}}]`. The agent does not publish events that they remove. '
+        "Snapshots ignore them; use `snapshot.collection.filter.overrides`. The stages must keep "
+        "`_id`, `operationType`, `ns`, `documentKey` and `clusterTime`.",
     )
     cursor_pipeline_order: Annotated[
         Literal["internal_first", "user_first", "user_only"], LowerCase
     ] = prop(
         "cursor.pipeline.order",
         default="internal_first",
-        doc="Whether the filters of the lists stand in front of these stages, behind them, or are "
-        "left to the agent alone, to which every change is sent then.",
+        doc="Order of these stages and the agent's filter. `internal_first`: the filter first. "
+        "`user_first`: the stages first. `user_only`: the server applies only the stages and sends "
+        "every other change to the agent, which filters.",
     )
     guardrail_max: int = prop(
         "guardrail.collections.max",
         default=0,
         ge=0,
-        doc="So many collections may be captured, as they are counted at a start; 0: any number.",
+        doc="Largest number of captured collections, counted at a start; 0: no limit.",
     )
     guardrail_action: Annotated[Literal["warn", "fail"], LowerCase] = prop(
         "guardrail.collections.limit.action",
         default="warn",
-        doc="What is done when there are more: a line in the log, or the agent ends with exit "
-        "code 2.",
+        doc="Action above `guardrail.collections.max`. `warn`: the agent logs a warning. `fail`: "
+        "it exits with code 2.",
     )
     max_batch_size: int | None = prop(
         "max.batch.size",
         default=None,
         ge=1,
         le=(1 << 31) - 1,
-        doc="Events that a server puts into one answer. Not set: 5000, or 16 MB.",
+        doc="Largest number of events in one reply of the server. Not set: 5000, or 16 MB.",
     )

@@ -1,24 +1,32 @@
-"""What is wrong with properties that are right one by one, a sentence each."""
+"""Validation of properties against each other: combinations that the agent rejects.
+
+Each error names its properties in backticks; the first one locates the error in the file.
+"""
 
 import re
 from collections.abc import Iterator
 
 from mongo_agent.capture import Namespaces
 from mongo_agent.capture.namespaces import BUILT_IN
+from mongo_agent.capture.user_stages import read_stages, removed_field
 from mongo_agent.config.client import connection_problems
-from mongo_agent.config.consistency import mistakes, without_effect
 from mongo_agent.config.model import MongoProperties
+from mongo_agent.config.pattern_lists import captured_namespaces, pattern_lists
 from mongo_agent.config.snapshot import filter_problems
-from mongo_agent.config.topic_naming import naming_doubts, naming_problems
+from mongo_agent.config.topic_naming import naming_problems
+from sidecar.errors import ConfigError
+from sidecar.properties import LONGEST_TOPIC
 from sidecar.schema_registry import Strategy
+from sidecar.sinks.kafka.client_properties import client_properties
+from sidecar.sinks.kafka.security import unused_security
 
-# `inventory[.]*` in the examples of Debezium's manuals takes `inventory..` and no collection.
-_ENDLESS_DOTS = re.compile(r"(?:\[\.\]|\\\.)\*$")
-_MAY_BE_DOT = re.compile(r"[.\\]|\[\^")
+_INVALID_IN_DATABASE = re.compile(r'[/\\. "$\0]')
+_MAX_DATABASE_BYTES = 63
+_CONSUMER = "signal.consumer."
 
 
 def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
-    """Sentences that name properties in backticks; the first one of each is where it is."""
+    """Errors of properties that are valid one by one and not together."""
     yield from connection_problems(properties)
     yield from _lists(properties)
     yield from _scope(properties)
@@ -27,80 +35,27 @@ def cross_validation_errors(properties: MongoProperties) -> Iterator[str]:
     yield from naming_problems(properties)
     if properties.source_struct_version == "v1" and properties.event_layout != "debezium-1.x":
         yield (
-            "`source.struct.version=v1` goes with `event.layout=debezium-1.x`: Debezium has no "
-            "other `source` than `v2` since its release 2."
+            "`source.struct.version=v1` requires `event.layout=debezium-1.x`: later Debezium "
+            "releases write only `v2`. Set the layout or remove the property."
         )
-    yield from _position(properties)
+    yield from _offsets(properties)
     yield from _converters(properties)
-    yield from mistakes(properties)
-
-
-def _converters(properties: MongoProperties) -> Iterator[str]:
-    problems = tuple(properties.converter_problems())
-    yield from problems
-    if problems or properties.event_layout != "mongodb":
-        return
-    registry = properties.registries().get("value")
-    if registry is not None and registry.strategy is not Strategy.TOPIC:
-        yield (
-            f"`value.converter.value.subject.name.strategy` is `{registry.strategy.value}`, and "
-            "with `event.layout=mongodb` values are text, which has no record to be named after: "
-            f"it must be `{Strategy.TOPIC.value}`."
-        )
-
-
-def cross_validation_warnings(properties: MongoProperties) -> Iterator[str]:
-    """What may be meant otherwise: warnings."""
-    if properties.ssl_invalid_hostname_allowed:
-        yield (
-            "`mongodb.ssl.invalid.hostname.allowed=true`: any server with a trusted certificate is "
-            "believed."
-        )
-    if properties.deployment == "shard":
-        sentence = "`mongodb.deployment=shard`: order between shards is only by cluster time"
-        if properties.snapshot_mode != "no_data":
-            sentence += (
-                ", and copies of sharded collections may hold documents that another shard owns; "
-                "docs/how-to/mongodb-snapshots.md says how to copy them through a mongos"
-            )
-        yield f"{sentence}."
-    if properties.filters_match_mode == "regex":
-        yield from _patterns_without_collections(properties)
-    if properties.full_update_type == "post_image" and "update_full" not in properties.capture_mode:
-        yield (
-            "`capture.mode.full.update.type` has no effect here: "
-            f"`capture.mode={properties.capture_mode}` has no `after` of updates."
-        )
-    if properties.cursor_pipeline is None and properties.cursor_pipeline_order != "internal_first":
-        yield "`cursor.pipeline.order` has no effect without `cursor.pipeline`."
-    yield from naming_doubts(properties)
-    captured = _namespaces(properties)
-    for name in properties.snapshot_filter_list:
-        if captured is not None and not captured.captures(*_parts(name)):
-            yield f"`snapshot.collection.filter.overrides` names {name}, which is not captured."
-    yield from _signals_out_of_reach(properties)
-    yield from without_effect(properties)
-
-
-def _pattern_lists(properties: MongoProperties) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    return (
-        ("database.include.list", properties.database_include_list),
-        ("database.exclude.list", properties.database_exclude_list),
-        ("collection.include.list", properties.collection_include_list),
-        ("collection.exclude.list", properties.collection_exclude_list),
-        ("snapshot.include.collection.list", properties.snapshot_include_list),
-    )
+    yield from _database_names(properties)
+    yield from _topics(properties)
+    yield from _renames(properties)
+    yield from _signals(properties)
+    yield from _user_stages(properties)
 
 
 def _lists(properties: MongoProperties) -> Iterator[str]:
-    for name, patterns in _pattern_lists(properties):
+    for name, patterns in pattern_lists(properties):
         for pattern in patterns:
             try:
                 Namespaces(include_databases=(pattern,), mode=properties.filters_match_mode)
             except ValueError as error:
                 yield (
-                    f"`{name}` must be regular expressions, separated by commas: {error}; mend it, "
-                    "or set `filters.match.mode=literal` for names as they are."
+                    f"`{name}` must be regular expressions, separated by commas: {error}. Correct "
+                    "it, or set `filters.match.mode=literal` for exact names."
                 )
     for what, included, excluded in (
         ("database", properties.database_include_list, properties.database_exclude_list),
@@ -108,37 +63,27 @@ def _lists(properties: MongoProperties) -> Iterator[str]:
     ):
         if included and excluded:
             yield (
-                f"`{what}.include.list` and `{what}.exclude.list` exclude each other: keep one of "
-                "them."
+                f"`{what}.include.list` and `{what}.exclude.list` exclude each other. Remove one "
+                "of them."
             )
-
-
-def _patterns_without_collections(properties: MongoProperties) -> Iterator[str]:
-    for name, patterns in _pattern_lists(properties):
-        if name.startswith("database."):
-            continue
-        for pattern in patterns:
-            if not _MAY_BE_DOT.search(_ENDLESS_DOTS.sub("", pattern)):
-                yield (
-                    f"`{name}`: `{pattern}` takes no collection, since it is compared with the "
-                    "whole of `database.collection`; `inventory[.].*` takes all of `inventory`."
-                )
 
 
 def _scope(properties: MongoProperties) -> Iterator[str]:
     scope, targets = properties.capture_scope, properties.capture_target
     if scope == "deployment":
         if targets:
-            yield "`capture.target` goes with `capture.scope=database` or `collection`."
+            yield (
+                "`capture.target` requires `capture.scope=database` or `collection`. Set the scope "
+                "or remove the targets."
+            )
         return
     if not targets:
         yield (
-            f"`capture.target` must be set for `capture.scope={scope}`: the {scope}s that are "
-            "watched."
+            f"`capture.target` must be set for `capture.scope={scope}`. List the {scope}s to watch."
         )
-    captured = _namespaces(properties)
+    captured = captured_namespaces(properties)
     for target in dict.fromkeys(targets):
-        database, collection = _parts(target)
+        database, _, collection = target.partition(".")
         if scope == "database" and collection:
             yield (
                 f"`capture.target` must name databases for `capture.scope=database`, not {target}."
@@ -149,38 +94,19 @@ def _scope(properties: MongoProperties) -> Iterator[str]:
                 f"`capture.scope=collection`, not {target}."
             )
         elif database in BUILT_IN:
-            yield f"`capture.target` names {target}, which is the server's own."
+            yield (
+                f"`capture.target` names {target}, a system database of the server. Remove it; the "
+                "agent never captures system databases."
+            )
         elif captured is not None and not (
             captured.captures(database, collection)
             if collection
             else captured.captures_database(database)
         ):
-            yield f"`capture.target` names {target}, which the lists do not let pass."
-
-
-def _parts(name: str) -> tuple[str, str]:
-    """Database and collection; without a dot the latter is empty."""
-    database, _, collection = name.partition(".")
-    return database, collection
-
-
-def _namespaces(properties: MongoProperties) -> Namespaces | None:
-    """None for lists that cannot be used, which `_lists` says."""
-    try:
-        return namespaces(properties)
-    except ValueError:
-        return None
-
-
-def namespaces(properties: MongoProperties) -> Namespaces:
-    """What is captured. Raises ValueError for lists that cannot be used."""
-    return Namespaces(
-        include_databases=properties.database_include_list,
-        exclude_databases=properties.database_exclude_list,
-        include_collections=properties.collection_include_list,
-        exclude_collections=properties.collection_exclude_list,
-        mode=properties.filters_match_mode,
-    )
+            yield (
+                f"`capture.target` names {target}, which the include and exclude lists filter out. "
+                "Correct one of them."
+            )
 
 
 def _stream(properties: MongoProperties) -> Iterator[str]:
@@ -188,17 +114,17 @@ def _stream(properties: MongoProperties) -> Iterator[str]:
         properties.snapshot_mode == "no_data"
     ):
         yield (
-            "`skipped.operations` leaves out every change and `snapshot.mode=no_data` every "
-            "document that is there: nothing would be published."
+            "`skipped.operations` skips every change and `snapshot.mode=no_data` every existing "
+            "document, so the agent would publish nothing. Change one of them."
         )
     if 0 < properties.socket_timeout_ms <= properties.cursor_max_await_time_ms:
         yield (
-            "`mongodb.socket.timeout.ms` must be more than `cursor.max.await.time.ms`, or 0: a "
-            "quiet stream answers only then."
+            "`mongodb.socket.timeout.ms` must be larger than `cursor.max.await.time.ms`, or 0: an "
+            "idle stream replies only after that time."
         )
     queue, batch = properties.max_queue_size, properties.max_batch_size
     if queue is not None and batch is not None and queue <= batch:
-        yield "`max.queue.size` must be more than `max.batch.size`."
+        yield "`max.queue.size` must be larger than `max.batch.size`."
     for alias, name, field_name, is_set in (
         ("max.queue.size", "inflight.max.events", "inflight_max_events", queue is not None),
         (
@@ -209,43 +135,144 @@ def _stream(properties: MongoProperties) -> Iterator[str]:
         ),
     ):
         if is_set and field_name in properties.model_fields_set:
-            yield f"`{alias}` and `{name}` are the same: keep one of them."
+            yield f"`{alias}` and `{name}` set the same limit. Remove one of them."
 
 
-def _position(properties: MongoProperties) -> Iterator[str]:
+def _offsets(properties: MongoProperties) -> Iterator[str]:
     if properties.position_store == "kafka" and properties.sink != "kafka":
-        yield "`position.store=kafka` goes with `sink=kafka`."
+        yield "`position.store=kafka` requires `sink=kafka`. Set the sink or use `file`."
     if properties.position_topic is not None and properties.position_store == "file":
-        yield "`position.topic` goes with `position.store=kafka`."
+        yield "`position.topic` requires `position.store=kafka`. Set the store or remove the topic."
     policy = properties.history_lost_policy
     if policy not in (None, "resnapshot") and properties.snapshot_mode == "when_needed":
         yield (
-            f"`history.lost.policy={policy}` contradicts `snapshot.mode=when_needed`, which copies "
-            "again: leave one of them out."
+            f"`history.lost.policy={policy}` contradicts `snapshot.mode=when_needed`, which takes "
+            "a new snapshot. Remove one of them."
         )
-    if "kafka" in properties.signal_channels and not (
+
+
+def _converters(properties: MongoProperties) -> Iterator[str]:
+    problems = tuple(properties.converter_problems())
+    yield from problems
+    if problems or properties.event_layout != "mongodb":
+        return
+    registry = properties.registries().get("value")
+    if registry is not None and registry.strategy is not Strategy.TOPIC:
+        yield (
+            f"`value.converter.value.subject.name.strategy` is `{registry.strategy.value}`. With "
+            "`event.layout=mongodb` values are text without a record name: it must be "
+            f"`{Strategy.TOPIC.value}`."
+        )
+
+
+def _database_names(properties: MongoProperties) -> Iterator[str]:
+    for target in dict.fromkeys(properties.capture_target):
+        database = target.partition(".")[0]
+        invalid = _INVALID_IN_DATABASE.search(database)
+        if invalid is not None:
+            yield (
+                f"`capture.target` names {target}; no database name contains `{invalid[0]}`. "
+                "Correct the name."
+            )
+        elif len(database.encode()) > _MAX_DATABASE_BYTES:
+            yield (
+                f"`capture.target` names a database of {len(database.encode())} bytes; MongoDB "
+                f"allows {_MAX_DATABASE_BYTES}. Correct the name."
+            )
+    source = properties.auth_source
+    # $external is no database.
+    if source is not None and _INVALID_IN_DATABASE.search(source.removeprefix("$")):
+        yield (
+            f"`mongodb.authsource` is `{source}`, which is not a valid database name. Set the "
+            "database that defines the user, such as `admin`, or `$external`."
+        )
+
+
+def _topics(properties: MongoProperties) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    for name, topic in _own_topics(properties):
+        if len(topic) > LONGEST_TOPIC:
+            yield (
+                f"`{name}` results in a topic of {len(topic)} characters; Kafka allows "
+                f"{LONGEST_TOPIC}. Shorten it."
+            )
+        elif topic in seen:
+            yield (
+                f"`{name}` and `{seen[topic]}` name the same topic {topic}, and consumers expect "
+                "one kind of message in it. Use two topics."
+            )
+        seen.setdefault(topic, name)
+
+
+def _own_topics(properties: MongoProperties) -> Iterator[tuple[str, str]]:
+    """Topics other than those of collections: the property that names each, and the name."""
+    if properties.provide_transaction_metadata:
+        name = "transaction.topic" if properties.transaction_topic else "topic.transaction"
+        yield name, properties.transaction_topic_name
+    if properties.heartbeat_interval_ms:
+        name = "topic.heartbeat.name" if properties.heartbeat_name else "topic.heartbeat.prefix"
+        yield name, properties.heartbeat_topic_name
+    if properties.schema_changes_topic is not None:
+        yield "topic.schema.changes", properties.schema_changes_topic
+    if properties.position_store == "kafka":
+        yield "position.topic", properties.position_topic or properties.topic_of("position")
+    if "kafka" in properties.signal_channels:
+        topic = properties.signal_topic or f"{properties.topic_prefix}-signal"
+        yield "signal.kafka.topic", topic
+
+
+def _renames(properties: MongoProperties) -> Iterator[str]:
+    names: dict[str, str] = {}
+    for entry in properties.field_renames:
+        path, _, name = entry.rpartition(":")
+        if names.setdefault(path, name) != name:
+            yield (
+                f"`field.renames` renames {path} to both `{names[path]}` and `{name}`. Keep one "
+                "of them."
+            )
+
+
+def _signals(properties: MongoProperties) -> Iterator[str]:
+    channels, file = properties.signal_channels, properties.signal_file
+    if "kafka" in channels and not (
         properties.signal_servers or properties.kafka_producer.get("bootstrap.servers")
     ):
         yield (
             "`signal.kafka.bootstrap.servers` must be set for the channel `kafka` of "
             "`signal.enabled.channels`."
         )
-    if "file" in properties.signal_channels and properties.signal_file is None:
+    if "file" in channels and file is None:
         yield "`signal.file` must be set for the channel `file` of `signal.enabled.channels`."
-
-
-def _signals_out_of_reach(properties: MongoProperties) -> Iterator[str]:
-    if properties.signal_file is not None and "file" not in properties.signal_channels:
-        yield "`signal.file` has no effect without `file` in `signal.enabled.channels`."
+    if "file" in channels and file is not None and file.is_dir():
+        yield f"`signal.file` is {file}, which is a directory. Name a file in it."
     collection = properties.signal_collection
-    if collection is None or "source" not in properties.signal_channels:
-        return
-    if properties.cursor_pipeline is not None:
-        yield (
-            f"`signal.data.collection={collection}` is seen only where `cursor.pipeline` lets its "
-            "inserts pass."
+    if collection is not None and "source" in channels:
+        database, _, name = collection.partition(".")
+        if database in BUILT_IN or name.startswith("system."):
+            yield (
+                f"`signal.data.collection` is {collection}, a system collection of the server "
+                "without a change stream. Name a collection in one of your databases."
+            )
+    if "kafka" in channels and properties.signal_consumer:
+        yield from _consumer(properties)
+
+
+def _consumer(properties: MongoProperties) -> Iterator[str]:
+    settings = dict(properties.signal_consumer)
+    try:
+        client_properties({"bootstrap.servers": "h:1", **settings})
+    except ConfigError as error:
+        problems = list(error.problems)
+    else:
+        problems = list(unused_security(settings))
+    for problem in problems:
+        yield problem.replace("kafka.producer.", _CONSUMER).replace(
+            "a Kafka producer", "the client"
         )
-    holder = {"database": _parts(collection)[0], "collection": collection}
-    scope = properties.capture_scope
-    if scope != "deployment" and holder[scope] not in properties.capture_target:
-        yield f"`signal.data.collection={collection}` is not seen: no `capture.target` holds it."
+
+
+def _user_stages(properties: MongoProperties) -> Iterator[str]:
+    for stage in read_stages(properties.cursor_pipeline or "[]"):
+        field = removed_field(stage)
+        if field is not None:
+            yield f"`cursor.pipeline` removes `{field}`, which every event must keep."

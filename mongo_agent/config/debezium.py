@@ -1,8 +1,7 @@
-"""What Debezium's connector has and this agent has not, or has under another name.
+"""Properties of Debezium's connector without an equivalent, or with another name, in this agent.
 
-Files that were written for Debezium are taken as they are: the default of a feature that is not
-here is accepted, a value that asks for the feature is refused with a reason, and a property that
-changes nothing is accepted with a warning.
+The agent accepts files for Debezium: it accepts the default of an unsupported feature, rejects a
+value that enables the feature, and warns about properties without effect.
 """
 
 from collections.abc import Mapping
@@ -19,54 +18,52 @@ _PROVIDER = "DefaultMongoDbAuthProvider"
 def _provider(value: str) -> str:
     if not value.strip().endswith(_PROVIDER):
         raise ValueError(
-            f"loads a class: it must be {_PROVIDER}; `mongodb.connection.string` takes "
-            "`authMechanism`"
+            f"names a Java class; it must be {_PROVIDER}. Set `authMechanism` in "
+            "`mongodb.connection.string` instead"
         )
     return value
 
 
 class DebeziumProperties(Properties):
-    """Features of Debezium's connector that are bounded here by other means, or kept at a value."""
+    """Debezium's names of limits, and properties with one accepted value."""
 
     max_queue_size: int | None = prop(
         "max.queue.size",
         default=None,
         ge=1,
-        doc="Another name of `inflight.max.events`. More than `max.batch.size`.",
+        doc="Debezium's name for `inflight.max.events`. Must be larger than `max.batch.size`.",
     )
     max_queue_size_in_bytes: ByteSize = prop(
         "max.queue.size.in.bytes",
         default=0,
-        doc="Another name of `inflight.max.bytes`; 0: what that says.",
+        doc="Debezium's name for `inflight.max.bytes`; 0: the value of that property.",
     )
     authentication_class: Annotated[str, AfterValidator(_provider)] = prop(
         "mongodb.authentication.class",
         default=f"io.debezium.connector.mongodb.connection.{_PROVIDER}",
-        doc="How the agent logs in; only the default.",
+        doc="Login provider; the agent accepts only the default.",
     )
     notification: PassThrough = pass_through(
         "notification.",
-        doc="Accepted and not used: progress of copies is told by HTTP, metrics and the log.",
+        doc="Accepted without effect: HTTP, metrics and the log report snapshot progress.",
     )
 
 
 UNUSED_PREFIXES: Mapping[str, str] = {"notification": "notification."}
 
-_MEMBERS = "the driver follows the members by itself, and a mongos its shards."
-_BACKOFF = "`connect.backoff.*` and `connect.max.attempts` say how often and how fast."
-_OFFSETS = "`position.store` and `offset.backing.store.dir` say where the position is kept."
-_NO_CONNECT = "there is no Kafka Connect here."
-_FAILURES = "`event.processing.failure.handling.mode` says what becomes of an event that fails."
-_AT_ONCE = "events are sent as soon as they come."
-_NO_WRITES = "the agent never writes to MongoDB; a chunk has its exact place without it."
-_KEYS = "keys of MongoDB's documents are not extended in Debezium either."
+_MEMBERS = "the driver discovers members, and a mongos its shards."
+_BACKOFF = "`connect.backoff.*` and `connect.max.attempts` control retries."
+_OFFSETS = "`position.store` and `offset.backing.store.dir` select the offset store."
+_NO_CONNECT = "the agent does not use Kafka Connect."
+_FAILURES = "`event.processing.failure.handling.mode` controls failed events."
+_AT_ONCE = "the agent publishes events immediately."
+_NO_WRITES = "the agent never writes to MongoDB; it orders chunks by cluster time."
+_KEYS = "Debezium does not extend keys of MongoDB documents either."
 
 INERT: Mapping[str, str] = {
     **kafka_connect.INERT,
-    **dict.fromkeys(
-        ("tasks.max.enforce", "config.action.reload"), "there is no Kafka Connect here."
-    ),
-    "header.converter": "headers are bytes as they are.",
+    **dict.fromkeys(("tasks.max.enforce", "config.action.reload"), _NO_CONNECT),
+    "header.converter": "headers are unconverted bytes.",
     **dict.fromkeys(
         (
             "errors.tolerance",
@@ -84,7 +81,7 @@ INERT: Mapping[str, str] = {
             "transaction.boundary",
             "transaction.boundary.interval.ms",
         ),
-        "`position.store=kafka` writes events and position in one transaction.",
+        "`position.store=kafka` writes events and offsets in one transaction.",
     ),
     **dict.fromkeys(
         (
@@ -92,42 +89,44 @@ INERT: Mapping[str, str] = {
             "producer.partitioner.class",
             "producer.override.partitioner.class",
         ),
-        "the key decides the partition, as it does in Java's producer.",
+        "the key determines the partition, as in Java's producer.",
     ),
-    "extended.headers.enabled": "the headers are those of docs/reference/mongodb-event-format.md.",
+    "extended.headers.enabled": "docs/reference/mongodb-event-format.md lists the headers.",
     "plugin.path": _NO_CONNECT,
     "offset.storage": _OFFSETS,
     "offset.storage.file.filename": _OFFSETS,
     "offset.storage.topic": _OFFSETS,
     "offsets.storage.topic": _OFFSETS,
-    "offset.flush.timeout.ms": "a save of the position is waited for.",
+    "offset.flush.timeout.ms": "the agent waits until an offset is stored.",
     "poll.interval.ms": _AT_ONCE,
     "streaming.delay.ms": _AT_ONCE,
-    "signal.poll.interval.ms": "signals are looked for all the time.",
-    "signal.kafka.poll.timeout.ms": "signals are looked for all the time.",
+    "signal.poll.interval.ms": "the agent polls for signals continuously.",
+    "signal.kafka.poll.timeout.ms": "the agent polls for signals continuously.",
     "mongodb.poll.interval.ms": _MEMBERS,
     "mongodb.poll.interval.sec": _MEMBERS,
-    "mongodb.connection.mode": "`mongodb.deployment` says what the agent may be connected to.",
-    "mongodb.connection.string.shard.params": "a shard's agent has a connection string of its own.",
-    "connection.validation.timeout.ms": "`mongodb.server.selection.timeout.ms` is that.",
+    "mongodb.connection.mode": "`mongodb.deployment` selects the accepted deployments.",
+    "mongodb.connection.string.shard.params": "each shard's agent has its own connection string.",
+    "connection.validation.timeout.ms": "use `mongodb.server.selection.timeout.ms`.",
     "errors.max.retries": _BACKOFF,
     "retriable.restart.connector.wait.ms": _BACKOFF,
     "incremental.snapshot.watermarking.strategy": _NO_WRITES,
     "incremental.snapshot.allow.schema.changes": "documents have no schema.",
-    "skip.messages.without.change": "it has no effect on MongoDB in Debezium either.",
-    "sourceinfo.struct.maker": "`event.layout` says how `source` looks.",
-    "cursor.oversize.skip.threshold": "`skip` leaves out what the server cannot send, no more.",
+    "skip.messages.without.change": "it has no effect for MongoDB in Debezium either.",
+    "sourceinfo.struct.maker": "`event.layout` selects the layout of `source`.",
+    "cursor.oversize.skip.threshold": "`skip` skips only events that the server cannot send.",
     "topic.key.enforce.uniqueness": _KEYS,
     "topic.key.field.name": _KEYS,
     "topic.key.field.regex": _KEYS,
     "topic.key.field.replacement": _KEYS,
-    "statistics.metrics.enabled": "lag is a metric anyway.",
-    "event.converting.failure.handling.mode": "nothing is converted.",
+    "statistics.metrics.enabled": "lag is always a metric.",
+    "event.converting.failure.handling.mode": "the agent converts no events.",
 }
 
-_RELATIONAL = "it belongs to relational databases; `mongodb.hosts` or `mongodb.connection.string`"
-_NO_TRANSFORMS = "there is no Kafka Connect that would run them; let a consumer do it"
-_MODES = "the five values of `snapshot.mode` are those that there are"
+_RELATIONAL = (
+    "it applies to relational databases; use `mongodb.hosts` or `mongodb.connection.string`"
+)
+_NO_TRANSFORMS = "the agent does not use Kafka Connect; transform events in a consumer"
+_MODES = "the agent supports only the five values of `snapshot.mode`"
 
 REFUSED: Mapping[str, str] = {
     "capture.start.timestamp": "`capture.start.op.time` takes `seconds:increment`",
@@ -145,7 +144,7 @@ REFUSED: Mapping[str, str] = {
         ),
         _MODES,
     ),
-    "topic.creation.groups": "`topic.creation.default.*` is for all topics",
+    "topic.creation.groups": "`topic.creation.default.*` applies to all topics",
     "transforms": _NO_TRANSFORMS,
     "predicates": _NO_TRANSFORMS,
     "heartbeat.action.query": "the agent never writes to MongoDB",
@@ -167,7 +166,7 @@ REFUSED: Mapping[str, str] = {
             "column.include.list",
             "column.exclude.list",
         ),
-        f"{_RELATIONAL} and `topic.prefix` say what this agent reads",
+        f"{_RELATIONAL}, and `topic.prefix`",
     ),
 }
-"""Known elsewhere, with what takes their place here."""
+"""Rejected properties of Debezium and their replacements."""

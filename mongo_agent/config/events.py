@@ -1,4 +1,4 @@
-"""What is published: topics, layout, content."""
+"""Properties of topics and events."""
 
 import re
 from typing import Annotated, Literal
@@ -16,26 +16,27 @@ _STRATEGIES = ("DefaultTopicNamingStrategy", "DefaultUnicodeTopicNamingStrategy"
 
 
 def _topic_part(value: str) -> str:
-    """Kafka's letters."""
+    """Validate a part of a topic name."""
     if len(value) > LONGEST_TOPIC:
         raise ValueError(
-            f"must be at most {LONGEST_TOPIC} characters and has {len(value)}: Kafka allows no "
-            "longer topic"
+            f"must be at most {LONGEST_TOPIC} characters, Kafka's limit; it has {len(value)}"
         )
     if not _TOPIC.fullmatch(value.replace(_NAME_REFERENCE, "")):
-        raise ValueError("must have only letters, digits, `.`, `_` and `-`, as topics of Kafka do")
+        raise ValueError(
+            "must have only letters, digits, `.`, `_` and `-`, as Kafka requires of topics"
+        )
     return value
 
 
 def _strategy(value: str) -> str:
-    """The name of Debezium's class without its package."""
+    """The name of Debezium's class without the package."""
     name = value.strip().removeprefix(_PACKAGE)
     if name in _STRATEGIES:
         return name
     if name.startswith("Schema"):
         raise ValueError(
-            "puts all collections into one topic, where documents of the same `_id` take each "
-            "other's place; `DefaultRegexTopicNamingStrategy` chooses which share one"
+            "puts all collections into one topic, where documents with the same `_id` replace each "
+            "other; `DefaultRegexTopicNamingStrategy` selects the collections that share one"
         )
     raise ValueError(f"loads a class; it must be one of {', '.join(_STRATEGIES)}")
 
@@ -44,57 +45,58 @@ TopicPart = Annotated[str, AfterValidator(_topic_part)]
 
 
 class EventProperties(Properties):
-    """What is published."""
+    """Topics, layout and content of events."""
 
     topic_prefix: TopicPrefix = prop(
         "topic.prefix",
         aliases=["mongodb.name"],
-        doc="First part of every topic name: `<topic.prefix>.<database>.<collection>`. Recorded "
-        "with the position: a start with another prefix is refused.",
+        doc="First part of every topic name: `<topic.prefix>.<database>.<collection>`. The agent "
+        "stores it with the offset and rejects a start with another prefix.",
         min_length=1,
     )
     topic_delimiter: TopicPart = prop(
         "topic.delimiter",
         default=".",
         min_length=1,
-        doc="Between the parts of a topic name.",
+        doc="Separator between the parts of a topic name.",
     )
     topic_naming_strategy: Annotated[str, AfterValidator(_strategy)] = prop(
         "topic.naming.strategy",
         default=_STRATEGIES[0],
-        doc="How topics of collections are named, with or without the package of Debezium's class. "
-        "`DefaultTopicNamingStrategy`: as `topic.prefix` says, with `_` for letters that Kafka "
-        "does not take. `DefaultUnicodeTopicNamingStrategy`: `_u` and their number for those and "
-        "for `_`, so that names which differ by such letters alone are not one topic. "
-        "`DefaultRegexTopicNamingStrategy`: `topic.regex` and `topic.replacement` over the first.",
+        doc="Naming of collection topics, with or without the package of Debezium's class. "
+        "`DefaultTopicNamingStrategy`: as in `topic.prefix`, with `_` for each character that "
+        "Kafka rejects. `DefaultUnicodeTopicNamingStrategy`: `_u` and the code for each of these "
+        "and for `_`, so that different names stay different. `DefaultRegexTopicNamingStrategy`: "
+        "`topic.regex` and `topic.replacement` applied to the default name.",
     )
     topic_regex: str | None = prop(
         "topic.regex",
         has_placeholders=True,
         default=None,
         min_length=1,
-        doc="For the last of them: a regular expression, matched with the whole of the name; "
-        "others stay as they are.",
+        doc="Regular expression of `DefaultRegexTopicNamingStrategy`, matched against the whole "
+        "name; other names stay unchanged.",
     )
     topic_replacement: str | None = prop(
         "topic.replacement",
         has_placeholders=True,
         default=None,
         min_length=1,
-        doc="What takes its place, with `$1` or `${name}` for its groups.",
+        doc="Replacement for names that match `topic.regex`, with `$1` or `${name}` for its "
+        "groups.",
     )
     event_layout: Annotated[
         Literal["debezium-3", "debezium-2.1", "debezium-1.x", "mongodb"], LowerCase
     ] = prop(
         "event.layout",
         default="debezium-3",
-        doc="How values are laid out: as Debezium's releases of that line do it, or the server's "
-        "own change event. Keys are the same in all.",
+        doc="Layout of values: that of a Debezium release line, or MongoDB's own change event "
+        "(`mongodb`). Keys are equal in all layouts.",
     )
     source_struct_version: Annotated[Literal["v1", "v2"], LowerCase] = prop(
         "source.struct.version",
         default="v2",
-        doc="`v1`: the form of `source` before Debezium 0.10, which its releases 1.x still wrote; "
+        doc="`v1`: the `source` of releases before Debezium 0.10, which 1.x still writes; only "
         "with `event.layout=debezium-1.x`.",
     )
     json_serialization_mode: Annotated[
@@ -102,89 +104,88 @@ class EventProperties(Properties):
     ] = prop(
         "json.serialization.mode",
         default="legacy",
-        doc="Extended JSON of documents in values; docs/reference/mongodb-event-format.md has the "
-        "table.",
+        doc="Extended JSON form of documents in values; docs/reference/mongodb-event-format.md "
+        "describes the forms.",
     )
     tombstones_on_delete: bool = prop(
         "tombstones.on.delete",
         default=True,
-        doc="Whether a message without a value follows each delete, so that a compacted topic "
-        "forgets the document.",
+        doc="Whether a tombstone follows each delete, so that a compacted topic removes the "
+        "document.",
     )
     field_exclude_list: FieldList = prop(
         "field.exclude.list",
         aliases=["field.blacklist"],
         default=(),
-        doc="Fields that are left out: `database.collection.field.nested`; `*` stands for any "
-        "text in the names of the database and the collection.",
+        doc="Fields to remove: `database.collection.field.nested`; `*` matches any text in the "
+        "names of database and collection.",
     )
     field_renames: RenamingList = prop(
         "field.renames",
         default=(),
-        doc="Fields that get another name: `database.collection.field.nested:name`, one after the "
-        "other.",
+        doc="Fields to rename, applied in order: `database.collection.field.nested:name`.",
     )
     provide_transaction_metadata: bool = prop(
         "provide.transaction.metadata",
         default=False,
-        doc="Whether events say which transaction they are part of, and beginning and end of each "
-        "are published.",
+        doc="Whether events name their transaction, and the agent publishes the beginning and end "
+        "of each transaction.",
     )
     topic_transaction: TopicPart = prop(
         "topic.transaction",
         default="transaction",
         min_length=1,
-        doc="Where the latter go: `<topic.prefix>.<topic.transaction>`.",
+        doc="Last part of the topic for transaction boundaries: "
+        "`<topic.prefix>.<topic.transaction>`.",
     )
     transaction_topic: TopicPart | None = prop(
         "transaction.topic",
         has_placeholders=True,
         default=None,
         min_length=1,
-        doc="The whole name of that topic, over `topic.transaction`; "
-        f"`{_NAME_REFERENCE}` in it stands for `topic.prefix`.",
+        doc="Full name of the topic for transaction boundaries; overrides `topic.transaction`. "
+        "`${database.server.name}` in it stands for `topic.prefix`.",
     )
     schema_changes_topic: TopicPart | None = prop(
         "topic.schema.changes",
         default=None,
         min_length=1,
-        doc="Topic for what happens to collections and databases: created, renamed, dropped, "
-        "indexes. Not set: that is counted and not published.",
+        doc="Topic for changes of collections and databases: create, rename, drop, indexes. Not "
+        "set: the agent counts them and does not publish them.",
     )
     heartbeat_interval_ms: Milliseconds = prop(
         "heartbeat.interval.ms",
         default=0,
-        doc="How often a message tells that the agent is alive; 0: never. The position moves "
-        "without them.",
+        doc="Interval between heartbeat messages; 0: none. Offsets advance without them.",
     )
     heartbeat_prefix: TopicPart = prop(
         "topic.heartbeat.prefix",
         aliases=["heartbeat.topics.prefix"],
         default="__debezium-heartbeat",
         min_length=1,
-        doc="Where they go: `<topic.heartbeat.prefix>.<topic.prefix>`.",
+        doc="First part of the heartbeat topic: `<topic.heartbeat.prefix>.<topic.prefix>`.",
     )
     heartbeat_name: TopicPart | None = prop(
         "topic.heartbeat.name",
         default=None,
         min_length=1,
-        doc="The whole name of that topic, over `topic.heartbeat.prefix`.",
+        doc="Full name of the heartbeat topic; overrides `topic.heartbeat.prefix`.",
     )
     node_id: str | None = prop(
         "node.id",
         default=None,
         min_length=1,
-        doc="Who says it, in the `cdc.source` header. Not set: the name of this machine.",
+        doc="Node id written to the `cdc.source` header. Not set: the host name of this machine.",
     )
 
     @property
     def is_topic_replaced(self) -> bool:
-        """Whether topics are named by an expression."""
+        """Whether `topic.regex` names topics."""
         return self.topic_naming_strategy == _REPLACING
 
     @property
     def transaction_topic_name(self) -> str:
-        """Beginnings and ends of transactions."""
+        """The topic for transaction boundaries."""
         if self.transaction_topic is not None:
             return self.transaction_topic.replace(_NAME_REFERENCE, self.topic_prefix)
         return self.topic_of(self.topic_transaction)
@@ -196,5 +197,5 @@ class EventProperties(Properties):
         )
 
     def topic_of(self, *parts: str) -> str:
-        """A topic of this agent."""
+        """The topic name with these parts after the prefix."""
         return self.topic_delimiter.join((self.topic_prefix, *parts))

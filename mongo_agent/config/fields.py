@@ -1,7 +1,7 @@
-"""Fields of documents as `field.exclude.list` and `field.renames` name them.
+"""Field paths of `field.exclude.list` and `field.renames`.
 
-`database.collection.field.nested`; in the names of the database and the collection `*` stands for
-any text. A renaming has `:` and the field's new name behind it.
+A path is `database.collection.field.nested`; `*` matches any text in the names of database and
+collection. A rename appends `:` and the new name of the field.
 """
 
 from typing import Annotated
@@ -18,7 +18,7 @@ def _path_problem(path: str) -> str | None:
     if len(parts) < _FEWEST_PARTS or not all(parts):
         return "is not of the form `database.collection.field`"
     if any("*" in part for part in parts[2:]):
-        return "has a `*` in the name of a field; it stands for databases and collections alone"
+        return "has a `*` in a field name; only database and collection names may contain one"
     return None
 
 
@@ -33,14 +33,14 @@ def _exclusions(values: tuple[str, ...]) -> tuple[str, ...]:
 def _renamings(values: tuple[str, ...]) -> tuple[str, ...]:
     for entry in values:
         path, colon, name = entry.rpartition(":")
-        problem = _path_problem(path) if colon else "has no `:` with a new name behind it"
+        problem = _path_problem(path) if colon else "has no `:` followed by a new name"
         if problem is None and (not name or "." in name):
-            problem = "needs one name without dots behind the `:`"
+            problem = "needs one name without dots after the `:`"
         if problem is None and name == path.rpartition(".")[2]:
-            problem = "gives the field the name that it has"
+            problem = "renames the field to its own name"
         if problem is not None:
             raise ValueError(
-                f"must be a list of renamings `database.collection.field:name`; `{entry}` {problem}"
+                f"must be a list of renames `database.collection.field:name`; `{entry}` {problem}"
             )
     return values
 

@@ -1,4 +1,4 @@
-"""From properties files to the configuration that the agent runs with."""
+"""Loading of properties files into the agent's configuration."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,13 +19,11 @@ from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.config import debezium
 from mongo_agent.config.client import ClientSettings, client_problem, client_settings
-from mongo_agent.config.cross_validation import (
-    cross_validation_errors,
-    cross_validation_warnings,
-    namespaces,
-)
+from mongo_agent.config.configuration_warnings import configuration_warnings
+from mongo_agent.config.cross_validation import cross_validation_errors
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.config.offsets import HistoryLostPolicy
+from mongo_agent.config.pattern_lists import namespaces
 from mongo_agent.config.snapshot import snapshot_settings
 from mongo_agent.config.topic_naming import naming
 from mongo_agent.snapshot.settings import SnapshotSettings
@@ -36,14 +34,14 @@ from sidecar.files import directories
 from sidecar.properties import Loaded, command_line_settings, load
 
 _AWAIT_MS = 1000
-# Of 16 MB, which a server sends otherwise, several are in memory at once, each in two forms.
+# Without a limit a reply holds 16 MB; several replies are in memory, each also encoded.
 _BATCH_EVENTS = 5000
 _OPERATION = {"insert": "c", "update": "u", "replace": "u", "delete": "d"}
 
 
 @dataclass(frozen=True)
 class MongoConfig:
-    """Properties, and what follows from them."""
+    """Properties and the values that the agent derives from them."""
 
     loaded: Loaded[MongoProperties]
     client: ClientSettings
@@ -61,12 +59,12 @@ class MongoConfig:
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """Types of events about documents that are wanted, in the server's words."""
+        """The `operationType`s of document events to publish."""
         skipped = self.properties.skipped_operations
         return tuple(change for change in CHANGES if _OPERATION[change] not in skipped)
 
-    def copies(self, database: str, collection: str) -> bool:
-        """Whether a collection is copied without a signal, once that is due."""
+    def is_in_snapshot(self, database: str, collection: str) -> bool:
+        """Whether the snapshot of `snapshot.mode` includes a collection."""
         return (
             self.copying.mode != "no_data"
             and self.namespaces.captures(database, collection)
@@ -100,7 +98,7 @@ class MongoConfig:
 
     @property
     def history_lost_policy(self) -> HistoryLostPolicy:
-        """What is done when the oplog does not hold the position any more."""
+        """The action when the oplog no longer contains the offset."""
         if self.properties.history_lost_policy is not None:
             return self.properties.history_lost_policy
         copies_again = self.properties.snapshot_mode in ("when_needed", "always")
@@ -108,27 +106,27 @@ class MongoConfig:
 
     @property
     def window_max_events(self) -> int:
-        """Events that may be read and not yet acknowledged."""
+        """Limit of read, unacknowledged events."""
         return self.properties.max_queue_size or self.properties.inflight_max_events
 
     @property
     def window_max_bytes(self) -> int:
-        """Their keys and values."""
+        """Limit of the keys and values of unacknowledged events."""
         return self.properties.max_queue_size_in_bytes or self.properties.inflight_max_bytes
 
     @property
     def position_topic(self) -> str:
-        """With `position.store=kafka`."""
+        """The topic of `position.store=kafka`."""
         return self.properties.position_topic or self.properties.topic_of("position")
 
     @property
     def signal_topic(self) -> str:
-        """With the channel `kafka`."""
+        """The topic of the signal channel `kafka`."""
         return self.properties.signal_topic or f"{self.properties.topic_prefix}-signal"
 
     @property
     def signal_client(self) -> Mapping[str, str]:
-        """How its broker is reached, under the names of a Java client."""
+        """Client settings of the signal channel `kafka`, under their Java names."""
         properties = self.properties
         settings = dict(properties.signal_consumer or properties.kafka_producer)
         servers = properties.signal_servers or properties.kafka_producer.get("bootstrap.servers")
@@ -141,10 +139,10 @@ def load_config(
     *,
     environment: Mapping[str, str] | None = None,
 ) -> MongoConfig:
-    """Reads the files in order, then `name=value` overrides.
+    """Read the files in order, then `name=value` overrides.
 
-    Raises `ConfigError` with one sentence for each mistake. Directories are not looked at (see
-    `directory_problems`), and nothing is connected to.
+    Raises `ConfigError` with one message for each error. Opens no connection and checks no
+    directory (see `directory_problems`).
     """
     loaded = load(
         MongoProperties,
@@ -178,13 +176,13 @@ def load_config(
             *loaded.warnings,
             *kafka_connect.unused(properties, debezium.UNUSED_PREFIXES),
             *properties.converter_warnings(),
-            *map(loaded.located, cross_validation_warnings(properties)),
+            *map(loaded.located, configuration_warnings(properties)),
         ),
     )
 
 
 def directory_problems(config: MongoConfig) -> list[str]:
-    """A sentence for each directory that is missing or cannot be used."""
+    """A message for each missing or unusable directory."""
     properties = config.properties
     wanted = [("offset.backing.store.dir", properties.offset_directory)]
     if properties.sink == "file" and properties.file_path is not None:
@@ -195,7 +193,7 @@ def directory_problems(config: MongoConfig) -> list[str]:
 
 
 def _scopes(properties: MongoProperties) -> tuple[Scope, ...]:
-    """A stream each."""
+    """The scope of each stream."""
     targets = dict.fromkeys(properties.capture_target)
     match properties.capture_scope:
         case "deployment":

@@ -1,4 +1,4 @@
-"""All properties of the MongoDB agent in one model."""
+"""The model of all properties of the MongoDB agent."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -17,20 +17,19 @@ from sidecar.properties import Properties
 
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
     ("MongoDB", ConnectionProperties),
-    ("What is captured", CaptureProperties),
-    ("What is published", EventProperties),
-    ("How keys and values are written", EncodingProperties),
-    ("Where to, progress, and the process", SidecarProperties),
-    ("Copying what is there", SnapshotProperties),
+    ("Capture", CaptureProperties),
+    ("Events and topics", EventProperties),
+    ("Converters", EncodingProperties),
+    ("Sinks, offsets and process", SidecarProperties),
+    ("Snapshots", SnapshotProperties),
     ("Signals", SignalProperties),
-    ("The position, and what may go wrong", PositionProperties),
-    ("Of Debezium's connector and Kafka Connect", DebeziumProperties),
+    ("Offsets, failures and warnings", PositionProperties),
+    ("Debezium and Kafka Connect", DebeziumProperties),
 )
-"""Headings of the manual with their properties."""
+"""Headings of the reference and their properties."""
 
 
-# The fields of a pydantic model stand in the order of its bases from the last to the first; this
-# gives that of GROUPS.
+# Pydantic orders fields from the last base to the first; this gives the order of GROUPS.
 class MongoProperties(
     DebeziumProperties,
     PositionProperties,
@@ -42,7 +41,7 @@ class MongoProperties(
     CaptureProperties,
     ConnectionProperties,
 ):
-    """What a properties file of the MongoDB agent may hold."""
+    """The properties of the MongoDB agent."""
 
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
     refused: ClassVar[Mapping[str, str]] = debezium.REFUSED

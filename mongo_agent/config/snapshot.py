@@ -1,4 +1,4 @@
-"""Copying what is there already: properties, and the frozen value that they give."""
+"""Properties of snapshots."""
 
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -24,7 +24,7 @@ FILTER_LIST = "snapshot.collection.filter.overrides"
 
 
 def _mode(value: Any) -> Any:
-    """`never` is what `no_data` was called."""
+    """Map `never`, Debezium's older name, to `no_data`."""
     if isinstance(value, str):
         name = value.strip().lower()
         return "no_data" if name == "never" else name
@@ -32,42 +32,42 @@ def _mode(value: Any) -> Any:
 
 
 class SnapshotProperties(Properties):
-    """What is copied, and how fast."""
+    """Content and speed of snapshots."""
 
     snapshot_mode: Annotated[SnapshotMode, BeforeValidator(_mode)] = prop(
         "snapshot.mode",
         default="initial",
-        doc="When documents that are there already are copied. `initial`: once, beside the "
-        "stream. `no_data`, or `never`: not at all. `initial_only`: once, then the agent ends. "
-        "`always`: at every start. `when_needed`: once, and when the position is lost.",
+        doc="When the agent copies existing documents. `initial`: once, beside the stream. "
+        "`no_data`, or `never`: not at all. `initial_only`: once, then the agent exits. `always`: "
+        "at every start. `when_needed`: once, and again when the offset is lost.",
     )
     snapshot_include_list: PatternList = prop(
         "snapshot.include.collection.list",
         default=(),
-        doc="Patterns over `database.collection`: which of the captured collections are copied. "
-        "Empty: all. What a signal asks for is copied anyway.",
+        doc="Patterns over `database.collection` for the captured collections to snapshot. Empty: "
+        "all. Snapshots requested by a signal ignore it.",
     )
     snapshot_filter_list: CommaList = prop(
         FILTER_LIST,
         default=(),
-        doc="Collections (`database.collection`) of which only some documents are copied.",
+        doc="Collections (`database.collection`) whose snapshot uses a filter.",
     )
     snapshot_filters: PassThrough = pass_through(
         f"{FILTER_LIST}.",
-        doc="With `<database>.<collection>` behind it: the filter of that collection in extended "
-        'JSON, `{"year": {"$gte": 2024}}`.',
+        doc="Followed by `<database>.<collection>`: filter of that collection in extended JSON, "
+        '`{"year": {"$gte": 2024}}`.',
     )
     snapshot_delay_ms: Milliseconds = prop(
         "snapshot.delay.ms",
         default=0,
-        doc="How long a copy waits at a start; the stream does not wait.",
+        doc="Delay of a snapshot after a start; streams do not wait.",
     )
     snapshot_fetch_size: Annotated[int, Unit("documents")] = prop(
         "snapshot.fetch.size",
         default=0,
         ge=0,
         le=(1 << 31) - 1,
-        doc="Documents in one answer of the server; 0: as many as it likes.",
+        doc="Documents in one reply of the server; 0: chosen by the server.",
     )
     snapshot_max_threads: int = prop(
         "snapshot.max.threads",
@@ -75,20 +75,20 @@ class SnapshotProperties(Properties):
         default=1,
         ge=1,
         le=256,
-        doc="Chunks that are read side by side, of one collection too.",
+        doc="Chunks read in parallel, also of one collection.",
     )
     chunk_size: Annotated[int, Unit("documents")] = prop(
         "incremental.snapshot.chunk.size",
         default=1024,
         ge=1,
         le=(1 << 31) - 1,
-        doc="Documents in a chunk: what a restart repeats at most for each thread, and what is "
-        "held in memory.",
+        doc="Documents in a chunk. Each thread holds one chunk in memory; a restart repeats at "
+        "most one chunk for each thread.",
     )
 
 
 def snapshot_settings(properties: SnapshotProperties, captured: Namespaces) -> SnapshotSettings:
-    """Of properties without `filter_problems`."""
+    """The settings of properties without `filter_problems`."""
     return SnapshotSettings(
         mode=properties.snapshot_mode,
         threads=properties.snapshot_max_threads,
@@ -101,13 +101,13 @@ def snapshot_settings(properties: SnapshotProperties, captured: Namespaces) -> S
 
 
 def filter_problems(properties: SnapshotProperties) -> Iterator[str]:
-    """A sentence for each filter that cannot be used, for lists and filters without each other."""
+    """Errors of invalid filters, and of filters and list entries without each other."""
     listed = set(properties.snapshot_filter_list)
     for name in sorted(listed - properties.snapshot_filters.keys()):
-        yield f"`{FILTER_LIST}` names {name}, so `{FILTER_LIST}.{name}` must be set."
+        yield f"`{FILTER_LIST}` names {name}: `{FILTER_LIST}.{name}` must be set."
     for name, text in properties.snapshot_filters.items():
         if name not in listed:
-            yield f"`{FILTER_LIST}.{name}` is only in force when `{FILTER_LIST}` names {name}."
+            yield f"`{FILTER_LIST}.{name}` has no effect until `{FILTER_LIST}` names {name}."
         if "." not in name.strip("."):
             yield f"`{FILTER_LIST}.{name}` must end in `database.collection`."
         try:

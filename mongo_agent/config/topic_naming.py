@@ -1,4 +1,4 @@
-"""Which way of naming topics the properties ask for."""
+"""The topic naming strategy of a configuration."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +11,7 @@ from mongo_agent.topic_naming.unicode import unicode_topic
 
 
 def naming(properties: EventProperties) -> Naming:
-    """Of properties without `naming_problems`."""
+    """The naming of properties without `naming_problems`."""
     prefix, delimiter = properties.topic_prefix, properties.topic_delimiter
     match properties.topic_naming_strategy:
         case "DefaultUnicodeTopicNamingStrategy":
@@ -31,7 +31,7 @@ def _replaced(
 
 
 def naming_problems(properties: EventProperties) -> Iterator[str]:
-    """A sentence for each property that does not fit the way of naming."""
+    """Errors of properties that contradict the naming strategy."""
     if not properties.is_topic_replaced:
         return
     lacking = [
@@ -53,12 +53,12 @@ def naming_problems(properties: EventProperties) -> Iterator[str]:
             yield f"`topic.regex` and `topic.replacement` cannot be used: {error}."
 
 
-def naming_doubts(properties: EventProperties) -> Iterator[str]:
-    """What may be meant otherwise."""
+def naming_warnings(properties: EventProperties) -> Iterator[str]:
+    """Warnings about the naming strategy."""
     if properties.is_topic_replaced:
         yield (
-            "`topic.naming.strategy`: where several collections share a topic, documents of the "
-            "same `_id` have the same key there, and compaction keeps one of them."
+            "`topic.naming.strategy`: in a topic of several collections, documents with the same "
+            "`_id` have the same key, and compaction retains only one of them."
         )
         return
     for name, value in (

@@ -115,20 +115,20 @@ REFUSED = {
     "fetch": one("snapshot.fetch.size", "2147483648", "at most 2147483647"),
     "threads": one("snapshot.max.threads", "100000", "at most 256"),
     "chunk": one("incremental.snapshot.chunk.size", "1k", "whole number", "`1k`"),
-    "two names": one("field.renames", "a.b.c:d, a.b.c:e", "`d` and `e`", "keep one"),
+    "two names": one("field.renames", "a.b.c:d, a.b.c:e", "`d` and `e`", "Keep one"),
     "long topic": Mistake(
         {"heartbeat.interval.ms": "10s", "topic.heartbeat.prefix": "x" * 249},
         ("topic.heartbeat.prefix", "251 characters", "249", "Shorten it"),
     ),
     "one topic for two": Mistake(
         {**KAFKA, "position.store": "kafka", "topic.schema.changes": "L.position"},
-        ("position.topic", "topic.schema.changes", "L.position", "two topics"),
+        ("position.topic", "topic.schema.changes", "L.position", "Use two topics"),
     ),
     "signal file": Mistake(
         {"signal.enabled.channels": "file", "signal.file": "{folder}"},
-        ("signal.file", "is a directory", "name a file in it"),
+        ("signal.file", "is a directory", "Name a file in it"),
     ),
-    "signal collection": one("signal.data.collection", "local.signals", "the server's own"),
+    "signal collection": one("signal.data.collection", "local.signals", "a system collection"),
     "signal setting": Mistake(
         {**SIGNALS, "signal.consumer.foo": "bar"}, ("signal.consumer.foo", "no setting")
     ),
@@ -165,17 +165,17 @@ WARNED = {
     "compressor": Mistake(uri("mongodb://h/?compressors=rar"), ("ignores", "rar")),
     "TLS off": Mistake(
         uri("mongodb://h/?tls=true", **{"mongodb.ssl.enabled": "false"}),
-        ("mongodb.ssl.enabled=false", "has no effect", "is encrypted"),
+        ("mongodb.ssl.enabled=false", "has no effect", "uses TLS"),
     ),
     "TLS on": Mistake(
-        uri("mongodb://h/?tls=false", **{"mongodb.ssl.enabled": "true"}), ("counts more than",)
+        uri("mongodb://h/?tls=false", **{"mongodb.ssl.enabled": "true"}), ("overrides `tls=false`",)
     ),
     "authsource": one("mongodb.authsource", "shop", NO_EFFECT, "does not log in"),
     "truststore password": one("mongodb.ssl.truststore.password", "x", NO_EFFECT),
     "keystore password": one("mongodb.ssl.keystore.password", "x", NO_EFFECT),
     "key password": one("mongodb.ssl.key.password", "x", NO_EFFECT, "certificate.path"),
     "semicolon": one("database.include.list", "shop;crm", "commas separate"),
-    "server's own": one("database.include.list", "admin", "never captured"),
+    "server's own": one("database.include.list", "admin", "never captures"),
     "collection as database": one("database.include.list", "shop.orders", "have no dot"),
     "expression": Mistake(
         {"filters.match.mode": "literal", "collection.include.list": "shop.*"},
@@ -183,15 +183,15 @@ WARNED = {
     ),
     "no collection": Mistake(
         {"filters.match.mode": "literal", "collection.include.list": "orders"},
-        ("collection.include.list", "takes no collection"),
+        ("collection.include.list", "matches no collection"),
     ),
     "field": Mistake(
         {"field.exclude.list": "shop.orders.card", "database.include.list": "crm"},
-        ("field.exclude.list", "shop.orders.card", "not captured"),
+        ("field.exclude.list", "shop.orders.card", "does not capture"),
     ),
     "field twice": Mistake(
         {"field.exclude.list": "a.b.c", "field.renames": "a.b.c:d"},
-        ("field.renames", "a.b.c", "leaves out"),
+        ("field.renames", "a.b.c", "removes"),
     ),
     "start to come": one("capture.start.op.time", "4294967295:1", "in the future"),
     "commit interval": one("position.commit.interval.ms", "10s", NO_EFFECT, "position.store=kafka"),
@@ -216,7 +216,7 @@ ACCEPTED = {
     "quarantine": ("quarantine.max.bytes", "1 GB", "1073741824"),
     "seconds": ("heartbeat.interval.ms", "10s", "10000"),
     "minutes": ("oplog.headroom.warning.ms", "10m", "600000"),
-    "hour": ("schema.hold.max.ms", "1h", "3600000"),
+    "hour": ("schema.blocked.timeout.ms", "1h", "3600000"),
     "capitals": ("skipped.operations", "C", "c"),
     "repeated entries": ("database.include.list", "shop,shop", "shop,shop"),
     "IPv6": ("mongodb.hosts", "rs0/[::1]:27017,h", "rs0/[::1]:27017,h"),

@@ -156,7 +156,7 @@ def test_what_has_a_refused_schema_is_kept_and_the_rest_goes_on(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry, tmp_path: Path
 ) -> None:
     registry.mood = refusing("a")
-    with run_agent(**settings(registry, schema_hold_max_ms=0)) as agent:
+    with run_agent(**settings(registry, schema_blocked_timeout_ms=0)) as agent:
         agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": 1})
         writer.shop.b.insert_one({"_id": 2})

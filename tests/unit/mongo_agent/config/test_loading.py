@@ -76,8 +76,8 @@ def test_a_registration_of_the_manuals_is_taken(tmp_path: Path) -> None:
     warned = "\n".join(config.warnings)
     for name in ("name", "connector.class", "tasks.max", "poll.interval.ms"):
         assert f"`{name}` (" in warned
-    # The example takes no collection, which nobody would be told elsewhere.
-    assert "`inventory[.]*` takes no collection" in warned
+    # The example matches no collection, which nobody would be told elsewhere.
+    assert "`inventory[.]*` matches no collection" in warned
     assert not config.namespaces.captures("inventory", "products")
 
 

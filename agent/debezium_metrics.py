@@ -8,7 +8,7 @@ from prometheus_client import Counter, Gauge
 from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
 from agent.pipeline import View
-from agent.snapshot.offsets import Copy, State
+from agent.snapshot.offsets import State, TableSnapshot
 
 CONNECTOR = "cassandra"
 
@@ -28,7 +28,7 @@ def streaming_attributes(view: View | None, metrics: AgentMetrics) -> dict[str, 
     }
 
 
-def snapshot_attributes(copies: Iterable[Copy], wall_s: float) -> dict[str, Any]:
+def snapshot_attributes(copies: Iterable[TableSnapshot], wall_s: float) -> dict[str, Any]:
     """By Debezium's names. `wall_s` is the time in seconds since 1970; the duration is that of the
     copies that run."""
     known = list(copies)

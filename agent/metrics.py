@@ -22,7 +22,7 @@ SEGMENTS = "cdc_segments"
 RAW_BYTES = "cdc_raw_bytes"
 RAW_LIMIT_BYTES = "cdc_raw_limit_bytes"
 RAW_FULL_SECONDS = "cdc_raw_full_seconds"
-HELD = "cdc_held"
+BLOCKED = "cdc_held"
 HELD_SECONDS = "cdc_held_seconds"
 QUARANTINE_BYTES = "cdc_quarantine_bytes"
 QUARANTINE_SEGMENTS = "cdc_quarantine_segments"
@@ -116,7 +116,7 @@ class AgentMetrics:
             registry=registry,
         )
         self.held = Gauge(
-            HELD,
+            BLOCKED,
             "1 while a segment waits for a schema, a key, a registry or its file, else 0.",
             registry=registry,
         )

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.cdc_raw.quota import QuotaWatch
+from agent.cdc_raw.quota import QuotaWatcher
 from agent.check.checks import RUNNING
-from agent.check.probe import probe_of_run
+from agent.check.probe import running_probe
 from agent.check.publication import create_publication
 from agent.config import OFFSET_FILE, AgentConfig
 from agent.debezium_metrics import CONNECTOR, snapshot_attributes, streaming_attributes
@@ -22,13 +22,14 @@ from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import Quarantine
 from agent.quarantine.files import ERROR
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
-from agent.segments import ledger_from_entries
+from agent.segments import offsets_from_entries
 from agent.snapshot.connection import PageConnection
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.http_routes import snapshot_pages
 from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
-from agent.snapshot.offsets import progress_from_entries
-from agent.snapshot.snapshot import Snapshot, SnapshotSettings
+from agent.snapshot.offsets import snapshot_offsets_from_entries
+from agent.snapshot.settings import SnapshotSettings
+from agent.snapshot.snapshot import Snapshot
 from agent.status import SERVICE_NAME, AgentStatus
 from agent.summary import AgentSummary
 from agent.transfer import Transfer, TransferSettings, create_transfer
@@ -94,7 +95,7 @@ class AgentService:
         hide = hiding(config.loaded)
         self._trouble = RecentTrouble(hide=hide)
         self._checks = PeriodicChecks(
-            RUNNING, partial(probe_of_run, config, holder, self._status.sink_state)
+            RUNNING, partial(running_probe, config, holder, self._status.sink_state)
         )
         self._status.findings = lambda: self._checks.findings
         summary = AgentSummary(self._status, self._metrics, properties.quarantine_max_bytes)
@@ -143,7 +144,7 @@ class AgentService:
         """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` says it."""
         if self._status.raw_limit_bytes is not None:
             return nullcontext()
-        return QuotaWatch(partial(node_quota, self._config), self._status.note_quota)
+        return QuotaWatcher(partial(node_quota, self._config), self._status.note_quota)
 
     def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
         streaming = streaming_attributes(self._status.view, self._metrics)
@@ -232,7 +233,7 @@ class AgentService:
             ),
             PageConnection(node_connection(config).address, event_format.admits),
             SchemaEncoders(self._holder, event_format, self._registrar),
-            progress_from_entries(stored.values, identity.node_id),
+            snapshot_offsets_from_entries(stored.values, identity.node_id),
             on_ready=self._status.wake_pipeline,
         )
 
@@ -302,7 +303,7 @@ class AgentService:
             schema=self._holder,
             sink=self._sink,
             store=store,
-            ledger=ledger_from_entries(stored.values, identity.node_id),
+            ledger=offsets_from_entries(stored.values, identity.node_id),
             transfer=transfer,
             quarantine=quarantine,
             metrics=self._metrics,

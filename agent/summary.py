@@ -7,7 +7,7 @@ from agent.metrics import AgentMetrics
 from agent.pipeline import View
 from agent.quarantine import Usage
 from agent.segments import Segment
-from agent.snapshot.offsets import Copy, State
+from agent.snapshot.offsets import State, TableSnapshot
 from agent.status import AgentStatus
 from sidecar.page import Bar, Figure, Kept, Summary, state_of
 from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of
@@ -77,12 +77,14 @@ def _kept(usage: Usage) -> str:
     )
 
 
-def _full_note(full_in_s: float) -> str:
-    if math.isnan(full_in_s):
+def _full_note(time_to_full_s: float) -> str:
+    if math.isnan(time_to_full_s):
         return ""
-    if math.isinf(full_in_s):
+    if math.isinf(time_to_full_s):
         return "does not grow"
-    return "full" if not full_in_s else f"full in {duration_text(full_in_s)} at this growth"
+    return (
+        "full" if not time_to_full_s else f"full in {duration_text(time_to_full_s)} at this growth"
+    )
 
 
 def _bar(segment: Segment) -> Bar:
@@ -100,7 +102,7 @@ def _bar(segment: Segment) -> Bar:
     )
 
 
-def _copy_bar(copy: Copy) -> Bar:
+def _copy_bar(copy: TableSnapshot) -> Bar:
     note = f"{copy.rows} rows"
     return Bar(copy.table, copy.state.value, 1.0, copy.ratio, copy.ratio, 1.0, note)
 

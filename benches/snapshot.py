@@ -13,7 +13,7 @@ from pathlib import Path
 import commitlog
 from agent.node.connection import NodeAddress
 from agent.snapshot.connection import PageConnection
-from agent.snapshot.page import Asked
+from agent.snapshot.page import PendingPage
 from agent.snapshot.range_reader import PageSize
 from agent.snapshot.ring import MAX_TOKEN, MIN_TOKEN
 from benches.backlog import TABLE, counted_topic, running_agent
@@ -126,7 +126,7 @@ def read_bare(node: CassandraNode) -> Reading:
         page_rows = PageSize(_EVENTS_A_PAGE_BYTES, None).rows * 4
         start_s = time.monotonic()
         rows = 0
-        asked: Asked | None = connection.ask(cql, "ALL", page_rows, None)
+        asked: PendingPage | None = connection.ask(cql, "ALL", page_rows, None)
         while asked is not None:
             page = asked.result()
             asked = None

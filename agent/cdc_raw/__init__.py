@@ -1,19 +1,19 @@
 """The directory into which a node links its segments: names, index files, looks, wake-ups."""
 
-from agent.cdc_raw.idx import NO_NEWS, Idx, newest, parse_idx, read_idx
+from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx, parse_idx, read_idx
 from agent.cdc_raw.names import SegmentName, parse_idx_name, parse_log_name
-from agent.cdc_raw.observation import Observation, SeenLog, SeenSegment, observe
+from agent.cdc_raw.observation import Observation, ObservedLog, ObservedSegment, observe
 from agent.cdc_raw.watcher import Watcher
 
 __all__ = [
-    "NO_NEWS",
+    "NO_UPDATE",
     "Idx",
     "Observation",
-    "SeenLog",
-    "SeenSegment",
+    "ObservedLog",
+    "ObservedSegment",
     "SegmentName",
     "Watcher",
-    "newest",
+    "merge_idx",
     "observe",
     "parse_idx",
     "parse_idx_name",

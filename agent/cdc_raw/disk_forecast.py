@@ -8,7 +8,7 @@ _INTERVAL_S = 5.0
 _SHORTEST_S = 30.0
 
 
-class RawGrowth:
+class GrowthRate:
     """The rate over the last ten minutes: segments come as whole files, so a shorter look would see
     steps. Before half a minute has passed there is no rate."""
 
@@ -34,7 +34,7 @@ class RawGrowth:
         return (last_bytes - first_bytes) / (last_s - first_s)
 
 
-def full_in_s(size_bytes: int, limit_bytes: int | None, bytes_per_s: float | None) -> float:
+def time_to_full_s(size_bytes: int, limit_bytes: int | None, bytes_per_s: float | None) -> float:
     """Seconds until the limit is reached: infinite where the size does not grow, not a number where
     limit or rate is not known."""
     if limit_bytes is None:

@@ -35,7 +35,7 @@ class Idx:
     """What stands there instead, for the operator; None where all is well."""
 
     @property
-    def has_news(self) -> bool:
+    def has_update(self) -> bool:
         """True where the node has said that the segment holds CDC data."""
         return self.completed or self.offset is not None
 
@@ -52,14 +52,14 @@ class Idx:
         return self.offset or 0
 
 
-NO_NEWS = Idx()
+NO_UPDATE = Idx()
 
 
 def parse_idx(content: bytes) -> Idx:
     """Reads the content of an index file. Never raises: what cannot be understood is no news, and
     `unreadable` shows it."""
     if not content:
-        return NO_NEWS
+        return NO_UPDATE
     found = _CONTENT.fullmatch(content)
     if found is None or int(found[1]) > _MAX_OFFSET:
         return Idx(unreadable=repr(content[:_MAX_IDX_BYTES])[1:])
@@ -79,7 +79,7 @@ def read_idx(path: Path) -> Idx:
         os.close(file)
 
 
-def newest(earlier: Idx, later: Idx) -> Idx:
+def merge_idx(earlier: Idx, later: Idx) -> Idx:
     """Both together: an offset never moves back, and COMPLETED stays."""
     if earlier.completed or later.completed:
         completed_at = earlier.completed_at if later.completed_at is None else later.completed_at

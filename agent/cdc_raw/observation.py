@@ -12,14 +12,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent.cdc_raw.idx import NO_NEWS, Idx, newest, read_idx
+from agent.cdc_raw.idx import NO_UPDATE, Idx, merge_idx, read_idx
 from agent.cdc_raw.names import SegmentName, is_temporary, parse_idx_name, parse_log_name
 
 _COMPLETED = Idx(completed=True)
 
 
 @dataclass(frozen=True, slots=True)
-class SeenLog:
+class ObservedLog:
     """A `.log` file as `stat` shows it."""
 
     size_bytes: int
@@ -35,11 +35,11 @@ class SeenLog:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenSegment:
+class ObservedSegment:
     """A segment of which at least one file was there."""
 
     name: SegmentName
-    log: SeenLog | None
+    log: ObservedLog | None
     idx: Idx
 
 
@@ -47,7 +47,7 @@ class SeenSegment:
 class Observation:
     """The whole directory, oldest segment first."""
 
-    segments: tuple[SeenSegment, ...] = ()
+    segments: tuple[ObservedSegment, ...] = ()
     refused: tuple[str, ...] = ()
     """What is no segment and no index: legacy names, foreign files, symbolic links, pipes and so
     on."""
@@ -55,7 +55,7 @@ class Observation:
     """Of all segments, as the node counts them against `cdc_total_space`."""
 
     @property
-    def refused_segments(self) -> tuple[str, ...]:
+    def irregular_segments(self) -> tuple[str, ...]:
         """Refused files with the name of a segment or index. The node makes regular files only, so
         another user made them; their events are not read."""
         return tuple(name for name in self.refused if parse_log_name(name) or parse_idx_name(name))
@@ -72,9 +72,9 @@ class Observation:
         return max((seen.name for seen in self.segments if seen.log is not None), default=None)
 
     @property
-    def newest_news(self) -> SegmentName | None:
+    def newest_updated(self) -> SegmentName | None:
         """The newest segment whose index has news."""
-        return max((seen.name for seen in self.segments if seen.idx.has_news), default=None)
+        return max((seen.name for seen in self.segments if seen.idx.has_update), default=None)
 
 
 def observe(
@@ -121,32 +121,39 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 def _look(
     directory: Path, name: SegmentName, completed: Collection[SegmentName] = ()
-) -> SeenSegment | None:
+) -> ObservedSegment | None:
     log = _stat(directory / name.log)
     if log is not None and name in completed:
-        return SeenSegment(name=name, log=log, idx=_COMPLETED)
+        return ObservedSegment(name=name, log=log, idx=_COMPLETED)
     idx = _read_idx(directory / name.idx)
     if log is None and idx is None:
         return None
-    return SeenSegment(name=name, log=log, idx=idx or NO_NEWS)
+    return ObservedSegment(name=name, log=log, idx=idx or NO_UPDATE)
 
 
 def _looked_again(
-    directory: Path, looked: list[SeenSegment | None]
-) -> Iterable[SeenSegment | None]:
+    directory: Path, looked: list[ObservedSegment | None]
+) -> Iterable[ObservedSegment | None]:
     """The same, with the indexes older than the newest one with news read once more."""
-    newest_news = max((s.name for s in looked if s is not None and s.idx.has_news), default=None)
+    newest_updated = max(
+        (s.name for s in looked if s is not None and s.idx.has_update), default=None
+    )
     for seen in looked:
-        if seen is None or seen.idx.completed or newest_news is None or seen.name >= newest_news:
+        if (
+            seen is None
+            or seen.idx.completed
+            or newest_updated is None
+            or seen.name >= newest_updated
+        ):
             yield seen
             continue
         again = _look(directory, seen.name)
-        yield again and replace(again, idx=newest(seen.idx, again.idx))
+        yield again and replace(again, idx=merge_idx(seen.idx, again.idx))
 
 
 def _compared(
-    directory: Path, segments: tuple[SeenSegment, ...], commit_log: Path
-) -> tuple[SeenSegment, ...]:
+    directory: Path, segments: tuple[ObservedSegment, ...], commit_log: Path
+) -> tuple[ObservedSegment, ...]:
     """The segments with what the commit log directory shows of each that has further links."""
     found = {
         seen.name: _is_same_file(directory / seen.name.log, commit_log / seen.name.log)
@@ -178,14 +185,14 @@ def _is_same_file(path: Path, other: Path) -> bool | None:
     return os.path.samestat(here, there)
 
 
-def _stat(path: Path) -> SeenLog | None:
+def _stat(path: Path) -> ObservedLog | None:
     try:
         found = path.lstat()
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
-    return SeenLog(size_bytes=found.st_size, link_count=found.st_nlink)
+    return ObservedLog(size_bytes=found.st_size, link_count=found.st_nlink)
 
 
 def _read_idx(path: Path) -> Idx | None:

@@ -25,7 +25,7 @@ class Quota:
         return self.limit_bytes is None and bool(self.error)
 
 
-class QuotaWatch:
+class QuotaWatcher:
     """Asks for the quota on a thread of its own, from `with` to its end, until it is known."""
 
     def __init__(

@@ -5,23 +5,23 @@ from collections.abc import Iterator
 
 from agent.cdc_raw import Observation, observe
 from agent.check.directories import (
+    check_cdc_raw_usage,
     check_directories,
     check_directory_rights,
     check_file_systems,
-    check_room,
-    check_strangers,
+    check_foreign_files,
 )
 from agent.check.keys import check_keys
 from agent.check.node import (
-    check_agreement,
-    check_answer,
+    check_cdc_raw_directory,
+    check_node_error,
+    check_node_identity,
     check_schema,
     check_settings,
-    check_silence,
     check_tables,
     check_unknown_settings,
 )
-from agent.check.offsets import check_progress
+from agent.check.offsets import check_offsets
 from agent.check.probe import AgentProbe
 from agent.check.rights import check_snapshot_rights
 from agent.check.segments import check_segments
@@ -67,7 +67,7 @@ def _cdc_raw(probe: AgentProbe) -> Iterator[Finding]:
     seen = _observed(probe)
     if seen is not None:
         yield from check_segments(probe.config.cdc_raw_directory, seen, probe.config.node_settings)
-        yield from check_strangers(probe.config, seen)
+        yield from check_foreign_files(probe.config, seen)
 
 
 def _keys(probe: AgentProbe) -> Iterator[Finding]:
@@ -78,9 +78,9 @@ def _keys(probe: AgentProbe) -> Iterator[Finding]:
 
 def _node(probe: AgentProbe) -> Iterator[Finding]:
     answer = probe.node()
-    yield from check_answer(probe.config, answer.facts)
+    yield from check_node_identity(probe.config, answer.facts)
     if answer.error is not None:
-        yield from check_silence(answer.error)
+        yield from check_node_error(answer.error)
     if answer.schema is not None or answer.schema_error is not None:
         tables = None if answer.schema is None else len(answer.schema)
         yield check_schema(probe.config, tables, answer.schema_error)
@@ -89,7 +89,7 @@ def _node(probe: AgentProbe) -> Iterator[Finding]:
 def _settings(probe: AgentProbe) -> Iterator[Finding]:
     answer, settings = probe.node(), probe.settings
     if settings is not None:
-        yield from check_agreement(probe.config, settings)
+        yield from check_cdc_raw_directory(probe.config, settings)
         yield from check_settings(settings)
     elif answer.error is None:
         # A node that does not answer is reported once.
@@ -102,7 +102,7 @@ def _room(probe: AgentProbe) -> Iterator[Finding]:
     yield from check_file_systems(probe.config, probe.settings)
     seen = _observed(probe)
     if seen is not None:
-        yield from check_room(probe.config, seen, probe.settings)
+        yield from check_cdc_raw_usage(probe.config, seen, probe.settings)
 
 
 def _rights(probe: AgentProbe) -> Iterator[Finding]:
@@ -134,7 +134,7 @@ def _registry(probe: AgentProbe) -> Iterator[Finding]:
 
 
 def _progress(probe: AgentProbe) -> Iterator[Finding]:
-    yield from check_progress(probe.config, probe.node().node_id)
+    yield from check_offsets(probe.config, probe.node().node_id)
 
 
 def _observed(probe: AgentProbe) -> Observation | None:

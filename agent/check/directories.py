@@ -71,7 +71,7 @@ def check_file_systems(config: AgentConfig, settings: NodeSettings | None) -> It
         )
 
 
-def check_room(
+def check_cdc_raw_usage(
     config: AgentConfig, seen: Observation, settings: NodeSettings | None
 ) -> Iterator[Finding]:
     """How full `cdc_raw` is. Nothing while the node's limit is not known."""
@@ -95,9 +95,9 @@ def check_room(
         yield ok("quota", message)
 
 
-def check_strangers(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
+def check_foreign_files(config: AgentConfig, seen: Observation) -> Iterator[Finding]:
     """Files in `cdc_raw` that are no segments."""
-    segments = seen.refused_segments
+    segments = seen.irregular_segments
     if segments:
         yield segment_refused(config.cdc_raw_directory, segments)
     foreign = [name for name in seen.refused if name not in segments]

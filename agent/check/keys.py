@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agent.cdc_raw import Observation
 from agent.config import AgentConfig
-from agent.keystore import KeySource, advised, open_segment
+from agent.keystore import KeySource, open_segment, with_key_advice
 from commitlog import CommitLogError, SegmentKeyError, read_descriptor
 from sidecar.check.finding import Finding, fault, ok
 
@@ -52,7 +52,7 @@ def _needed(directory: Path, seen: Observation) -> dict[str, list[str]]:
 def _problem(directory: Path, name: str, keystore: KeySource) -> str | None:
     try:
         reader = open_segment(directory / name, name, keystore)
-        with advised(keystore):
+        with with_key_advice(keystore):
             reader.verify(complete=False, max_bytes=1)
     except SegmentKeyError as error:
         return str(error)

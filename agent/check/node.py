@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agent.check.publication import Publication, shown_names
+from agent.check.publication import Publication, joined_names
 from agent.config import AgentConfig
 from agent.config.node_settings import NodeSettings
 from agent.node.connection import NodeFacts
@@ -12,7 +12,7 @@ from sidecar.errors import ConfigError, RefusedError, SidecarError
 _PROMPT_MS = 1000.0
 
 
-def check_answer(config: AgentConfig, facts: NodeFacts | None) -> Iterator[Finding]:
+def check_node_identity(config: AgentConfig, facts: NodeFacts | None) -> Iterator[Finding]:
     """Who the node is, when it answers."""
     if facts is not None:
         yield ok(
@@ -23,7 +23,7 @@ def check_answer(config: AgentConfig, facts: NodeFacts | None) -> Iterator[Findi
         )
 
 
-def check_silence(error: SidecarError) -> Iterator[Finding]:
+def check_node_error(error: SidecarError) -> Iterator[Finding]:
     """Why the node does not answer, or does not accept the agent."""
     match error:
         case RefusedError():
@@ -133,7 +133,7 @@ def _latency(settings: NodeSettings) -> Iterator[Finding]:
         )
 
 
-def check_agreement(config: AgentConfig, settings: NodeSettings) -> Iterator[Finding]:
+def check_cdc_raw_directory(config: AgentConfig, settings: NodeSettings) -> Iterator[Finding]:
     """What the node uses against what the agent is configured with."""
     told = settings.cdc_raw_directory
     if told is not None and told.resolve() != config.cdc_raw_directory.resolve():
@@ -149,7 +149,7 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
     """Tables with `cdc = true`, those that the lists let pass, and entries that match nothing."""
     captured, published = publication.captured, publication.published
     if publication.counters:
-        shown = shown_names(publication.counters)
+        shown = joined_names(publication.counters)
         yield ok("tables", f"Counter tables are not published (`counter.events=skip`): {shown}.")
     if not captured:
         yield fault(
@@ -162,12 +162,12 @@ def check_tables(publication: Publication) -> Iterator[Finding]:
         yield fault(
             "tables",
             f"None of the {len(captured)} captured tables passes the table lists, so every segment "
-            f"is deleted without an event: {shown_names(captured)}.",
+            f"is deleted without an event: {joined_names(captured)}.",
             "Correct table.include.list or table.exclude.list.",
             code="no_table_published",
         )
     else:
-        shown = shown_names(published)
+        shown = joined_names(published)
         yield ok("tables", f"{len(published)} of {len(captured)} captured tables: {shown}.")
     for each in publication.unmatched:
         yield fault(

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from agent.config import OFFSET_FILE, AgentConfig
-from agent.segments import ledger_from_entries
+from agent.segments import offsets_from_entries
 from agent.segments.offsets import NODE_ID_KEY
 from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
-from agent.snapshot.offsets import progress_from_entries
+from agent.snapshot.offsets import snapshot_offsets_from_entries
 from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.offsets import PropertiesStore
@@ -16,7 +16,7 @@ _RESTORE = (
 )
 
 
-def check_progress(config: AgentConfig, node_id: str | None) -> Iterator[Finding]:
+def check_offsets(config: AgentConfig, node_id: str | None) -> Iterator[Finding]:
     """`node_id` is the node's host id; None while it is not known."""
     properties = config.properties
     directory, prefix = properties.offset_directory, properties.topic_prefix
@@ -26,9 +26,9 @@ def check_progress(config: AgentConfig, node_id: str | None) -> Iterator[Finding
         stored = PropertiesStore(directory, OFFSET_FILE, prefix).load()
         copies = PropertiesStore(directory, SNAPSHOT_FILE, prefix).load()
         owner = stored.values.get(NODE_ID_KEY)
-        ledger = ledger_from_entries(stored.values, node_id or owner or "")
+        ledger = offsets_from_entries(stored.values, node_id or owner or "")
         if not properties.schema_file:
-            progress_from_entries(copies.values, node_id or owner or "")
+            snapshot_offsets_from_entries(copies.values, node_id or owner or "")
     except ConfigError as error:
         yield fault(
             "offsets",

@@ -73,14 +73,14 @@ class AgentProbe:
         return [topic_name(f"{prefix}.{table}") for table in tables]
 
 
-def asking_probe(config: AgentConfig) -> AgentProbe:
+def command_probe(config: AgentConfig) -> AgentProbe:
     """That of the command: everything is asked for."""
     return AgentProbe(
-        config, Once(partial(ask_node, config)), Once(partial(ask_broker, config.properties))
+        config, Once(partial(query_node, config)), Once(partial(ask_broker, config.properties))
     )
 
 
-def probe_of_run(
+def running_probe(
     config: AgentConfig, holder: SchemaHolder, sink: Callable[[], SinkState | None]
 ) -> AgentProbe:
     """That of a running agent. `sink` gives the state of its sink, None before it is open."""
@@ -101,7 +101,7 @@ def _known(holder: SchemaHolder) -> NodeAnswer:
     )
 
 
-def ask_node(config: AgentConfig) -> NodeAnswer:
+def query_node(config: AgentConfig) -> NodeAnswer:
     """All that the node says, over one connection; of `schema.file` where that is set."""
     properties = config.properties
     if properties.schema_file is not None:

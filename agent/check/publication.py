@@ -78,7 +78,7 @@ def create_publication(properties: AgentProperties) -> Callable[[Schema], Public
     return publication
 
 
-def shown_names(names: Iterable[str]) -> str:
+def joined_names(names: Iterable[str]) -> str:
     """The first of them, with `…` for the others."""
     found = list(names)
     return ", ".join(found[:_SHOWN]) + (", …" if len(found) > _SHOWN else "")
@@ -92,7 +92,7 @@ def _unmatched_tables(
             continue
         uncaptured = [table for table in known if is_published(table, (pattern,), ())]
         if uncaptured:
-            reason = f"it matches no captured table; {shown_names(uncaptured)}: cdc is not true"
+            reason = f"it matches no captured table; {joined_names(uncaptured)}: cdc is not true"
         else:
             reason = "it matches no table of the node"
         yield Unmatched(name, pattern, reason)

@@ -6,7 +6,7 @@ from agent.config import AgentConfig
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.gcs_errors import CREATE, GET, LIST
-from agent.store.subprocess_store import StoreApart
+from agent.store.subprocess_store import SubprocessStore
 from sidecar.check.finding import Finding, fault, listed, ok, warning
 from sidecar.errors import ConfigError
 
@@ -30,7 +30,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
     where = properties.remote_directory
     try:
         settings = GcsSettings(where, properties.credential_key_file, timeout_s=_ANSWER_S)
-        store = StoreApart(GcsStore(settings))
+        store = SubprocessStore(GcsStore(settings))
     except ConfigError as error:
         yield fault(
             "transfer",

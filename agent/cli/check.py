@@ -19,6 +19,6 @@ def check(invocation: Invocation[AgentConfig], as_json: bool) -> None:
     """
     # Imported here: the clients of the broker and the node take long to load.
     from agent.check.checks import CHECKS
-    from agent.check.probe import asking_probe
+    from agent.check.probe import command_probe
 
-    check_and_exit(CHECKS, lambda: asking_probe(invocation.config()), as_json=as_json)
+    check_and_exit(CHECKS, lambda: command_probe(invocation.config()), as_json=as_json)

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agent.cli.keystore import keystore_options
 from agent.cli.segment_files import SegmentFile, find_segments
 from agent.cli.structure import write_structure
-from agent.keystore import KeySource, advised, open_segment
+from agent.keystore import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,
     CounterHistory,
@@ -180,7 +180,7 @@ def dump_segment(
             # Without news nothing of the segment is known to be durable.
             limit, complete = idx.offset or 0, False
     try:
-        with segment.unpacked() as path, advised(keystore):
+        with segment.unpacked() as path, with_key_advice(keystore):
             reader = open_segment(path, segment.name.log, keystore)
             if schema is None or form in ("structure", "tree"):
                 target = None if form == "tree" else output

@@ -12,7 +12,7 @@ from agent.cli.accept_prefix import accept_prefix
 from agent.cli.offsets_import import import_
 from agent.cli.offsets_reset import reset
 from agent.config import OFFSET_FILE, AgentConfig
-from agent.segments import Ledger, ledger_from_entries
+from agent.segments import SegmentOffsets, offsets_from_entries
 from agent.segments.offsets import NODE_ID_KEY
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.offsets import PropertiesStore
@@ -39,7 +39,7 @@ def show(invocation: Invocation[AgentConfig], as_json: bool) -> None:
     A running agent may be further than what it stored: it answers /offsets.
     """
     directory = invocation.config().properties.offset_directory
-    ledger = stored_ledger(directory)
+    ledger = stored_offsets(directory)
     if as_json:
         click.echo(orjson.dumps(_document(ledger), option=orjson.OPT_INDENT_2).decode())
         return
@@ -53,7 +53,7 @@ def show(invocation: Invocation[AgentConfig], as_json: bool) -> None:
     Console().print(table)
 
 
-def stored_ledger(directory: Path) -> Ledger | None:
+def stored_offsets(directory: Path) -> SegmentOffsets | None:
     """None when nothing is stored. Raises `OffsetStoreError`.
 
     Says on stderr when the previous copy is used.
@@ -64,10 +64,10 @@ def stored_ledger(directory: Path) -> Ledger | None:
     node_id = stored.values.get(NODE_ID_KEY)
     if node_id is None:
         return None
-    return ledger_from_entries(stored.values, node_id)
+    return offsets_from_entries(stored.values, node_id)
 
 
-def _document(ledger: Ledger | None) -> dict[str, object]:
+def _document(ledger: SegmentOffsets | None) -> dict[str, object]:
     if ledger is None:
         return {"node_id": None, "segments": {}}
     names = sorted(ledger.positions.keys() | ledger.completed)

@@ -7,7 +7,7 @@ import javaproperties
 
 from agent.cdc_raw import observe
 from agent.config import OFFSET_FILE, AgentConfig
-from agent.debezium.offsets import FILE, ledger_of, table_offsets
+from agent.debezium.offsets import FILE, offsets_from_debezium, table_offsets
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError, UnavailableError
 from sidecar.files.locks import DirectoryLock
@@ -48,7 +48,7 @@ def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) ->
                 "place."
             )
         present = [seen.name for seen in observe(config.cdc_raw_directory).segments]
-        ledger = ledger_of(offsets, present, _node_id(config))
+        ledger = offsets_from_debezium(offsets, present, _node_id(config))
         store.save(ledger.to_entries())
     lowest = offsets[0]
     click.echo(

@@ -9,12 +9,12 @@ import orjson
 from agent.cdc_raw import SegmentName
 from agent.config import AgentConfig
 from agent.quarantine.entries import (
-    KeptName,
-    Quarantined,
-    ask_for_retry,
+    QuarantineEntry,
+    QuarantineKey,
     discard,
-    parse_kept_name,
-    quarantined,
+    list_entries,
+    parse_quarantine_key,
+    request_retry,
 )
 from agent.quarantine.files import ERROR
 from agent.store.base import StoreError
@@ -42,7 +42,7 @@ def segments() -> None:
 def list_segments(invocation: Invocation[AgentConfig], as_json: bool) -> None:
     """Each segment with its causes, oldest first."""
     directory = invocation.config().properties.relocation_directory / ERROR
-    found = quarantined(directory)
+    found = list_entries(directory)
     if as_json:
         documents = [_document(each) for each in found]
         click.echo(orjson.dumps(documents, option=orjson.OPT_INDENT_2).decode())
@@ -67,11 +67,11 @@ def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, .
     """
     config = invocation.config()
     directory = config.properties.relocation_directory / ERROR
-    found = quarantined(directory)
-    chosen = _chosen(names, is_all, [each.name for each in found if each.can_be_read_again])
+    found = list_entries(directory)
+    chosen = _chosen(names, is_all, [each.name for each in found if each.can_requeue])
     if config.transfer_name != "gcs":
         _require_here(chosen, found)
-    ask_for_retry(directory, chosen)
+    request_retry(directory, chosen)
     if chosen:
         click.echo(f"The agent is asked to read {_count(chosen)} again.")
     else:
@@ -90,7 +90,7 @@ def discard_segments(
     """Deletes segments with their reasons and refused events: what was not delivered is lost."""
     config = invocation.config()
     directory = config.properties.relocation_directory / ERROR
-    chosen = _chosen(names, is_all, [each.name for each in quarantined(directory)])
+    chosen = _chosen(names, is_all, [each.name for each in list_entries(directory)])
     if chosen and not yes:
         click.confirm(f"Delete {_count(chosen)} with changes that were not delivered?", abort=True)
     remove = partial(_remove, key_file=config.properties.credential_key_file)
@@ -99,17 +99,19 @@ def discard_segments(
     click.echo(f"Deleted {_count(chosen)}.")
 
 
-def _count(chosen: list[KeptName]) -> str:
+def _count(chosen: list[QuarantineKey]) -> str:
     return "1 segment" if len(chosen) == 1 else f"{len(chosen)} segments"
 
 
-def _chosen(names: tuple[str, ...], is_all: bool, present: list[KeptName]) -> list[KeptName]:
+def _chosen(
+    names: tuple[str, ...], is_all: bool, present: list[QuarantineKey]
+) -> list[QuarantineKey]:
     if is_all == bool(names):
         raise ConfigError("Which segments? Name them (CommitLog-7-1699.log), or give --all.")
     return present if is_all else [_kept_name(name) for name in names]
 
 
-def _require_here(chosen: list[KeptName], found: list[Quarantined]) -> None:
+def _require_here(chosen: list[QuarantineKey], found: list[QuarantineEntry]) -> None:
     """What is in a store comes back by the transfer that sent it alone."""
     for each in found:
         if each.remote and each.name in chosen:
@@ -120,8 +122,8 @@ def _require_here(chosen: list[KeptName], found: list[Quarantined]) -> None:
             )
 
 
-def _kept_name(text: str) -> KeptName:
-    name = parse_kept_name(text)
+def _kept_name(text: str) -> QuarantineKey:
+    name = parse_quarantine_key(text)
     if name is None:
         raise ConfigError(f"{text} is no name of a segment (CommitLog-<version>-<id>.log).")
     return name
@@ -139,7 +141,7 @@ def _remove(where: str, name: SegmentName, key_file: Path | None) -> None:
         raise UnavailableError(f"{name} is in {where} and cannot be deleted: {error}") from error
 
 
-def _row(each: Quarantined) -> tuple[str, ...]:
+def _row(each: QuarantineEntry) -> tuple[str, ...]:
     ranges = each.reason.ranges if each.reason is not None else ()
     left_out = each.reason.ranges_left_out if each.reason is not None else 0
     causes = "; ".join(each.causes)
@@ -153,7 +155,7 @@ def _row(each: Quarantined) -> tuple[str, ...]:
     )
 
 
-def _document(each: Quarantined) -> dict[str, object]:
+def _document(each: QuarantineEntry) -> dict[str, object]:
     reason = each.reason
     return {
         "segment": each.name.log,

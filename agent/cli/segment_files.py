@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.cdc_raw import NO_NEWS, Idx, SegmentName, parse_log_name, read_idx
+from agent.cdc_raw import NO_UPDATE, Idx, SegmentName, parse_log_name, read_idx
 from sidecar.errors import ConfigError
 
 
@@ -29,7 +29,7 @@ class SegmentFile:
         try:
             return read_idx(self.path.with_name(self.name.idx))
         except FileNotFoundError:
-            return NO_NEWS
+            return NO_UPDATE
 
     @contextmanager
     def unpacked(self) -> Iterator[Path]:

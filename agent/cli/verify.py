@@ -17,7 +17,7 @@ from rich.table import Table
 from agent.cdc_raw import Idx
 from agent.cli.keystore import keystore_options
 from agent.cli.segment_files import SegmentFile, find_segments
-from agent.keystore import KeySource, advised, open_segment
+from agent.keystore import KeySource, open_segment, with_key_advice
 from commitlog import (
     CommitLogError,
     CorruptSegmentError,
@@ -134,7 +134,7 @@ def check(
             descriptor = read_descriptor(str(path), name=segment.name.log)
             reader = open_segment(path, segment.name.log, keystore)
             position = 0
-            with advised(keystore):
+            with with_key_advice(keystore):
                 while not (
                     seen := reader.verify(
                         complete=not is_live,

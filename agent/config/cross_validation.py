@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from agent.config.model import AgentProperties
 
 
-def contradictions(properties: AgentProperties) -> Iterator[str]:
+def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
     """What is wrong with properties that are right one by one."""
     if properties.cdc_raw_directory is None and properties.cassandra_config is None:
         yield "`cassandra.config` or `cdc.raw.directory` must be set: one says where `cdc_raw` is."
@@ -49,7 +49,7 @@ def _unused_tls(properties: AgentProperties) -> Iterator[str]:
         )
 
 
-def combination_warnings(properties: AgentProperties) -> Iterator[str]:
+def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
     if properties.transfer != "gcs" and properties.remote_directory is not None:
         yield (
             "`remote.commit.log.relocation.dir` has no effect without "

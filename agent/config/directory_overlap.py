@@ -11,7 +11,7 @@ _SUBDIRECTORIES = ("archive", "upload", "error")
 """Those that the agent creates in `commit.log.relocation.dir`."""
 
 
-def separation_problems(
+def directory_conflicts(
     cdc_raw: Path, properties: AgentProperties, node: NodeSettings | None
 ) -> Iterator[str]:
     """A sentence for each pair of directories that would harm each other."""

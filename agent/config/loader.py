@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config import debezium
-from agent.config.cross_validation import combination_warnings, contradictions
-from agent.config.directory_overlap import separation_problems
+from agent.config.cross_validation import cross_validation_problems, cross_validation_warnings
+from agent.config.directory_overlap import directory_conflicts
 from agent.config.driver_file import PROPERTY, driver_settings
 from agent.config.keystore import keystore_settings
 from agent.config.model import AgentProperties
@@ -87,7 +87,7 @@ def load_config(
         environment=environment,
     )
     properties = loaded.properties
-    problems = list(contradictions(properties))
+    problems = list(cross_validation_problems(properties))
     if problems:
         raise ConfigError(*problems)
     node_settings = None
@@ -104,7 +104,7 @@ def load_config(
             *loaded.warnings,
             *kafka_connect.unused(properties, debezium.UNUSED_PREFIXES),
             *properties.converter_warnings(),
-            *combination_warnings(properties),
+            *cross_validation_warnings(properties),
         ),
     )
 
@@ -128,7 +128,7 @@ def directory_problems(config: AgentConfig) -> list[str]:
     """A sentence for each directory that is missing, cannot be used, or is part of another one."""
     return [
         *directories.directory_problems(_directories(config)),
-        *separation_problems(config.cdc_raw_directory, config.properties, config.node_settings),
+        *directory_conflicts(config.cdc_raw_directory, config.properties, config.node_settings),
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from commitlog import EventFormat
 
 
-def compiled_alone(expressions: tuple[str, ...]) -> tuple[str, ...]:
+def validated_expressions(expressions: tuple[str, ...]) -> tuple[str, ...]:
     """The expressions as they are. Raises ValueError for one that is none."""
     for expression in expressions:
         try:

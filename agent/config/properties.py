@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
-from agent.config.patterns import compiled_alone
+from agent.config.patterns import validated_expressions
 from agent.store import RemoteDirectory, parse_remote_directory
 from sidecar.properties import (
     ByteSize,
@@ -47,7 +47,7 @@ def _hosts(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 TransferName = Literal["delete", "archive", "gcs"]
-TableList = Annotated[CommaList, AfterValidator(compiled_alone)]
+TableList = Annotated[CommaList, AfterValidator(validated_expressions)]
 
 
 class EventProperties(Properties):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from agent.cdc_raw import SegmentName, parse_log_name
-from agent.segments import Ledger
+from agent.segments import SegmentOffsets
 from sidecar.errors import ConfigError
 
 FILE = "commitlog_offset.properties"
@@ -30,15 +30,15 @@ def table_offsets(entries: Mapping[str, str]) -> tuple[TableOffset, ...]:
     return tuple(sorted(_offset(table, value) for table, value in entries.items()))
 
 
-def ledger_of(
+def offsets_from_debezium(
     offsets: Collection[TableOffset], present: Collection[SegmentName], node_id: str
-) -> Ledger:
+) -> SegmentOffsets:
     """The ledger that begins at the lowest offset; `present` are the segments in `cdc_raw`, of
     which the older ones are done. Raises ConfigError when there is no offset."""
     if not offsets:
         raise ConfigError(f"{FILE} has no offset, so there is nothing to take over.")
     lowest = min(offsets)
-    ledger = Ledger(node_id).advanced(lowest.segment, lowest.position)
+    ledger = SegmentOffsets(node_id).advanced(lowest.segment, lowest.position)
     for name in sorted(present):
         if name < lowest.segment:
             ledger = ledger.finished(name)

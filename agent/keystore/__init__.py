@@ -4,7 +4,7 @@ Cassandra keeps them in a file of Java (`JKSKeyProvider`), JCEKS or PKCS12. A fi
 stops nothing but the segments that need it; when it is replaced it is read again.
 """
 
-from agent.keystore.segment_opener import advised, open_segment
+from agent.keystore.segment_opener import open_segment, with_key_advice
 from agent.keystore.settings import KeystoreSettings
 from agent.keystore.source import KeySource, Keystore, read_keystore
 
@@ -12,7 +12,7 @@ __all__ = [
     "KeySource",
     "Keystore",
     "KeystoreSettings",
-    "advised",
     "open_segment",
     "read_keystore",
+    "with_key_advice",
 ]

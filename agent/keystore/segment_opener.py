@@ -16,7 +16,7 @@ def open_segment(
     try:
         return SegmentReader(str(path), name=name, position=position, follow_links=follow_links)
     except SegmentKeyError:
-        with advised(keystore):
+        with with_key_advice(keystore):
             keys = keystore.keystore().keys
             return SegmentReader(
                 str(path), name=name, position=position, keys=keys, follow_links=follow_links
@@ -24,7 +24,7 @@ def open_segment(
 
 
 @contextmanager
-def advised(keystore: KeySource) -> Iterator[None]:
+def with_key_advice(keystore: KeySource) -> Iterator[None]:
     """Adds to a `SegmentKeyError` what the keystore has to do with it."""
     try:
         yield

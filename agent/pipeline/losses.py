@@ -6,7 +6,7 @@ from agent.metrics import DAMAGE, UNKNOWN_SCHEMA, UNREADABLE
 from agent.pipeline.read_errors import is_environmental
 from agent.pipeline.read_worker import ReadResult
 from agent.quarantine import LostRange
-from agent.segments import Read
+from agent.segments import ReadRequest
 from commitlog import CommitLogError, CorruptSegmentError, SegmentKeyError
 
 Loss = tuple[str, tuple[LostRange, ...]]
@@ -30,7 +30,7 @@ def losses(result: ReadResult) -> Iterator[Loss]:
         yield UNREADABLE, (LostRange(result.order.position, None, _cause(result.error)),)
 
 
-def may_pass(order: Read, error: BaseException) -> bool:
+def may_pass(order: ReadRequest, error: BaseException) -> bool:
     """True when the same read may succeed later: what it needs comes, and a segment that lives on
     may get its header."""
     if isinstance(error, CorruptSegmentError):

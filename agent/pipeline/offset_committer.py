@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Iterable
 
 from agent.cdc_raw import SegmentName
-from agent.segments import Ledger
+from agent.segments import SegmentOffsets
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 
 
-class OffsetCommitter(OffsetFlusher[Ledger]):
+class OffsetCommitter(OffsetFlusher[SegmentOffsets]):
     """The ledger as it is, and as it is stored.
 
     Saved at once when a segment is to leave: what is not stored as COMPLETED stays in `cdc_raw`.
@@ -17,7 +17,7 @@ class OffsetCommitter(OffsetFlusher[Ledger]):
     def __init__(
         self,
         store: OffsetStore,
-        ledger: Ledger,
+        ledger: SegmentOffsets,
         flush_interval_s: float,
         *,
         metrics: DeliveryMetrics,
@@ -25,11 +25,11 @@ class OffsetCommitter(OffsetFlusher[Ledger]):
     ) -> None:
         """`clock` gives seconds."""
         super().__init__(
-            store, ledger, Ledger.to_entries, flush_interval_s, metrics=metrics, clock=clock
+            store, ledger, SegmentOffsets.to_entries, flush_interval_s, metrics=metrics, clock=clock
         )
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> SegmentOffsets:
         return self.reached
 
     def advance(self, name: SegmentName, position: int) -> None:

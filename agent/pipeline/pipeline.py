@@ -29,7 +29,7 @@ from agent.pipeline.steps.scan import ScanStep
 from agent.pipeline.steps.snapshot import SnapshotStep
 from agent.pipeline.view import View
 from agent.quarantine import Quarantine
-from agent.segments import Ledger, begin
+from agent.segments import SegmentOffsets, segments_from_offsets
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
 from commitlog import SchemaIds, Unregistered
@@ -56,7 +56,7 @@ class Pipeline:
         schema: SchemaSource,
         sink: Sink,
         store: OffsetStore,
-        ledger: Ledger,
+        ledger: SegmentOffsets,
         transfer: Transfer,
         quarantine: Quarantine,
         metrics: AgentMetrics,
@@ -105,7 +105,7 @@ class Pipeline:
             ),
             disposer=SegmentDisposer(directory, transfer, quarantine, metrics),
             registrar=registrar or Registrar(SchemaIds(), {}),
-            segments=begin(ledger),
+            segments=segments_from_offsets(ledger),
             snapshot=snapshot,
         )
         self._requeue = RequeueStep(context)
@@ -186,7 +186,7 @@ class Pipeline:
         self._read.abandon()
         self._copy.start_again()
         context.blocked_read.end()
-        context.segments = begin(context.offsets.ledger)
+        context.segments = segments_from_offsets(context.offsets.ledger)
         context.scanner.want()
 
     def _drain(self, stop: Stop) -> None:

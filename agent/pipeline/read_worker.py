@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent.cdc_raw import SegmentName
 from agent.pipeline.reader import Batch, GivenUp, OpenReader, Reader
-from agent.segments import Read
+from agent.segments import ReadRequest
 from commitlog import Schema, SegmentKeyError
 
 
@@ -20,7 +20,7 @@ from commitlog import Schema, SegmentKeyError
 class ReadResult:
     """What a read gave: a batch, or the error that ended it."""
 
-    order: Read
+    order: ReadRequest
     schema: Schema
     batch: Batch | None = None
     error: BaseException | None = None
@@ -55,7 +55,12 @@ class ReadWorker:
         return name in self._readers
 
     def start(
-        self, order: Read, schema: Schema, max_events: int, max_bytes: int, given_up: GivenUp = ()
+        self,
+        order: ReadRequest,
+        schema: Schema,
+        max_events: int,
+        max_bytes: int,
+        given_up: GivenUp = (),
     ) -> None:
         """Begins a read; what is `given_up` is passed over."""
         readers, open_reader = self._readers, self._open_reader

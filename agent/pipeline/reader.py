@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from agent.cdc_raw import SegmentName
-from agent.keystore import KeySource, advised, open_segment
+from agent.keystore import KeySource, open_segment, with_key_advice
 from commitlog import (
     CounterHistory,
     EventFormat,
@@ -178,7 +178,7 @@ class _FormattedReader:
         max_bytes: int,
         given_up: GivenUp = (),
     ) -> Batch:
-        with advised(self._keystore):
+        with with_key_advice(self._keystore):
             return self._reader.read(
                 schema,
                 self._event_format,

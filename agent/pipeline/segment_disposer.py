@@ -13,9 +13,9 @@ from agent.cdc_raw import SegmentName
 from agent.cdc_raw.names import is_temporary
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
 from agent.quarantine import LostRange, Quarantine, Usage
-from agent.quarantine.scanner import QuarantineSurvey
-from agent.snapshot.snapshot import CopySource
-from agent.transfer import Backlog, StaysError, Transfer
+from agent.quarantine.scanner import QuarantineScanner
+from agent.snapshot.partition import SnapshotPartition
+from agent.transfer import Backlog, Transfer, TransferDeferredError
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.logs import Repeated, fields
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 VANISHED_CAUSE = "the segment is gone from cdc_raw before it was read to its end"
 
-EventSource = SegmentName | CopySource
+EventSource = SegmentName | SnapshotPartition
 """Where events come from."""
 
 
@@ -45,7 +45,7 @@ class SegmentDisposer:
         self._transfer = transfer
         self._quarantine = quarantine
         self._metrics = metrics
-        self._survey = QuarantineSurvey(quarantine, directory)
+        self._survey = QuarantineScanner(quarantine, directory)
         self._usage = Usage()
         self.has_changed_quarantine = False
         """True from a change by this agent to the next `usage()`."""
@@ -147,7 +147,7 @@ class SegmentDisposer:
                 f"so a refused event waits: {error.strerror or error}.",
             )
             return False
-        if not is_kept and isinstance(refused.source, CopySource):
+        if not is_kept and isinstance(refused.source, SnapshotPartition):
             self._fail(
                 "keep",
                 f"The quarantine {self._quarantine.directory} is full, so a refused event of the "
@@ -240,7 +240,7 @@ class SegmentDisposer:
                     "remove what is settled, or raise quarantine.max.bytes.",
                 )
                 return False
-        except StaysError as error:
+        except TransferDeferredError as error:
             self._stick(name, f"{name} stays in cdc_raw: {error}.")
             return False
         except OSError as error:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
-from agent.cdc_raw.disk_forecast import RawGrowth
+from agent.cdc_raw.disk_forecast import GrowthRate
 from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead, Obstacle
 from agent.pipeline.directory_scanner import DirectoryScanner
@@ -34,7 +34,7 @@ class SegmentStatusPublisher(StatusPublisher[View]):
         self._metrics = metrics
         self._lag_since_s: float | None = None
         self._has_caught_up = False
-        self._raw_growth = RawGrowth()
+        self._raw_growth = GrowthRate()
         self._quarantine = Usage()
         self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
 
@@ -78,7 +78,7 @@ class SegmentStatusPublisher(StatusPublisher[View]):
             look_trouble=scanner.trouble,
             watch_trouble=scanner.watch_trouble,
             refused_files=scanner.last.refused,
-            refused_segments=scanner.last.refused_segments,
+            irregular_segments=scanner.last.irregular_segments,
             save_trouble=offsets.trouble,
             copy_save_trouble=copy_save_trouble,
             leave_trouble=disposer.trouble,

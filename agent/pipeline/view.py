@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.quarantine import Usage
-from agent.segments import Ledger, Phase, Segment
+from agent.segments import Phase, Segment, SegmentOffsets
 from agent.transfer import Backlog
 from sidecar.sinks.base import SinkState
 
@@ -26,8 +26,8 @@ class View:
     """The pipeline at one moment. Times are `time.monotonic` unless their name says otherwise."""
 
     at_s: float
-    ledger: Ledger
-    stored: Ledger
+    ledger: SegmentOffsets
+    stored: SegmentOffsets
     sink: SinkState
     segments: tuple[Segment, ...] = ()
     count_by_phase: Mapping[Phase, int] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class View:
     """Why changes in cdc_raw do not wake the agent; empty where they do."""
     refused_files: tuple[str, ...] = ()
     """What lies in cdc_raw and is no segment."""
-    refused_segments: tuple[str, ...] = ()
+    irregular_segments: tuple[str, ...] = ()
     """Those of them with the name of a segment or index."""
     save_trouble: str = ""
     copy_save_trouble: str = ""

@@ -26,7 +26,7 @@ _TABLE = re.compile(r"\w{1,222}\.\w{1,222}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class CopyName:
+class SnapshotName:
     """The copy of a table, of which refused events may be kept."""
 
     table: str
@@ -34,19 +34,19 @@ class CopyName:
 
     @property
     def log(self) -> str:
-        """What its files begin with (`agent.snapshot.snapshot.CopySource`)."""
+        """What its files begin with (`agent.snapshot.snapshot.SnapshotPartition`)."""
         return f"{_COPY}{self.table}"
 
     def __str__(self) -> str:
         return self.log
 
 
-KeptName = SegmentName | CopyName
+QuarantineKey = SegmentName | SnapshotName
 """Whose files are in the quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedEvents:
+class DeadLetterSummary:
     """Events that the sink refused, of one segment or copy."""
 
     count: int = 0
@@ -57,14 +57,14 @@ class RefusedEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class Quarantined:
+class QuarantineEntry:
     """A segment, or a copy, with something that was not delivered."""
 
-    name: KeptName
+    name: QuarantineKey
     size_bytes: int | None
     """Of the segment; None where only its events or its reason are here."""
     reason: Reason | None
-    refused: RefusedEvents
+    refused: DeadLetterSummary
     is_asked_for: bool
     """The agent is to read it again."""
     remote: str = ""
@@ -84,20 +84,20 @@ class Quarantined:
         return self.reason.noted_at if self.reason is not None else self.refused.noted_at
 
     @property
-    def can_be_read_again(self) -> bool:
+    def can_requeue(self) -> bool:
         return self.size_bytes is not None or bool(self.remote)
 
 
-def parse_kept_name(text: str) -> KeptName | None:
+def parse_quarantine_key(text: str) -> QuarantineKey | None:
     """`CommitLog-7-1699.log` or `snapshot-shop.orders`; None for every other name."""
     if text.startswith(_COPY):
         table = text.removeprefix(_COPY)
         # Names are file names: nothing else may come of what a person or a file says.
-        return CopyName(table) if _TABLE.fullmatch(table) else None
+        return SnapshotName(table) if _TABLE.fullmatch(table) else None
     return parse_log_name(text)
 
 
-def quarantined(directory: Path) -> list[Quarantined]:
+def list_entries(directory: Path) -> list[QuarantineEntry]:
     """Everything in it, the oldest segment first and copies last; nothing when it is not there.
     Raises OSError."""
     if not directory.exists():
@@ -106,19 +106,19 @@ def quarantined(directory: Path) -> list[Quarantined]:
         file.name.removesuffix(REASON).removesuffix(EVENTS).removesuffix(REMOTE).removesuffix(RETRY)
         for file in directory.iterdir()
     }
-    found = [name for text in texts if (name := parse_kept_name(text)) is not None]
+    found = [name for text in texts if (name := parse_quarantine_key(text)) is not None]
     segments = sorted(name for name in found if isinstance(name, SegmentName))
-    copies = sorted(name for name in found if isinstance(name, CopyName))
-    names: list[KeptName] = [*segments, *copies]
+    copies = sorted(name for name in found if isinstance(name, SnapshotName))
+    names: list[QuarantineKey] = [*segments, *copies]
     quarantine = Quarantine(directory, 0, "")
     return [_seen(quarantine, name) for name in names]
 
 
-def ask_for_retry(directory: Path, names: Iterable[KeptName]) -> None:
+def request_retry(directory: Path, names: Iterable[QuarantineKey]) -> None:
     """Durably. Raises ConfigError for what is not there as a segment, and OSError."""
     names = list(names)
     for name in names:
-        if isinstance(name, CopyName):
+        if isinstance(name, SnapshotName):
             raise ConfigError(
                 f"{name} is no segment that could be read again; "
                 f"`agent snapshot start --table {name.table}` copies the table anew."
@@ -144,7 +144,7 @@ def ask_for_retry(directory: Path, names: Iterable[KeptName]) -> None:
 def discard(
     directory: Path,
     cdc_raw: Path,
-    name: KeptName,
+    name: QuarantineKey,
     remove_remote: Callable[[str, SegmentName], None],
 ) -> None:
     """Deletes all that is kept of a segment or a copy; `remove_remote` does it in the store that
@@ -172,28 +172,28 @@ def discard(
     sync_directory(directory)
 
 
-def _remote(directory: Path, name: KeptName) -> str:
+def _remote(directory: Path, name: QuarantineKey) -> str:
     try:
         return read_regular(directory / f"{name.log}{REMOTE}", MAX_MARK_BYTES).decode().strip()
     except FileNotFoundError:
         return ""
 
 
-def _seen(quarantine: Quarantine, name: KeptName) -> Quarantined:
+def _seen(quarantine: Quarantine, name: QuarantineKey) -> QuarantineEntry:
     log = quarantine.directory / name.log
     events = quarantine.directory / f"{name.log}{EVENTS}"
     size_bytes = regular_size_bytes(log)
-    return Quarantined(
+    return QuarantineEntry(
         name,
         size_bytes,
         quarantine.reason(name) if isinstance(name, SegmentName) else None,
-        _refused(events) if events.exists() else RefusedEvents(),
+        _refused(events) if events.exists() else DeadLetterSummary(),
         (quarantine.directory / f"{name.log}{RETRY}").exists(),
         "" if size_bytes is not None else _remote(quarantine.directory, name),
     )
 
 
-def _refused(file: Path) -> RefusedEvents:
+def _refused(file: Path) -> DeadLetterSummary:
     count, reasons, noted_at = 0, dict[str, None](), None
     with os.fdopen(open_regular(file, os.O_RDONLY), "rb") as lines:
         for line in lines:
@@ -205,4 +205,4 @@ def _refused(file: Path) -> RefusedEvents:
                 # A crash has torn it, and the event was kept again behind it.
                 continue
             count += 1
-    return RefusedEvents(count, tuple(reasons), noted_at)
+    return DeadLetterSummary(count, tuple(reasons), noted_at)

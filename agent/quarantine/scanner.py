@@ -21,7 +21,7 @@ class _File:
     changed_ns: int
 
 
-class QuarantineSurvey:
+class QuarantineScanner:
     """Lists the directory at each look, and opens the files that changed since the last one. For
     one thread."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 
-from agent.schema.source import Known, NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.files.fsync import write_synced
 from sidecar.files.regular import read_regular
@@ -35,10 +35,10 @@ class SchemaHistory:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE_NAME
-        self._unsaved: Known | None = None
+        self._unsaved: KnownSchema | None = None
         self._repeated = Repeated(logger)
 
-    def load(self) -> Known | None:
+    def load(self) -> KnownSchema | None:
         """None when there is no file or it cannot be used."""
         try:
             document = orjson.loads(_unpacked(read_regular(self.path, _MAX_PACKED_BYTES)))
@@ -51,9 +51,9 @@ class SchemaHistory:
                 "the kept schema is not used", extra=fields(file=self.path, reason=str(error))
             )
             return None
-        return Known(schema, identity)
+        return KnownSchema(schema, identity)
 
-    def save(self, known: Known) -> None:
+    def save(self, known: KnownSchema) -> None:
         """Keeps it in place of what was there. A file that cannot be written is said, is no error,
         and is left to `save_again`."""
         self._unsaved = known

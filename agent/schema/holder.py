@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from agent.schema.history import SchemaHistory
-from agent.schema.source import Known, NodeIdentity, SchemaFeeder
+from agent.schema.source import KnownSchema, NodeIdentity, SchemaFeeder
 from commitlog import Schema, SchemaChanges
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.logs import Repeated, fields
@@ -119,7 +119,7 @@ class SchemaHolder:
             merged = self._bounded(known.with_changes(changes))
             if merged == known:
                 return
-            self._history.save(Known(merged, identity))
+            self._history.save(KnownSchema(merged, identity))
             with self._changed:
                 self._schema = merged
                 self._changed.notify_all()
@@ -208,7 +208,7 @@ class SchemaHolder:
             self._fetch()
 
     def _fetch(self) -> None:
-        fetched: Known | None = None
+        fetched: KnownSchema | None = None
         error: str | None = None
         fatal: Exception | None = None
         try:
@@ -256,7 +256,7 @@ class SchemaHolder:
             return
         raise ReplacedNodeError(claimed, identity, self._feeder.description)
 
-    def _merged(self, fetched: Known | None) -> Schema | None:
+    def _merged(self, fetched: KnownSchema | None) -> Schema | None:
         """With what was fetched; kept for the next start when that is news."""
         known = self._schema
         if fetched is None:
@@ -269,7 +269,7 @@ class SchemaHolder:
             merged = self._bounded(known.merged(fetched.schema))
             if merged == known:
                 return known
-        self._history.save(Known(merged, fetched.identity))
+        self._history.save(KnownSchema(merged, fetched.identity))
         return merged
 
     def _bounded(self, schema: Schema) -> Schema:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from agent.node.connection import NodeConnection
-from agent.schema.source import Known, NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.errors import UnavailableError
 
@@ -46,7 +46,7 @@ class NodeSchema:
     def description(self) -> str:
         return f"Cassandra at {self._connection.address}"
 
-    def fetch(self) -> Known:
+    def fetch(self) -> KnownSchema:
         """Raises `UnavailableError` and `RefusedError` as the connection does."""
         facts = self._connection.facts()
         identity = NodeIdentity(
@@ -59,7 +59,7 @@ class NodeSchema:
         except SchemaError as error:
             # A table that is dropped at this moment has rows in some of the tables only.
             raise UnavailableError(f"The schema of {self.description}: {error}") from error
-        return Known(schema, identity)
+        return KnownSchema(schema, identity)
 
     def close(self) -> None:
         self._connection.close()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent.schema.source import Known, NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.errors import ConfigError, UnavailableError
 
@@ -22,11 +22,11 @@ class SchemaFile:
     def description(self) -> str:
         return f"the schema file {self._path}"
 
-    def fetch(self) -> Known:
+    def fetch(self) -> KnownSchema:
         """Raises `ConfigError` while there has been no good file, `UnavailableError` afterwards:
         somebody may be about to replace it. The message names the file and the line."""
         try:
-            return Known(self._read(), self._identity)
+            return KnownSchema(self._read(), self._identity)
         except ValueError as error:
             if self._schema is None:
                 raise ConfigError(str(error)) from error

@@ -15,7 +15,7 @@ class NodeIdentity:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSchema:
     """A schema, and the node whose schema it is."""
 
     schema: Schema
@@ -29,7 +29,7 @@ class SchemaFeeder(Protocol):
     def description(self) -> str:
         """What is read, in a few words, for log lines."""
 
-    def fetch(self) -> Known:
+    def fetch(self) -> KnownSchema:
         """The schema as it is at the moment.
 
         Raises `UnavailableError` when trying again may help, `RefusedError` and `ConfigError`

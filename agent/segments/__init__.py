@@ -1,30 +1,30 @@
 """The life of segments and the progress in them: pure values and decisions."""
 
 from agent.segments.awaited_files import AwaitedFiles
-from agent.segments.offsets import Ledger, ledger_from_entries
+from agent.segments.offsets import SegmentOffsets, offsets_from_entries
 from agent.segments.plan import (
+    DeletedUnread,
     Segments,
-    Unseen,
-    begin,
-    deleted_unseen,
-    kept_by_link,
-    looked,
+    apply_observation,
+    find_deleted_unread,
     next_known,
+    pinned_by_link,
+    segments_from_offsets,
 )
-from agent.segments.state import Phase, Read, Segment
+from agent.segments.state import Phase, ReadRequest, Segment
 
 __all__ = [
     "AwaitedFiles",
-    "Ledger",
+    "DeletedUnread",
     "Phase",
-    "Read",
+    "ReadRequest",
     "Segment",
+    "SegmentOffsets",
     "Segments",
-    "Unseen",
-    "begin",
-    "deleted_unseen",
-    "kept_by_link",
-    "ledger_from_entries",
-    "looked",
+    "apply_observation",
+    "find_deleted_unread",
     "next_known",
+    "offsets_from_entries",
+    "pinned_by_link",
+    "segments_from_offsets",
 ]

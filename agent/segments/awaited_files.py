@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agent.cdc_raw import Observation, SegmentName
-from agent.segments.offsets import Ledger
+from agent.segments.offsets import SegmentOffsets
 from agent.segments.plan import Segments
 
 PATIENCE_S = 10.0
@@ -38,14 +38,14 @@ class AwaitedFiles:
         return max(0.0, min(self.since_s.values()) + PATIENCE_S - now_s)
 
     def after(
-        self, observation: Observation, segments: Segments, ledger: Ledger, now_s: float
+        self, observation: Observation, segments: Segments, ledger: SegmentOffsets, now_s: float
     ) -> "AwaitedFiles":
         """After a look. `segments` are those before it. A segment whose file the agent has seen or
         begun to read is not waited for: its file is gone."""
         alone = {
             seen.name
             for seen in observation.segments
-            if seen.log is None and seen.idx.has_news and seen.name not in ledger.positions
+            if seen.log is None and seen.idx.has_update and seen.name not in ledger.positions
         }
         overdue = self.overdue & alone
         waiting = {

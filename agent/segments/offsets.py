@@ -20,7 +20,7 @@ REMEMBERED_SEGMENTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class SegmentOffsets:
     """Acknowledged progress of the segments of one node."""
 
     node_id: str
@@ -35,13 +35,13 @@ class Ledger:
     def is_completed(self, name: SegmentName) -> bool:
         return name in self.completed
 
-    def advanced(self, name: SegmentName, position: int) -> "Ledger":
+    def advanced(self, name: SegmentName, position: int) -> "SegmentOffsets":
         """A position never moves back, and a completed segment stays so."""
         if name in self.completed or position <= self.positions.get(name, 0):
             return self
         return replace(self, positions=MappingProxyType({**self.positions, name: position}))
 
-    def finished(self, name: SegmentName) -> "Ledger":
+    def finished(self, name: SegmentName) -> "SegmentOffsets":
         """The segment is acknowledged to its end."""
         return replace(
             self,
@@ -49,7 +49,7 @@ class Ledger:
             completed=self.completed | {name},
         )
 
-    def forgotten(self, name: SegmentName) -> "Ledger":
+    def forgotten(self, name: SegmentName) -> "SegmentOffsets":
         """As if the segment had never been seen."""
         if name not in self.completed and name not in self.positions:
             return self
@@ -61,7 +61,7 @@ class Ledger:
 
     def trimmed(
         self, present: Collection[SegmentName], limit: int = REMEMBERED_SEGMENTS
-    ) -> "Ledger":
+    ) -> "SegmentOffsets":
         """At most `limit` segments that are not `present`, the oldest forgotten first."""
         absent = sorted((self.completed | self.positions.keys()) - set(present))
         forgotten = frozenset(absent[: max(0, len(absent) - limit)])
@@ -84,14 +84,14 @@ class Ledger:
         }
 
 
-def ledger_from_entries(entries: Mapping[str, str], node_id: str) -> Ledger:
+def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOffsets:
     """The ledger of an offsets file; an empty one without entries.
 
     Raises ConfigError when they belong to another node, OffsetStoreError when they are no progress
     of segments.
     """
     if not entries:
-        return Ledger(node_id)
+        return SegmentOffsets(node_id)
     stored = entries.get(NODE_ID_KEY)
     if stored != node_id:
         raise ConfigError(
@@ -116,4 +116,4 @@ def ledger_from_entries(entries: Mapping[str, str], node_id: str) -> Ledger:
             completed.add(name)
         else:
             positions[name] = int(value)
-    return Ledger(node_id, MappingProxyType(positions), frozenset(completed))
+    return SegmentOffsets(node_id, MappingProxyType(positions), frozenset(completed))

@@ -10,8 +10,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from agent.cdc_raw import Observation, SegmentName
-from agent.segments.offsets import Ledger
-from agent.segments.state import Phase, Read, Segment, Surroundings, retried, seen, unseen
+from agent.segments.offsets import SegmentOffsets
+from agent.segments.state import (
+    Neighbours,
+    Phase,
+    ReadRequest,
+    Segment,
+    after_absence,
+    after_observation,
+    with_retry,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +47,10 @@ class Segments:
         return Segments(MappingProxyType(others))
 
     @property
-    def next_read(self) -> Read | None:
+    def next_read(self) -> ReadRequest | None:
         """The read to make now."""
         for segment in self:
-            if segment.is_held or segment.is_awaited:
+            if segment.is_blocked or segment.is_awaited:
                 return None
             order = segment.next_read
             if order is not None:
@@ -50,9 +58,9 @@ class Segments:
         return None
 
     @property
-    def held(self) -> Segment | None:
+    def blocked(self) -> Segment | None:
         """The segment that holds up the others."""
-        return next((segment for segment in self if segment.is_held), None)
+        return next((segment for segment in self if segment.is_blocked), None)
 
     @property
     def drained(self) -> tuple[SegmentName, ...]:
@@ -78,7 +86,7 @@ class Segments:
         return counts
 
 
-def next_known(name: SegmentName, segments: Segments, ledger: Ledger) -> SegmentName | None:
+def next_known(name: SegmentName, segments: Segments, ledger: SegmentOffsets) -> SegmentName | None:
     """The oldest segment after `name` that the agent has seen or read; None when there is none.
 
     The node deletes the oldest segments first. When it deleted one that the agent had begun, it may
@@ -89,7 +97,7 @@ def next_known(name: SegmentName, segments: Segments, ledger: Ledger) -> Segment
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class DeletedUnread:
     """Segments that the node may have deleted before the agent saw them."""
 
     first: SegmentName
@@ -97,9 +105,9 @@ class Unseen:
     """The first segment after them, which is there."""
 
 
-def deleted_unseen(
-    ledger: Ledger, observation: Observation, deletes_at_bytes: int | None
-) -> Unseen | None:
+def find_deleted_unread(
+    ledger: SegmentOffsets, observation: Observation, deletes_at_bytes: int | None
+) -> DeletedUnread | None:
     """What a node that deletes may have deleted while the agent was stopped; None when nothing.
 
     `deletes_at_bytes` is the size at which it deletes; None when it rejects writes instead. While
@@ -120,10 +128,10 @@ def deleted_unseen(
     largest_bytes = max(log.size_bytes for log in logs.values())
     if observation.size_bytes + 2 * largest_bytes < deletes_at_bytes:
         return None
-    return Unseen(SegmentName(id=last.id + 1, version=last.version), following)
+    return DeletedUnread(SegmentName(id=last.id + 1, version=last.version), following)
 
 
-def begin(ledger: Ledger) -> Segments:
+def segments_from_offsets(ledger: SegmentOffsets) -> Segments:
     """Segments of which the ledger knows a position, before the first look: those that the look
     does not show have vanished meanwhile."""
     return _segments(
@@ -131,38 +139,38 @@ def begin(ledger: Ledger) -> Segments:
     )
 
 
-def looked(
+def apply_observation(
     segments: Segments,
     observation: Observation,
-    ledger: Ledger,
+    ledger: SegmentOffsets,
     *,
     retry: bool = False,
     awaited: Collection[SegmentName] = (),
 ) -> Segments:
     """The segments after a look. `retry`: reads that ended short of the index are made again.
     `awaited`: segments whose index is alone and whose file may follow."""
-    newest_log, newest_news = observation.newest_log, observation.newest_news
+    newest_log, newest_updated = observation.newest_log, observation.newest_updated
     shown = {found.name: found for found in observation.segments}
     after: dict[SegmentName, Segment] = {}
     for name in sorted(shown.keys() | segments.by_name.keys()):
         segment = segments.by_name.get(name) or _known(name, ledger)
-        around = Surroundings(
+        around = Neighbours(
             has_newer_log=newest_log is not None and newest_log > name,
-            has_newer_news=newest_news is not None and newest_news > name,
+            has_newer_update=newest_updated is not None and newest_updated > name,
             is_awaited=name in awaited,
         )
         found = shown.get(name)
         if found is None:
-            segment = unseen(segment, around)
+            segment = after_absence(segment, around)
         else:
-            segment = seen(segment, found.log, found.idx, around)
+            segment = after_observation(segment, found.log, found.idx, around)
         if segment.is_discarded and found is None:
             continue
-        after[name] = retried(segment) if retry else segment
+        after[name] = with_retry(segment) if retry else segment
     return Segments(MappingProxyType(after))
 
 
-def _known(name: SegmentName, ledger: Ledger) -> Segment:
+def _known(name: SegmentName, ledger: SegmentOffsets) -> Segment:
     position = ledger.position(name)
     return Segment(
         name,
@@ -176,7 +184,7 @@ def _segments(by_name: dict[SegmentName, Segment]) -> Segments:
     return Segments(MappingProxyType(dict(sorted(by_name.items()))))
 
 
-def kept_by_link(segments: Iterable[Segment]) -> tuple[SegmentName, ...]:
+def pinned_by_link(segments: Iterable[Segment]) -> tuple[SegmentName, ...]:
     """Segments that a link elsewhere keeps from becoming final while the node's commit log is not
     known.
 
@@ -184,7 +192,7 @@ def kept_by_link(segments: Iterable[Segment]) -> tuple[SegmentName, ...]:
     replayed, so the link is none of the node's.
     """
     known = tuple(segments)
-    newest = max((each.name for each in known if each.idx.has_news), default=None)
+    newest = max((each.name for each in known if each.idx.has_update), default=None)
     return tuple(
         each.name
         for each in known

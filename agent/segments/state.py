@@ -1,7 +1,7 @@
 """The life of one segment, as a pure machine (format notes §7).
 
     waiting ─► reading ⇄ idle ─► final ─► drained
-                  │ held
+                  │ blocked
 
 What a look shows, what a read gave and what the sink acknowledged each make a new `Segment` of the
 old one. Phase and next step follow from the facts in it and are never stored.
@@ -16,7 +16,7 @@ version 6 a segment is moved into `cdc_raw` when it is done, without an index: f
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from agent.cdc_raw import NO_NEWS, Idx, SeenLog, SegmentName, newest
+from agent.cdc_raw import NO_UPDATE, Idx, ObservedLog, SegmentName, merge_idx
 
 _LAST_VERSION_WITHOUT_IDX = 6
 
@@ -30,7 +30,7 @@ class Phase(StrEnum):
     """Something can be read, and more will come."""
     IDLE = "idle"
     """All that is durable is read; more will come."""
-    HELD = "held"
+    BLOCKED = "blocked"
     """The next record cannot be read for now."""
     FINAL = "final"
     """Nothing more will come; not all of it is read and acknowledged."""
@@ -41,17 +41,17 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Neighbours:
     """What the other segments of an observation say about this one."""
 
     has_newer_log: bool
-    has_newer_news: bool
+    has_newer_update: bool
     is_awaited: bool = False
     """Its index is alone for a short time, and its file may follow."""
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadRequest:
     """Read on in this segment: to its end (`complete`), or sections that end by `limit`."""
 
     name: SegmentName
@@ -72,8 +72,8 @@ class Segment:
     name: SegmentName
     read_position: int = 0
     acknowledged_position: int = 0
-    idx: Idx = NO_NEWS
-    log: SeenLog | None = None
+    idx: Idx = NO_UPDATE
+    log: ObservedLog | None = None
     """As last seen; None when the file is not there."""
     synced_end: int = 0
     """The largest position that an index has named as synced, whatever it names now."""
@@ -82,7 +82,7 @@ class Segment:
     """The ledger says COMPLETED: read and acknowledged, in this run or an earlier one."""
     is_opened: bool = False
     """A reader holds the file open, so it can be read after it is gone."""
-    is_held: bool = False
+    is_blocked: bool = False
     is_awaited: bool = False
     """The agent waits for its file, and reads no newer segment before it."""
     is_unreadable: bool = False
@@ -103,8 +103,8 @@ class Segment:
             return Phase.VANISHED
         if self.is_drained:
             return Phase.DRAINED
-        if self.is_held:
-            return Phase.HELD
+        if self.is_blocked:
+            return Phase.BLOCKED
         if self.is_final:
             return Phase.FINAL
         if self.next_read is not None:
@@ -124,14 +124,14 @@ class Segment:
         return self.is_finished or self.acknowledged_position >= self.read_position
 
     @property
-    def next_read(self) -> Read | None:
+    def next_read(self) -> ReadRequest | None:
         """The read that could be made now, or None."""
-        if self.has_nothing_to_read or self.is_unreadable or self.is_held:
+        if self.has_nothing_to_read or self.is_unreadable or self.is_blocked:
             return None
         if self.log is None and not self.is_opened:
             return None
         if self.is_final:
-            return Read(
+            return ReadRequest(
                 self.name,
                 self.read_position,
                 limit=None,
@@ -142,7 +142,9 @@ class Segment:
         limit = self.idx.offset
         if limit is None or (self.ended_at is not None and limit <= self.ended_at):
             return None
-        return Read(self.name, self.read_position, limit=limit, complete=False, expected_end=limit)
+        return ReadRequest(
+            self.name, self.read_position, limit=limit, complete=False, expected_end=limit
+        )
 
     @property
     def readable_bytes(self) -> int:
@@ -156,13 +158,15 @@ class Segment:
         return 0 if self.is_finished else max(0, end - self.acknowledged_position)
 
 
-def seen(segment: Segment, log: SeenLog | None, idx: Idx, around: Surroundings) -> Segment:
+def after_observation(
+    segment: Segment, log: ObservedLog | None, idx: Idx, around: Neighbours
+) -> Segment:
     """The segment after a look that showed at least one of its files."""
     synced_end = idx.synced_end(None if log is None else log.size_bytes)
     told = replace(
         segment,
         log=log,
-        idx=newest(segment.idx, idx),
+        idx=merge_idx(segment.idx, idx),
         synced_end=max(segment.synced_end, synced_end),
         is_discarded=False,
         is_awaited=log is None and around.is_awaited,
@@ -179,7 +183,7 @@ def seen(segment: Segment, log: SeenLog | None, idx: Idx, around: Surroundings) 
     )
 
 
-def unseen(segment: Segment, around: Surroundings) -> Segment:
+def after_absence(segment: Segment, around: Neighbours) -> Segment:
     """The segment after a look that showed none of its files."""
     gone = _without_log(replace(segment, log=None, is_awaited=False), around)
     if gone.is_finished or gone.is_reported:
@@ -187,7 +191,7 @@ def unseen(segment: Segment, around: Surroundings) -> Segment:
     return gone
 
 
-def read(segment: Segment, order: Read, position: int, *, at_end: bool) -> Segment:
+def after_read(segment: Segment, order: ReadRequest, position: int, *, at_end: bool) -> Segment:
     """After a read up to `position`; `at_end`: it found nothing more within the order."""
     if not at_end:
         return replace(segment, read_position=position)
@@ -196,7 +200,7 @@ def read(segment: Segment, order: Read, position: int, *, at_end: bool) -> Segme
     )
 
 
-def retried(segment: Segment) -> Segment:
+def with_retry(segment: Segment) -> Segment:
     """A read that ended short of the index may be made once more: two words of a marker are not
     written at one moment."""
     if segment.ended_at is None or segment.read_position >= segment.ended_at:
@@ -204,29 +208,29 @@ def retried(segment: Segment) -> Segment:
     return replace(segment, ended_at=None)
 
 
-def acknowledged(segment: Segment, position: int) -> Segment:
+def after_acknowledgement(segment: Segment, position: int) -> Segment:
     """After everything before `position` is acknowledged or set aside."""
     return replace(segment, acknowledged_position=max(segment.acknowledged_position, position))
 
 
-def _is_final(segment: Segment, around: Surroundings) -> bool:
+def _is_final(segment: Segment, around: Neighbours) -> bool:
     if segment.name.version <= _LAST_VERSION_WITHOUT_IDX or segment.idx.completed:
         return True
     is_released = segment.log is not None and segment.log.is_released
     return is_released and around.has_newer_log
 
 
-def _without_log(segment: Segment, around: Surroundings) -> Segment:
+def _without_log(segment: Segment, around: Neighbours) -> Segment:
     if segment.is_finished or segment.has_nothing_to_read:
         return replace(segment, is_final=True)
     if segment.is_opened:
         # Newer news says that the node closed this segment before it went: its chain is whole.
-        closed = segment.is_final or segment.idx.completed or around.has_newer_news
+        closed = segment.is_final or segment.idx.completed or around.has_newer_update
         return replace(segment, is_final=closed)
     # A segment that never had news held no change data: the node removes its link itself.
     had_data = (
-        segment.idx.has_news
+        segment.idx.has_update
         or segment.read_position > 0
         or segment.name.version <= _LAST_VERSION_WITHOUT_IDX
     )
-    return replace(segment, is_lost=had_data, is_discarded=not had_data, is_held=False)
+    return replace(segment, is_lost=had_data, is_discarded=not had_data, is_blocked=False)

@@ -46,7 +46,7 @@ class _RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
     }
 
 
-class _Asked:
+class _PendingPage:
     """A page that is on its way."""
 
     def __init__(self, connection: "PageConnection", future: Any, read_at_us: int) -> None:
@@ -77,7 +77,7 @@ class PageConnection(NodeConnection):
         self._admits = admits
         self._raw: Session | None = None
 
-    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> _Asked:
+    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> _PendingPage:
         """Asks for at most so many rows, and does not wait."""
         session = self._raw_session()
         statement = SimpleStatement(
@@ -93,7 +93,7 @@ class PageConnection(NodeConnection):
             )
         except Exception as error:
             raise self.page_error(error) from error
-        return _Asked(self, future, read_at_us)
+        return _PendingPage(self, future, read_at_us)
 
     def ring(self) -> Ring:
         """Raises ConfigError when the tokens are not those of Murmur3."""

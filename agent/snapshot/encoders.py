@@ -2,7 +2,7 @@
 
 from agent.schema import SchemaHolder
 from agent.snapshot.errors import PostponedTableError
-from agent.snapshot.offsets import Copy
+from agent.snapshot.offsets import TableSnapshot
 from commitlog import EventFormat, SchemaError, SnapshotEncoder, Unregistered
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import Outcome, Registrar
@@ -19,7 +19,7 @@ class SchemaEncoders:
         self._registrar = registrar
 
     def encoder(
-        self, copy: Copy, *, element_times: bool, is_refused: bool
+        self, copy: TableSnapshot, *, element_times: bool, is_refused: bool
     ) -> SnapshotEncoder | None:
         """None while the schema does not have the table. `is_refused`: the node did not take the
         last statement, so the schema is behind. Raises UnavailableError while a schema registry
@@ -45,7 +45,7 @@ class SchemaEncoders:
             raise PostponedTableError(answer.sentence)
         raise UnavailableError(answer.sentence)
 
-    def _made(self, copy: Copy, element_times: bool) -> SnapshotEncoder | None:
+    def _made(self, copy: TableSnapshot, element_times: bool) -> SnapshotEncoder | None:
         schema = self._holder.latest()
         if schema is None:
             return None

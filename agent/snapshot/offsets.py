@@ -38,7 +38,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class TableSnapshot:
     """The copy of one table."""
 
     table_id: str
@@ -62,7 +62,7 @@ class Copy:
         done = sum(reached - each.after for each, reached in self.reached.items())
         return done / size if size else 0.0
 
-    def advanced(self, ranged: TokenRange, token: int) -> "Copy":
+    def advanced(self, ranged: TokenRange, token: int) -> "TableSnapshot":
         """Everything of a range is acknowledged up to a token; completed when that was the last."""
         if self.state is not State.COPYING or token <= self.reached.get(ranged, token):
             return self
@@ -73,11 +73,11 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SnapshotOffsets:
     """The copies of one node, by the id of the table, in the order in which they began."""
 
     node_id: str
-    copies: Mapping[str, Copy] = field(default_factory=lambda: MappingProxyType({}))
+    copies: Mapping[str, TableSnapshot] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def states(self) -> dict[tuple[str, int], State]:
@@ -85,12 +85,12 @@ class Progress:
         copies = self.copies.values()
         return {(copy.table_id, copy.started_us): copy.state for copy in copies}
 
-    def with_copy(self, copy: Copy) -> "Progress":
+    def with_copy(self, copy: TableSnapshot) -> "SnapshotOffsets":
         if self.copies.get(copy.table_id) == copy:
             return self
         return replace(self, copies=MappingProxyType({**self.copies, copy.table_id: copy}))
 
-    def without(self, table_ids: Iterable[str]) -> "Progress":
+    def without(self, table_ids: Iterable[str]) -> "SnapshotOffsets":
         """Forgets copies."""
         gone = frozenset(table_ids) & self.copies.keys()
         if not gone:
@@ -115,20 +115,22 @@ class Progress:
         return entries
 
 
-def begun(table_id: str, table: str, ranges: Iterable[TokenRange], started_us: int) -> Copy:
+def begun(
+    table_id: str, table: str, ranges: Iterable[TokenRange], started_us: int
+) -> TableSnapshot:
     """A copy that begins; one without ranges is completed."""
     reached = {each: each.after for each in ranges}
     state = State.COPYING if reached else State.COMPLETED
-    return Copy(table_id, table, started_us, state, MappingProxyType(reached))
+    return TableSnapshot(table_id, table, started_us, state, MappingProxyType(reached))
 
 
-def progress_from_entries(entries: Mapping[str, str], node_id: str) -> Progress:
+def snapshot_offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SnapshotOffsets:
     """The progress of a file; none when it is of another node, whose ranges are others.
 
     Raises OffsetStoreError for what is no progress of snapshots.
     """
     if entries.get(_NODE_ID, node_id) != node_id:
-        return Progress(node_id)
+        return SnapshotOffsets(node_id)
     by_table: dict[str, dict[str, str]] = {}
     for key, value in entries.items():
         table_id, dot, name = key.partition(".")
@@ -142,16 +144,16 @@ def progress_from_entries(entries: Mapping[str, str], node_id: str) -> Progress:
             "back, or move it away to copy every table again."
         ) from error
     copies.sort(key=lambda copy: (copy.started_us, copy.table))
-    return Progress(node_id, MappingProxyType({copy.table_id: copy for copy in copies}))
+    return SnapshotOffsets(node_id, MappingProxyType({copy.table_id: copy for copy in copies}))
 
 
-def _copy(table_id: str, values: Mapping[str, str]) -> Copy:
+def _copy(table_id: str, values: Mapping[str, str]) -> TableSnapshot:
     reached = {}
     for name, token in values.items():
         if name.startswith("range."):
             _, after, to = name.split(".")
             reached[TokenRange(int(after), int(to))] = int(token)
-    return Copy(
+    return TableSnapshot(
         table_id,
         values["table"],
         int(values["started_us"]),

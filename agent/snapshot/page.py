@@ -14,7 +14,7 @@ class Page:
     """Wall clock when it was asked for."""
 
 
-class Asked(Protocol):
+class PendingPage(Protocol):
     """A page that is on its way."""
 
     def result(self) -> Page:
@@ -24,5 +24,5 @@ class Asked(Protocol):
 class Pages(Protocol):
     """The node beside the agent, as far as a reader needs it."""
 
-    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> Asked:
-        """Asks for at most so many rows, and does not wait. Raises as `Asked.result`."""
+    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> PendingPage:
+        """Asks for at most so many rows, and does not wait. Raises as `PendingPage.result`."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.snapshot.offsets import Progress
+from agent.snapshot.offsets import SnapshotOffsets
 
 SnapshotMode = Literal["initial", "always", "never"]
 
@@ -38,7 +38,11 @@ class Plan:
 
 
 def plan(
-    tables: Iterable[NodeTable], progress: Progress, mode: SnapshotMode, *, is_first_look: bool
+    tables: Iterable[NodeTable],
+    progress: SnapshotOffsets,
+    mode: SnapshotMode,
+    *,
+    is_first_look: bool,
 ) -> Plan:
     """`initial` begins copies at the first look, `always` at each one."""
     published = {each.table_id: each for each in tables if each.is_published}
@@ -50,7 +54,7 @@ def plan(
     )
 
 
-def _new(published: Iterable[NodeTable], progress: Progress) -> Iterator[NodeTable]:
+def _new(published: Iterable[NodeTable], progress: SnapshotOffsets) -> Iterator[NodeTable]:
     by_name = sorted(published, key=lambda each: each.full_name)
     return (
         each for each in by_name if not each.is_counter and each.table_id not in progress.copies

@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable, Mapping
 
-from agent.snapshot.offsets import Copy, State
+from agent.snapshot.offsets import State, TableSnapshot
 
 
-class Postponed:
+class PostponedTables:
     """For the thread that copies."""
 
     def __init__(self, pause_s: float, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -28,7 +28,7 @@ class Postponed:
         """It can be copied, or is begun anew."""
         self._tables.pop(table_id, None)
 
-    def look(self, copies: Mapping[str, Copy]) -> tuple[str, float]:
+    def look(self, copies: Mapping[str, TableSnapshot]) -> tuple[str, float]:
         """Why the first of those that are to be copied waits, and in how many seconds the next of
         them is tried; empty and infinite without any."""
         self._tables = {

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from agent.snapshot.page import Asked, Page, Pages
+from agent.snapshot.page import Page, Pages, PendingPage
 from agent.snapshot.ring import TokenRange
 from commitlog import EventBatch
 
@@ -89,7 +89,7 @@ class RangeReader:
         self._size = size
         self._throttle = throttle
         self._cql = encoder.cql(start, ranged.to)
-        self._asked: Asked | None = None
+        self._asked: PendingPage | None = None
         self._next_page: bytes | None = None
         self._has_begun = False
         self.is_done = False
@@ -134,7 +134,7 @@ class RangeReader:
         self.is_done = is_last
         return batch
 
-    def _ask(self) -> Asked:
+    def _ask(self) -> PendingPage:
         return self._pages.ask(self._cql, self._consistency, self._size.rows, self._next_page)
 
 

@@ -7,7 +7,7 @@ _FINAL_S = 5.0
 """A node shows a table that is made in `system_schema` before it takes statements for it."""
 
 
-class Refusals:
+class RejectedStatements:
     """By table, for the thread that copies."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:

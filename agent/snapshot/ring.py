@@ -50,7 +50,7 @@ class Ring:
     release: tuple[int, ...]
 
     @property
-    def tells_element_times(self) -> bool:
+    def has_element_times(self) -> bool:
         """`WRITETIME` and `TTL` of a collection give a list (CASSANDRA-8877)."""
         return self.release[0] >= _FIRST_WITH_ELEMENT_TIMES
 

@@ -10,28 +10,28 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from agent.snapshot.errors import (
     PostponedTableError,
     RefusedTableError,
     ReplicasMissingError,
 )
-from agent.snapshot.offsets import Copy, Progress, State, begun
-from agent.snapshot.page import Pages
-from agent.snapshot.plan import NodeTable, SnapshotMode, plan
-from agent.snapshot.postponed_tables import Postponed
+from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot, begun
+from agent.snapshot.partition import EncodedPage, SnapshotPartition
+from agent.snapshot.plan import NodeTable, plan
+from agent.snapshot.postponed_tables import PostponedTables
 from agent.snapshot.range_reader import (
-    Encoder,
     PageSize,
     RangeReader,
     Throttle,
     token_at,
 )
-from agent.snapshot.rejected_statements import Refusals
-from agent.snapshot.ring import Ring, TokenRange, primary_ranges, whole_ring
+from agent.snapshot.rejected_statements import RejectedStatements
+from agent.snapshot.ring import TokenRange, primary_ranges, whole_ring
+from agent.snapshot.settings import SnapshotSettings
+from agent.snapshot.sources import EncoderSource, SnapshotNode
 from commitlog import EventBatch, MalformedValueError, SchemaError
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.logs import Repeated, fields
@@ -45,68 +45,6 @@ _POSTPONED_S = 30.0
 _TELL_INTERVAL_S = 30.0
 _MOST_READY = 2
 _CLOSE_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotSettings:
-    """What the configuration says of snapshots."""
-
-    mode: SnapshotMode
-    consistency: str
-    """A name of the driver's `ConsistencyLevel`."""
-    scan_interval_ms: int
-    rows_per_second: int | None
-    """None: no limit."""
-    copies_whole_ring: bool
-    page_bytes: int
-    """Of the events of a page, about."""
-
-
-@dataclass(frozen=True, slots=True)
-class CopySource:
-    """Whose tokens the positions of a batch are: what the window calls a source."""
-
-    table_id: str
-    table: str
-    range: TokenRange
-    begun_us: int
-    """Of a copy that was begun again meanwhile the older batches say nothing."""
-
-    @property
-    def log(self) -> str:
-        """Names the file of refused events in the quarantine."""
-        return f"snapshot-{self.table}"
-
-    def __str__(self) -> str:
-        return f"snapshot of {self.table}"
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A page as events, to be delivered."""
-
-    source: CopySource
-    batch: EventBatch
-    start: int
-    """Position in front of it."""
-
-
-class Node(Pages, Protocol):
-    """The node beside the agent."""
-
-    def ring(self) -> Ring: ...
-    def tables(self) -> list[NodeTable]: ...
-    def replication(self, keyspace: str) -> Mapping[str, str]: ...
-    def silent_peers(self) -> list[str]: ...
-    def close(self) -> None: ...
-
-
-class Encoders(Protocol):
-    """Where encoders come from."""
-
-    def encoder(self, copy: Copy, *, element_times: bool, is_refused: bool) -> Encoder | None:
-        """None while the schema does not have the table. `is_refused`: the node did not take the
-        last statement, so the schema is behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +62,9 @@ class Snapshot:
     def __init__(
         self,
         settings: SnapshotSettings,
-        node: Node,
-        encoders: Encoders,
-        progress: Progress,
+        node: SnapshotNode,
+        encoders: EncoderSource,
+        progress: SnapshotOffsets,
         *,
         on_ready: Callable[[], None],
         postponed_s: float = _POSTPONED_S,
@@ -137,10 +75,10 @@ class Snapshot:
         self._node = node
         self._encoders = encoders
         self._on_ready = on_ready
-        self._postponed = Postponed(postponed_s)
+        self._postponed = PostponedTables(postponed_s)
         self._changed = threading.Condition()
         self._progress = progress
-        self._ready: deque[Ready] = deque()
+        self._ready: deque[EncodedPage] = deque()
         self._read: dict[tuple[str, TokenRange], int] = {}
         self._epoch = 0
         self._trouble = ""
@@ -149,7 +87,7 @@ class Snapshot:
         self._look_at_s = time.monotonic()
         self._is_stopping = False
         self._open: _Open | None = None
-        self._refusals = Refusals()
+        self._refusals = RejectedStatements()
         self._size = PageSize(settings.page_bytes, settings.rows_per_second)
         self._throttle = Throttle(settings.rows_per_second)
         self._repeated = Repeated(logger)
@@ -159,7 +97,7 @@ class Snapshot:
     # For any thread.
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> SnapshotOffsets:
         """Acknowledged; another object whenever it is another value."""
         with self._changed:
             return self._progress
@@ -228,7 +166,7 @@ class Snapshot:
 
     # For the pipeline's thread.
 
-    def peek(self) -> Ready | None:
+    def peek(self) -> EncodedPage | None:
         """The next page; None while there is none."""
         with self._changed:
             return self._ready[0] if self._ready else None
@@ -240,7 +178,7 @@ class Snapshot:
                 self._ready.popleft()
             self._changed.notify_all()
 
-    def acknowledge(self, source: CopySource, position: int) -> None:
+    def acknowledge(self, source: SnapshotPartition, position: int) -> None:
         """Everything of a range is safe up to a position."""
         with self._changed:
             copy = self._progress.copies.get(source.table_id)
@@ -256,7 +194,7 @@ class Snapshot:
                 extra=fields(table=after.table, rows=after.rows, took_s=took_s),
             )
 
-    def delivered(self, source: CopySource, rows: int) -> None:
+    def delivered(self, source: SnapshotPartition, rows: int) -> None:
         """So many rows were read and are in the window."""
         with self._changed:
             copy = self._progress.copies.get(source.table_id)
@@ -380,7 +318,9 @@ class Snapshot:
             self._on_ready()
         return True
 
-    def _reader(self, copy: Copy, ranged: TokenRange, start: int, epoch: int) -> RangeReader:
+    def _reader(
+        self, copy: TableSnapshot, ranged: TokenRange, start: int, epoch: int
+    ) -> RangeReader:
         """The one that is open, or one that begins at a token."""
         held = self._open
         if held is not None and (held.table_id, held.reader.range, held.epoch) == (
@@ -391,7 +331,7 @@ class Snapshot:
             return held.reader
         encoder = self._encoders.encoder(
             copy,
-            element_times=self._node.ring().tells_element_times,
+            element_times=self._node.ring().has_element_times,
             is_refused=copy.table_id in self._refusals,
         )
         if encoder is None:
@@ -408,9 +348,11 @@ class Snapshot:
         self._open = _Open(copy.table_id, reader, epoch)
         return reader
 
-    def _hand_over(self, copy: Copy, ranged: TokenRange, batch: EventBatch, epoch: int) -> bool:
+    def _hand_over(
+        self, copy: TableSnapshot, ranged: TokenRange, batch: EventBatch, epoch: int
+    ) -> bool:
         """Waits until the pipeline took enough; False when everything begins again meanwhile."""
-        source = CopySource(copy.table_id, copy.table, ranged, copy.started_us)
+        source = SnapshotPartition(copy.table_id, copy.table, ranged, copy.started_us)
         with self._changed:
             self._changed.wait_for(
                 lambda: len(self._ready) < _MOST_READY or self._epoch != epoch or self._is_stopping
@@ -418,11 +360,11 @@ class Snapshot:
             if self._epoch != epoch or self._is_stopping:
                 return False
             self._refusals.over(copy.table_id)
-            self._ready.append(Ready(source, batch, batch.start_position))
+            self._ready.append(EncodedPage(source, batch, batch.start_position))
             self._read[copy.table_id, ranged] = token_at(batch.end_position)
             return True
 
-    def _refused(self, copy: Copy, cql: str, reason: str) -> None:
+    def _refused(self, copy: TableSnapshot, cql: str, reason: str) -> None:
         """The schema may be behind the table, and a node behind what it shows of its schema."""
         self._open = None
         if not self._refusals.is_final(copy.table_id, cql):
@@ -436,7 +378,7 @@ class Snapshot:
             self._replace(replace(copy, state=State.REFUSED, reason=reason))
         self._on_ready()
 
-    def _next_range(self) -> tuple[Copy, TokenRange, int] | None:
+    def _next_range(self) -> tuple[TableSnapshot, TokenRange, int] | None:
         for copy in self._progress.copies.values():
             if copy.state is not State.COPYING or self._postponed.is_put_off(copy.table_id):
                 continue
@@ -446,7 +388,7 @@ class Snapshot:
                     return copy, ranged, start
         return None
 
-    def _replace(self, copy: Copy) -> None:
+    def _replace(self, copy: TableSnapshot) -> None:
         """With the lock held: another copy of the table, or the same in another state."""
         self._progress = self._progress.with_copy(copy)
         self._forget_reading()
@@ -475,7 +417,7 @@ class Snapshot:
         else:
             self._repeated.over("snapshot", "The snapshot goes on.")
 
-    def _tell(self, copy: Copy) -> None:
+    def _tell(self, copy: TableSnapshot) -> None:
         if time.monotonic() < self._tell_at_s:
             return
         self._tell_at_s = time.monotonic() + _TELL_INTERVAL_S

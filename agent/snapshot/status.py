@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from agent.metrics import AgentMetrics
-from agent.snapshot.offsets import Copy, State
+from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.snapshot import Snapshot
 from sidecar import status
 from sidecar.status import Component, Condition, Status, component_of
@@ -102,7 +102,7 @@ def set_gauges(snapshot: Snapshot, metrics: AgentMetrics) -> None:
     metrics.snapshot_counter_tables.set(snapshot.counters)
 
 
-def _table(copy: Copy) -> dict[str, object]:
+def _table(copy: TableSnapshot) -> dict[str, object]:
     started = datetime.fromtimestamp(copy.started_us / 1_000_000, UTC)
     document: dict[str, object] = {
         "table": copy.table,

@@ -64,13 +64,19 @@ def _of_view(
         yield _transfer(status, view.backlog)
 
 
+def _segment_counts(view: View) -> dict[str, int]:
+    counts = {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase}
+    # Renamed in 0.2.0; the old name stays for one release.
+    return {**counts, "held": counts[Phase.BLOCKED.value]}
+
+
 def _raw(status: Status, facts: Facts, view: View) -> Component:
     details: dict[str, object] = {
         "bytes": view.raw_bytes,
         "limit_bytes": facts.quota.limit_bytes,
         "lag_bytes": view.lag_bytes,
         "lag_s": round(view.lag_s, 3),
-        "segments": {phase.value: view.count_by_phase.get(phase, 0) for phase in Phase},
+        "segments": _segment_counts(view),
     }
     if view.refused_files:
         details["no_segments"] = view.refused_files[:5]

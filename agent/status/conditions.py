@@ -142,18 +142,18 @@ def _source(facts: Facts) -> Iterator[Condition]:
             f"{facts.watch_error} Events come later by cdc.dir.poll.interval.ms.",
             "Raise fs.inotify.max_user_instances and fs.inotify.max_user_watches with sysctl.",
         )
-    if facts.refused_segments:
-        refused = segment_refused(facts.cdc_raw_directory, facts.refused_segments)
+    if facts.irregular_segments:
+        refused = segment_refused(facts.cdc_raw_directory, facts.irregular_segments)
         yield Condition(refused.code, State.DEGRADED, "cdc_raw", refused.message, refused.remedy)
     if facts.blocked is not None:
         yield _blocked(facts.blocked, facts.schema.error)
-    if facts.kept_by_link:
+    if facts.pinned_by_link:
         yield Condition(
             "segment_not_released",
             State.DEGRADED,
             "cdc_raw",
-            f"The last changes of {facts.kept_by_link[0]} are not read: another hard link exists, "
-            "and the node's commit log, which tells whether the node released it, is not known.",
+            f"{facts.pinned_by_link[0]}: the last changes are not read, because another hard link "
+            "to the segment exists and the node's commit-log directory is unknown.",
             "Set cassandra.config to the node's cassandra.yaml, and let the agent's user search "
             "commitlog_directory.",
         )

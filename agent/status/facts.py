@@ -41,7 +41,7 @@ class Facts:
     blocked: BlockedView | None = None
     read_error: str = ""
     """Why `cdc_raw` cannot be read; empty where it can."""
-    refused_segments: tuple[str, ...] = ()
+    irregular_segments: tuple[str, ...] = ()
     """Names of segments in `cdc_raw` that are links or not regular files."""
     watch_error: str = ""
     """Why changes in `cdc_raw` do not wake the agent; empty where they do."""
@@ -49,7 +49,7 @@ class Facts:
     """Why progress cannot be stored."""
     record_error: str = ""
     """Why the quarantine takes nothing, so that reading waits."""
-    kept_by_link: tuple[str, ...] = ()
+    pinned_by_link: tuple[str, ...] = ()
     """Segments that a link elsewhere keeps from becoming final."""
     removal_error: str = ""
     """Why finished segments stay in `cdc_raw`."""

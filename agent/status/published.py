@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from agent.check.publication import Publication, shown_names
+from agent.check.publication import Publication, joined_names
 from sidecar.status import Condition, State
 
 _COMPONENT = "schema"
@@ -27,7 +27,7 @@ def publication_conditions(publication: Publication | None) -> Iterator[Conditio
             State.DEGRADED,
             _COMPONENT,
             f"None of the {len(captured)} captured tables passes the table lists, so every segment "
-            f"is deleted without an event: {shown_names(captured)}.",
+            f"is deleted without an event: {joined_names(captured)}.",
             "Correct table.include.list or table.exclude.list.",
         )
     unmatched = publication.unmatched

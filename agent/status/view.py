@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from agent.cdc_raw.disk_forecast import full_in_s
+from agent.cdc_raw.disk_forecast import time_to_full_s
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.metrics import AgentMetrics
 from agent.pipeline import Pipeline, View
 from agent.schema import SchemaHolder
-from agent.segments import kept_by_link
+from agent.segments import pinned_by_link
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import set_gauges, snapshot_facts
 from agent.status.components import components_of
@@ -116,7 +116,7 @@ class AgentStatus:
         view = self.view
         if view is None:
             return math.nan
-        return full_in_s(view.raw_bytes, self.raw_limit_bytes, view.raw_growth_bytes_per_s)
+        return time_to_full_s(view.raw_bytes, self.raw_limit_bytes, view.raw_growth_bytes_per_s)
 
     def build(self) -> Build:
         return Build(SERVICE_NAME, self._version)
@@ -159,11 +159,11 @@ class AgentStatus:
             quota=self._quota,
             blocked=view.blocked,
             read_error=view.look_trouble,
-            refused_segments=view.refused_segments,
+            irregular_segments=view.irregular_segments,
             watch_error=view.watch_trouble,
             save_error=view.save_trouble,
             record_error=view.record_trouble,
-            kept_by_link=tuple(name.log for name in kept_by_link(view.segments)),
+            pinned_by_link=tuple(name.log for name in pinned_by_link(view.segments)),
             removal_error=view.removal_trouble,
             retry_error=view.retry_trouble,
             quarantine=view.quarantine,

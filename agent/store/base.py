@@ -9,17 +9,17 @@ from typing import Protocol
 
 
 class StoreError(Exception):
-    """What the store or the way to it did; the message is a sentence for people.
+    """A request to the store failed; the message says why and what to do.
 
-    `of_segment`: others may have better luck, so they go first. `is_forbidden`: a right is missing,
-    so that trying again does not help.
+    `is_segment_specific`: other segments may succeed, so the agent sends them first.
+    `is_forbidden`: a right is missing, so a retry does not help.
     """
 
     def __init__(
-        self, sentence: str, *, of_segment: bool = False, is_forbidden: bool = False
+        self, sentence: str, *, is_segment_specific: bool = False, is_forbidden: bool = False
     ) -> None:
         super().__init__(sentence)
-        self.of_segment = of_segment
+        self.is_segment_specific = is_segment_specific
         self.is_forbidden = is_forbidden
 
 

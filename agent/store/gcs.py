@@ -29,10 +29,10 @@ from agent.store.gcs_errors import (
     DELETE,
     GET,
     LIST,
-    Asking,
+    RequestContext,
+    download_mismatch,
     explained,
-    not_what_is_there,
-    not_what_was_sent,
+    upload_mismatch,
 )
 from agent.store.remote_directory import RemoteDirectory
 from sidecar.errors import ConfigError
@@ -129,7 +129,7 @@ class GcsStore:
                 raise StoreError(
                     f"{self.where} has {name} of {there.size} bytes, which no segment has: look "
                     "at it, and delete it there.",
-                    of_segment=True,
+                    is_segment_specific=True,
                 )
             blob = bucket.blob(self._object(name), generation=there.generation)
             try:
@@ -137,9 +137,9 @@ class GcsStore:
                     into = _Bounded(stream, there.size)
                     blob.download_to_file(into, checksum="crc32c", **asked)
             except DataCorruption as error:
-                raise StoreError(not_what_is_there(name, self.where)) from error
+                raise StoreError(download_mismatch(name, self.where)) from error
         if (there.size, there.crc32c) != _size_and_checksum(temporary):
-            raise StoreError(not_what_is_there(name, self.where))
+            raise StoreError(download_mismatch(name, self.where))
         sync_file(temporary)
         temporary.replace(target)
         sync_directory(target.parent)
@@ -164,9 +164,9 @@ class GcsStore:
                 return
 
     @property
-    def _asking(self) -> Asking:
+    def _asking(self) -> RequestContext:
         directory = self._settings.directory
-        return Asking(self.where, directory.bucket, self._settings.key_file)
+        return RequestContext(self.where, directory.bucket, self._settings.key_file)
 
     def _asked(self) -> dict[str, Any]:
         from google.cloud.storage.retry import DEFAULT_RETRY
@@ -207,7 +207,7 @@ class GcsStore:
                 f"{self.where} has another {file.name} ({found.size} bytes, CRC32C "
                 f"{found.crc32c}; ours: {size_bytes}, {crc32c}), which is not overwritten: see "
                 "whose it is, and move it or ours away.",
-                of_segment=True,
+                is_segment_specific=True,
             )
 
         if is_there():
@@ -231,7 +231,7 @@ class GcsStore:
                 raise
         # The client looks at the checksum of resumable uploads alone.
         if (blob.size, blob.crc32c) != (size_bytes, crc32c):
-            raise StoreError(not_what_was_sent(file.name, self.where))
+            raise StoreError(upload_mismatch(file.name, self.where))
         return True
 
     def _opened_bucket(self) -> Any:

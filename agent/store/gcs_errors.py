@@ -10,7 +10,7 @@ LIST, DELETE = "storage.objects.list", "storage.objects.delete"
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class RequestContext:
     """Who asks, and where: what every sentence needs."""
 
     where: str
@@ -38,7 +38,9 @@ class Asking:
         )
 
 
-def explained(error: BaseException, file_name: str, asking: Asking, rights: str) -> StoreError:
+def explained(
+    error: BaseException, file_name: str, asking: RequestContext, rights: str
+) -> StoreError:
     """The sentence for what the client raised; `rights` are those that the request needs."""
     from google.api_core import exceptions as answers
     from google.auth import exceptions as credentials
@@ -47,7 +49,7 @@ def explained(error: BaseException, file_name: str, asking: Asking, rights: str)
     for cause in _causes(error):
         match cause:
             case DataCorruption():
-                return StoreError(not_what_was_sent(file_name, asking.where))
+                return StoreError(upload_mismatch(file_name, asking.where))
             case (
                 credentials.RefreshError() | credentials.InvalidOperation() | answers.Unauthorized()
             ):
@@ -71,13 +73,13 @@ def explained(error: BaseException, file_name: str, asking: Asking, rights: str)
     return StoreError(f"Google Cloud Storage does not take {file_name}: {_first_line(error)}.")
 
 
-def not_what_was_sent(file_name: str, where: str) -> str:
+def upload_mismatch(file_name: str, where: str) -> str:
     return (
         f"What {where} has of {file_name} is not what was sent, by its checksum; it is sent again."
     )
 
 
-def not_what_is_there(file_name: str, where: str) -> str:
+def download_mismatch(file_name: str, where: str) -> str:
     return (
         f"What came of {file_name} is not what {where} has, by its checksum; it is fetched again."
     )

@@ -20,7 +20,7 @@ _END_S = 5.0
 _SIGNALS = {each.value: each.name for each in signal.Signals}
 
 
-class StoreApart:
+class SubprocessStore:
     """The same store, worked with elsewhere; its process begins with the first request."""
 
     def __init__(self, store: Store) -> None:

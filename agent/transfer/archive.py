@@ -9,7 +9,7 @@ from sidecar.files.regular import make_directory
 ARCHIVE = "archive"
 
 
-class Local(Transfer):
+class ArchiveTransfer(Transfer):
     """Moves both files to `<relocation directory>/archive`, also to another file system. A file of
     the same name is replaced: it is an earlier link of the same segment."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-class StaysError(Exception):
+class TransferDeferredError(Exception):
     """A segment stays in `cdc_raw` for now. The message is a clause that says why."""
 
 
@@ -30,7 +30,7 @@ class Transfer(ABC):
         """Both files are gone on return. Either may be missing, because a crash came in between or
         the node removed it; then the other one still leaves. Doing it twice is harmless.
 
-        Raises OSError or StaysError; then it is tried again later.
+        Raises OSError or TransferDeferredError; then it is tried again later.
         """
 
     def open(self) -> None:  # noqa: B027 - most transfers have nothing to begin

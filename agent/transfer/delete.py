@@ -5,7 +5,7 @@ from pathlib import Path
 from agent.transfer.base import Transfer
 
 
-class BlackHole(Transfer):
+class DeleteTransfer(Transfer):
     """Deletes both files, the segment first: it is the one that fills `cdc_raw`."""
 
     def transfer(self, log: Path, idx: Path) -> None:

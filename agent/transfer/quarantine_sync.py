@@ -29,7 +29,7 @@ _JOIN_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteErrorsSettings:
+class QuarantineSyncSettings:
     """The quarantine, and how often it is looked at."""
 
     directory: Path
@@ -55,11 +55,11 @@ def due(file_names: Collection[str]) -> Due:
     return Due(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
 
 
-class RemoteErrors:
+class QuarantineSync:
     """The thread between the quarantine and the store. `open` and `close` it."""
 
     def __init__(
-        self, store: StoppableStore, settings: RemoteErrorsSettings, metrics: AgentMetrics
+        self, store: StoppableStore, settings: QuarantineSyncSettings, metrics: AgentMetrics
     ) -> None:
         self._store = store
         self._settings = settings
@@ -145,12 +145,12 @@ class RemoteErrors:
         try:
             step(name)
         except StoreError as error:
-            if not error.of_segment:
+            if not error.is_segment_specific:
                 raise
             return error
         except OSError as error:
             sentence = f"{name} cannot be {what}: {error.strerror or error}."
-            return StoreError(sentence, of_segment=True)
+            return StoreError(sentence, is_segment_specific=True)
         return None
 
     def _file_names(self) -> list[str]:
@@ -222,7 +222,7 @@ class RemoteErrors:
                 f"{name} is in {sent_to} and cannot be read again from {where}: set "
                 "remote.commit.log.relocation.dir and the id of the node back, or move it there "
                 f"and correct {remote}.",
-                of_segment=True,
+                is_segment_specific=True,
             )
         is_here = log.exists()
         if not is_here:

@@ -11,13 +11,13 @@ from agent.metrics import AgentMetrics
 from agent.quarantine.files import ERROR, REMOTE
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import RemoteDirectory
-from agent.store.subprocess_store import StoreApart
-from agent.transfer.archive import Local
+from agent.store.subprocess_store import SubprocessStore
+from agent.transfer.archive import ArchiveTransfer
 from agent.transfer.base import Transfer
-from agent.transfer.delete import BlackHole
-from agent.transfer.quarantine_sync import RemoteErrors, RemoteErrorsSettings
-from agent.transfer.remote import WithErrors
-from agent.transfer.upload_queue import UPLOAD, Uploads, UploadSettings
+from agent.transfer.delete import DeleteTransfer
+from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings
+from agent.transfer.remote import RemoteTransfer
+from agent.transfer.upload_queue import UPLOAD, UploadQueue, UploadSettings
 from sidecar.logs import fields
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class TransferSettings:
     chunk_bytes: int = 4 << 20
     timeout_s: float = 60.0
     retry_longest_s: float = 60.0
-    reprocesses_errors: bool = False
+    requeues_all: bool = False
     """Quarantined segments come back at every start."""
 
     @property
@@ -47,11 +47,11 @@ class TransferSettings:
 
 
 def _delete(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
-    return BlackHole()
+    return DeleteTransfer()
 
 
 def _archive(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
-    return Local(settings.relocation_directory)
+    return ArchiveTransfer(settings.relocation_directory)
 
 
 def _gcs(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
@@ -61,20 +61,20 @@ def _gcs(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
         first_pause_s=settings.first_pause_s,
         longest_pause_s=settings.retry_longest_s,
     )
-    errors = RemoteErrorsSettings(
+    errors = QuarantineSyncSettings(
         settings.relocation_directory / ERROR,
         settings.cdc_raw_directory,
-        fetches_all=settings.reprocesses_errors,
+        fetches_all=settings.requeues_all,
         first_pause_s=settings.first_pause_s,
         longest_pause_s=settings.retry_longest_s,
     )
-    return WithErrors(
-        Uploads(_store(settings, ARCHIVE_OF_NODE), uploads, metrics),
-        RemoteErrors(_store(settings, ERROR), errors, metrics),
+    return RemoteTransfer(
+        UploadQueue(_store(settings, ARCHIVE_OF_NODE), uploads, metrics),
+        QuarantineSync(_store(settings, ERROR), errors, metrics),
     )
 
 
-def _store(settings: TransferSettings, name: str) -> StoreApart:
+def _store(settings: TransferSettings, name: str) -> SubprocessStore:
     assert settings.remote is not None
     gcs = GcsSettings(
         settings.remote.inside(settings.node_id, name),
@@ -82,7 +82,7 @@ def _store(settings: TransferSettings, name: str) -> StoreApart:
         settings.chunk_bytes,
         settings.timeout_s,
     )
-    return StoreApart(GcsStore(gcs))
+    return SubprocessStore(GcsStore(gcs))
 
 
 _FACTORIES: Mapping[TransferName, Callable[[TransferSettings, AgentMetrics], Transfer]] = (

@@ -4,14 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.transfer.base import Backlog, Transfer
-from agent.transfer.quarantine_sync import RemoteErrors
-from agent.transfer.upload_queue import Uploads
+from agent.transfer.quarantine_sync import QuarantineSync
+from agent.transfer.upload_queue import UploadQueue
 
 
-class WithErrors(Transfer):
+class RemoteTransfer(Transfer):
     """The transfer of `uploads`, with `errors` beside it."""
 
-    def __init__(self, uploads: Uploads, errors: RemoteErrors) -> None:
+    def __init__(self, uploads: UploadQueue, errors: QuarantineSync) -> None:
         self._uploads = uploads
         self._errors = errors
 

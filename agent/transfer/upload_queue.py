@@ -17,7 +17,7 @@ from agent.cdc_raw import SegmentName, parse_idx_name, parse_log_name
 from agent.cdc_raw.move import move
 from agent.metrics import AgentMetrics
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
-from agent.transfer.base import Backlog, StaysError, Transfer
+from agent.transfer.base import Backlog, Transfer, TransferDeferredError
 from sidecar.files.regular import make_directory, regular_size_bytes
 from sidecar.logs import Repeated, fields
 
@@ -38,7 +38,7 @@ class UploadSettings:
     longest_pause_s: float = 60.0
 
 
-class Uploads(Transfer):
+class UploadQueue(Transfer):
     """The directory, and the thread that empties it, the oldest segment first."""
 
     def __init__(
@@ -99,7 +99,7 @@ class Uploads(Transfer):
             others = sum(size for other, size in self._waiting.items() if other != name)
             is_full = bool(others) and others + size_bytes > self._settings.max_bytes
         if is_full:
-            raise StaysError(
+            raise TransferDeferredError(
                 f"{self._settings.directory} is full of segments that wait for "
                 f"{self._store.where}; see the transfer in /health, or raise "
                 "commit.log.transfer.backlog.max.bytes"
@@ -198,7 +198,7 @@ class Uploads(Transfer):
         self._show()
 
     def _failed(self, name: SegmentName, error: StoreError | OSError) -> None:
-        is_alone = isinstance(error, OSError) or error.of_segment
+        is_alone = isinstance(error, OSError) or error.is_segment_specific
         sentence = str(error)
         if isinstance(error, OSError):
             sentence = f"{name} cannot be read to be sent: {error.strerror or error}."

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from agent.snapshot.offsets import Copy, Progress
+from agent.snapshot.offsets import SnapshotOffsets, TableSnapshot
 from agent.snapshot.page import Page
+from agent.snapshot.partition import EncodedPage
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import Ring, RingNode
-from agent.snapshot.snapshot import Ready, Snapshot, SnapshotSettings
+from agent.snapshot.settings import SnapshotSettings
+from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component, snapshot_conditions, snapshot_facts
 from commitlog import EventFormat, Schema, SnapshotEncoder
 from sidecar.status import Component, status_of
@@ -36,9 +38,9 @@ class FakeNode:
         default_factory=lambda: [NodeTable(TABLE_ID, "ks", "t", True, False)]
     )
 
-    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> "Asked":
+    def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> "PendingPage":
         self.asked.append(next_page)
-        return Asked(self, int(next_page or b"0"))
+        return PendingPage(self, int(next_page or b"0"))
 
     def ring(self) -> Ring:
         return Ring("a", (RingNode("a", "dc", (0,)),), (5, 0))
@@ -58,7 +60,7 @@ class FakeNode:
 
 
 @dataclass
-class Asked:
+class PendingPage:
     node: FakeNode
     number: int
 
@@ -77,7 +79,7 @@ class Encoders:
         self.refusals = 0
 
     def encoder(
-        self, copy: Copy, *, element_times: bool, is_refused: bool
+        self, copy: TableSnapshot, *, element_times: bool, is_refused: bool
     ) -> SnapshotEncoder | None:
         self.refusals += is_refused
         return SnapshotEncoder(
@@ -94,7 +96,7 @@ def running(
     node: FakeNode,
     *,
     mode: str = "initial",
-    progress: Progress | None = None,
+    progress: SnapshotOffsets | None = None,
     scan_interval_ms: int = 50,
 ) -> Iterator[Snapshot]:
     snapshot = Snapshot(
@@ -108,7 +110,7 @@ def running(
         ),
         node,
         Encoders(),
-        progress or Progress("n"),
+        progress or SnapshotOffsets("n"),
         on_ready=lambda: None,
     )
     snapshot.start()
@@ -118,7 +120,7 @@ def running(
         snapshot.close()
 
 
-def acknowledge(snapshot: Snapshot, ready: Ready) -> None:
+def acknowledge(snapshot: Snapshot, ready: EncodedPage) -> None:
     snapshot.acknowledge(ready.source, ready.batch.position_after(len(ready.batch)))
 
 

@@ -29,7 +29,7 @@ class FolderStore:
             (self.folder / HANGING).touch()
             threading.Event().wait()
         if file.name == REFUSED:
-            raise StoreError("It refuses this one.", of_segment=True)
+            raise StoreError("It refuses this one.", is_segment_specific=True)
         if file.name == FORBIDDEN:
             raise StoreError("It lets nobody in.", is_forbidden=True)
         if file.name == BROKEN:

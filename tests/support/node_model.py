@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from agent.cdc_raw import Idx, Observation, SeenLog, SeenSegment, SegmentName
+from agent.cdc_raw import Idx, Observation, ObservedLog, ObservedSegment, SegmentName
 
 VERSION = 7
 HEADER_BYTES = 20
@@ -76,9 +76,9 @@ class Node:
 
     def observation(self) -> Observation:
         seen = [
-            SeenSegment(
+            ObservedSegment(
                 name,
-                log=SeenLog(FILE_BYTES, 1 + content.in_commitlog) if content else None,
+                log=ObservedLog(FILE_BYTES, 1 + content.in_commitlog) if content else None,
                 idx=self.indexes.get(name, Idx()),
             )
             for name in sorted(self.logs.keys() | self.indexes.keys())

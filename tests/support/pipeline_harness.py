@@ -7,10 +7,10 @@ from pathlib import Path
 from agent.metrics import AgentMetrics
 from agent.pipeline import OpenReader, Pipeline, PipelineSettings, View
 from agent.quarantine import Quarantine
-from agent.segments import ledger_from_entries
+from agent.segments import offsets_from_entries
 from agent.snapshot.snapshot import Snapshot
 from agent.transfer import Transfer
-from agent.transfer.archive import Local
+from agent.transfer.archive import ArchiveTransfer
 from commitlog import Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry import Registrar
@@ -66,7 +66,7 @@ class Rig:
         self.store = FakeStore()
         self.sink = sink or MemorySink()
         self.quarantine = Quarantine(self.relocation / "error", quarantine_max_bytes, "1.2.3")
-        self.transfer: Transfer = Local(self.relocation)
+        self.transfer: Transfer = ArchiveTransfer(self.relocation)
         self.delivered: list[str] = []
         """Everything that sinks took, over all lives of the agent."""
         self.start()
@@ -82,7 +82,7 @@ class Rig:
             schema=self.schema,
             sink=self.sink,
             store=self.store,
-            ledger=ledger_from_entries(self.store.values, NODE_ID),
+            ledger=offsets_from_entries(self.store.values, NODE_ID),
             transfer=self.transfer,
             quarantine=self.quarantine,
             metrics=self.metrics,

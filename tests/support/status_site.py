@@ -5,7 +5,7 @@ from pathlib import Path
 from agent.cdc_raw.quota import Quota
 from agent.schema import SchemaHolder
 from agent.schema.history import SchemaHistory
-from agent.schema.source import Known, NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity
 from agent.snapshot.snapshot import Snapshot
 from agent.status import AgentStatus
 from commitlog import Schema
@@ -24,10 +24,10 @@ class Feeder:
     def __init__(self) -> None:
         self.schema: Schema | None = Schema.from_cql(SCHEMA)
 
-    def fetch(self) -> Known:
+    def fetch(self) -> KnownSchema:
         if self.schema is None:
             raise UnavailableError("Cassandra does not answer.")
-        return Known(self.schema, NodeIdentity("node-1", "lab"))
+        return KnownSchema(self.schema, NodeIdentity("node-1", "lab"))
 
     def close(self) -> None:
         pass

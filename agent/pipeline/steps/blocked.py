@@ -48,7 +48,7 @@ class BlockedStep:
         if obstacle is None:
             return False
         segment = context.segments.get(obstacle.name)
-        if segment is None or not segment.is_held:
+        if segment is None or not segment.is_blocked:
             context.blocked_read.end()
             return True
         if context.read_worker.is_busy:
@@ -57,7 +57,7 @@ class BlockedStep:
         match context.blocked_read.step(context.schema.current(), context.clock(), answer):
             case Step.READ:
                 context.blocked_read.end()
-                context.change(obstacle.name, is_held=False)
+                context.change(obstacle.name, is_blocked=False)
                 if obstacle.is_again:
                     logger.info(
                         "the schema registry takes the schemas of a table again; `agent segments "
@@ -81,7 +81,7 @@ class BlockedStep:
         return True
 
     def _begin(self, obstacle: Obstacle) -> None:
-        self._context.change(obstacle.name, is_held=True)
+        self._context.change(obstacle.name, is_blocked=True)
         key = f"{obstacle.name} {obstacle.position}"
         if key != self._key:
             self._repeated.over(self._key, "reading goes on")
@@ -106,7 +106,7 @@ class BlockedStep:
             context.close_reader(obstacle.name)
             context.change(obstacle.name, is_unreadable=True)
         context.blocked_read.give_up(context.clock())
-        context.change(obstacle.name, is_held=False)
+        context.change(obstacle.name, is_blocked=False)
         if not obstacle.is_again:
             logger.warning(
                 "a segment was held for too long; what cannot be read is given up",

@@ -3,8 +3,8 @@
 from functools import partial
 
 from agent.pipeline.context import PipelineContext
-from agent.segments.state import acknowledged
-from agent.snapshot.snapshot import CopySource
+from agent.segments.state import after_acknowledgement
+from agent.snapshot.partition import SnapshotPartition
 from sidecar.delivery.sink_driver import SinkDriver
 from sidecar.errors import RefusedError, SinkRestartError
 
@@ -35,7 +35,7 @@ class DeliverStep:
         moved = context.delivery.progress()
         for progress in moved:
             source, position = progress.source, progress.position
-            if isinstance(source, CopySource):
+            if isinstance(source, SnapshotPartition):
                 if context.snapshot is not None:
                     context.snapshot.acknowledge(source, position)
                 continue
@@ -45,7 +45,7 @@ class DeliverStep:
                 context.offsets.advance(source, position)
             context.metrics.acknowledged(source.id, position)
             context.segments = context.segments.changed(
-                source, partial(acknowledged, position=position)
+                source, partial(after_acknowledgement, position=position)
             )
         return bool(moved)
 

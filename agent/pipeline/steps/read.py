@@ -14,8 +14,8 @@ from agent.pipeline.read_errors import is_environmental, read_error_message
 from agent.pipeline.read_worker import ReadResult
 from agent.pipeline.reader import Batch
 from agent.pipeline.steps.blocked import BlockedStep
-from agent.segments import Read
-from agent.segments.state import read
+from agent.segments import ReadRequest
+from agent.segments.state import after_read
 from commitlog import Schema
 from sidecar.logs import fields
 
@@ -86,7 +86,7 @@ class ReadStep:
             self._take_error(result.order, result.error, result.schema)
         return True
 
-    def _take_batch(self, order: Read, batch: Batch, schema: Schema) -> None:
+    def _take_batch(self, order: ReadRequest, batch: Batch, schema: Schema) -> None:
         context, metrics, name = self._context, self._context.metrics, order.name
         for (table, op), count in batch.counts.items():
             metrics.events.labels(table, op).inc(count)
@@ -97,7 +97,9 @@ class ReadStep:
         context.delivery.add(name, batch, order.position)
         context.segments = context.segments.changed(
             name,
-            partial(read, order=order, position=batch.end_position, at_end=batch.stop == "end"),
+            partial(
+                after_read, order=order, position=batch.end_position, at_end=batch.stop == "end"
+            ),
         )
         if batch.schema_changes is not None:
             context.schema.absorb(batch.schema_changes)
@@ -116,7 +118,7 @@ class ReadStep:
         if order.complete and batch.stop == "end":
             context.close_reader(name)
 
-    def _take_error(self, order: Read, error: BaseException, schema: Schema) -> None:
+    def _take_error(self, order: ReadRequest, error: BaseException, schema: Schema) -> None:
         """The file may come back, a live one may get its header; the rest is on record."""
         context = self._context
         if isinstance(error, FileNotFoundError):

@@ -7,7 +7,13 @@ from agent.metrics import VANISHED
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.segment_disposer import VANISHED_CAUSE
 from agent.quarantine import LostRange
-from agent.segments import AwaitedFiles, Unseen, deleted_unseen, looked, next_known
+from agent.segments import (
+    AwaitedFiles,
+    DeletedUnread,
+    apply_observation,
+    find_deleted_unread,
+    next_known,
+)
 from agent.segments.awaited_files import PATIENCE_S
 from sidecar.logs import fields
 
@@ -18,7 +24,7 @@ class ScanStep:
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
         self._is_first = True
-        self._unseen: Unseen | None = None
+        self._unseen: DeletedUnread | None = None
         self._awaited = AwaitedFiles()
 
     @property
@@ -42,11 +48,11 @@ class ScanStep:
         observation = observation.without(context.requeueing)
         if self._is_first:
             self._is_first = False
-            self._unseen = deleted_unseen(
+            self._unseen = find_deleted_unread(
                 context.offsets.ledger, observation, context.settings.deletes_at_bytes
             )
         self._await_files(observation)
-        context.segments = looked(
+        context.segments = apply_observation(
             context.segments,
             observation,
             context.offsets.ledger,
@@ -98,7 +104,7 @@ def _cause(name: SegmentName, following: SegmentName | None) -> str:
     )
 
 
-def _cause_unseen(unseen: Unseen) -> str:
+def _cause_unseen(unseen: DeletedUnread) -> str:
     return (
         "cdc_raw was full with cdc_block_writes: false while the agent was stopped; the node may "
         f"have deleted segments unread before {unseen.following}"

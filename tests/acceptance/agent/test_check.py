@@ -9,15 +9,15 @@ import pytest
 from agent.cdc_raw import observe
 from agent.check.checks import CHECKS
 from agent.check.directories import (
+    check_cdc_raw_usage,
     check_directories,
     check_directory_rights,
-    check_room,
-    check_strangers,
+    check_foreign_files,
 )
 from agent.check.keys import check_keys
 from agent.check.node import check_settings, check_tables
-from agent.check.offsets import check_progress
-from agent.check.probe import asking_probe
+from agent.check.offsets import check_offsets
+from agent.check.probe import command_probe
 from agent.check.publication import Publication
 from agent.cli.segment_files import find_segments
 from agent.config import OFFSET_FILE, AgentConfig, load_config
@@ -43,7 +43,7 @@ def node_file(site: Site) -> dict[str, str | None]:
 
 
 def all_findings(known: AgentConfig) -> list[Finding]:
-    return list(run_checks(CHECKS, asking_probe(known)))
+    return list(run_checks(CHECKS, command_probe(known)))
 
 
 def levels(findings: Iterable[Finding]) -> dict[str, Level]:
@@ -88,24 +88,24 @@ def test_a_directory_that_fills_up(site: Site, used_mib: int, level: Level) -> N
     with path.open("r+b") as file:
         file.truncate(used_mib << 20)
     settings = dataclasses.replace(HEALTHY, cdc_total_bytes=(10 << 20) - 1)
-    found = list(check_room(config(site), observe(site.cdc_raw), settings))
+    found = list(check_cdc_raw_usage(config(site), observe(site.cdc_raw), settings))
     assert [finding.level for finding in found] == [level]
     assert "the node refuses writes" in found[0].message
     settings = dataclasses.replace(settings, cdc_block_writes=False)
-    (finding,) = check_room(config(site), observe(site.cdc_raw), settings)
+    (finding,) = check_cdc_raw_usage(config(site), observe(site.cdc_raw), settings)
     assert "deletes the oldest segments unread" in finding.message
 
 
 def test_strange_files_are_named(site: Site) -> None:
     (site.cdc_raw / "notes.txt").touch()
-    (finding,) = check_strangers(config(site), observe(site.cdc_raw))
+    (finding,) = check_foreign_files(config(site), observe(site.cdc_raw))
     assert (finding.level, finding.code) == (Level.WARNING, "cdc_raw_foreign_files")
 
 
 def test_a_planted_name_of_a_segment_is_a_fault(site: Site) -> None:
     (site.cdc_raw / "CommitLog-7-2.log").symlink_to(site.folder / "nowhere")
     os.mkfifo(site.cdc_raw / "CommitLog-7-3_cdc.idx")
-    (finding,) = check_strangers(config(site), observe(site.cdc_raw))
+    (finding,) = check_foreign_files(config(site), observe(site.cdc_raw))
     assert (finding.level, finding.code) == (Level.FAULT, "segment_refused")
     assert "CommitLog-7-2.log, CommitLog-7-3_cdc.idx" in finding.message
 
@@ -148,17 +148,17 @@ def test_tables() -> None:
 
 def test_progress(site: Site) -> None:
     known = config(site)
-    assert levels(check_progress(known, "node-1"))["offsets"] is Level.OK
+    assert levels(check_offsets(known, "node-1"))["offsets"] is Level.OK
     store = PropertiesStore(site.offsets, OFFSET_FILE)
     store.save({"node.id": "node-1", "CommitLog-7-1.log": "100"})
     store.save({"node.id": "node-1", "CommitLog-7-1.log": "200"})
-    assert levels(check_progress(known, "node-1"))["offsets"] is Level.OK
-    assert levels(check_progress(known, None))["offsets"] is Level.OK
-    assert levels(check_progress(known, "node-2"))["offsets"] is Level.FAULT
+    assert levels(check_offsets(known, "node-1"))["offsets"] is Level.OK
+    assert levels(check_offsets(known, None))["offsets"] is Level.OK
+    assert levels(check_offsets(known, "node-2"))["offsets"] is Level.FAULT
     store.path.write_bytes(store.path.read_bytes().replace(b"200", b"201"))
-    assert levels(check_progress(known, "node-1"))["offsets"] is Level.WARNING
+    assert levels(check_offsets(known, "node-1"))["offsets"] is Level.WARNING
     store.previous_path.write_bytes(b"")
-    assert levels(check_progress(known, "node-1"))["offsets"] is Level.FAULT
+    assert levels(check_offsets(known, "node-1"))["offsets"] is Level.FAULT
 
 
 def test_offsets_are_shown(site: Site) -> None:

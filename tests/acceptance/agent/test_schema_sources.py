@@ -8,7 +8,7 @@ import pytest
 
 from agent.schema.history import SchemaHistory
 from agent.schema.schema_file import SchemaFile
-from agent.schema.source import Known, NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema
 from sidecar.errors import ConfigError, UnavailableError
 from tests.support.schema_names import names
@@ -72,11 +72,11 @@ def test_a_bad_schema_file_ends_a_start_and_is_waited_out_later(tmp_path: Path) 
         source.fetch()
 
 
-def known(*numbers: int, node: NodeIdentity = NODE) -> Known:
+def known(*numbers: int, node: NodeIdentity = NODE) -> KnownSchema:
     schema = Schema.from_system_rows(b"{}")
     for number in numbers:
         schema = schema.merged(Schema.from_system_rows(rows_of(number), seen_at_us=number))
-    return Known(schema, node)
+    return KnownSchema(schema, node)
 
 
 def test_what_is_known_is_known_after_a_restart(tmp_path: Path) -> None:

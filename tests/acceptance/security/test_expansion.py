@@ -13,7 +13,7 @@ import pytest
 
 import commitlog
 from agent.schema.history import SchemaHistory
-from agent.schema.source import Known, NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity
 from tests.oracle.writer import MARKER_LENGTH, be32, header, marker
 from tests.oracle.writer.framings import compressed
 from tests.support.bson_documents import event
@@ -221,7 +221,7 @@ def test_a_schema_history_of_many_wide_tables_is_used(tmp_path: Path) -> None:
         )
     )
     history = SchemaHistory(tmp_path)
-    history.save(Known(schema, NodeIdentity("node", "lab")))
+    history.save(KnownSchema(schema, NodeIdentity("node", "lab")))
     found = history.load()
     assert found is not None
     assert found.schema.to_stored() == schema.to_stored()

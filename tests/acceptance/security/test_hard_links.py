@@ -9,8 +9,8 @@ import pytest
 from agent.cdc_raw.move import move
 from agent.quarantine import LostRange, Quarantine
 from agent.schema.history import SchemaHistory
-from agent.schema.source import Known, NodeIdentity
-from agent.transfer.archive import Local
+from agent.schema.source import KnownSchema, NodeIdentity
+from agent.transfer.archive import ArchiveTransfer
 from commitlog import Schema
 from sidecar.offsets import PropertiesStore
 from tests.support.agent_directory import SCHEMA, payload, write_segment
@@ -32,7 +32,7 @@ def archive(folder: Path, plant: Callable[[Path], None]) -> None:
         plant(folder / "archive" / name)
         plant(folder / "archive" / f".{name}.tmp")
     write_segment(folder, 1, [[payload(1)]])
-    Local(folder).transfer(folder / LOG, folder / IDX)
+    ArchiveTransfer(folder).transfer(folder / LOG, folder / IDX)
     assert (folder / "archive" / LOG).stat().st_nlink == 1
 
 
@@ -66,7 +66,7 @@ def schema_history(folder: Path, plant: Callable[[Path], None]) -> None:
     history = SchemaHistory(folder)
     for name in (history.path.name, f".{history.path.name}.tmp"):
         plant(folder / name)
-    history.save(Known(Schema.from_cql(SCHEMA), NodeIdentity("node", "lab")))
+    history.save(KnownSchema(Schema.from_cql(SCHEMA), NodeIdentity("node", "lab")))
     assert history.load() is not None
 
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from agent.cdc_raw import observe
-from agent.transfer.archive import Local
+from agent.transfer.archive import ArchiveTransfer
 
 NODE, AGENT, OTHER, GROUP = 20001, 20002, 20003, 20004
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
@@ -68,7 +68,7 @@ def take_segment(folder: Path) -> None:
         (folder / "commitlog" / LOG).write_text("")
     with pytest.raises(PermissionError):
         (folder / "commitlog" / LOG).unlink()
-    Local(folder / "cdc_relocation").transfer(raw / LOG, raw / IDX)
+    ArchiveTransfer(folder / "cdc_relocation").transfer(raw / LOG, raw / IDX)
 
 
 def look_around(folder: Path) -> None:

@@ -12,10 +12,10 @@ from agent.cdc_raw.move import move
 from agent.keystore.segment_opener import open_segment
 from agent.keystore.source import KeySource
 from agent.quarantine import LostRange, Quarantine
-from agent.quarantine.entries import CopyName, parse_kept_name
+from agent.quarantine.entries import SnapshotName, parse_quarantine_key
 from agent.schema.history import SchemaHistory
-from agent.transfer.archive import Local
-from agent.transfer.delete import BlackHole
+from agent.transfer.archive import ArchiveTransfer
+from agent.transfer.delete import DeleteTransfer
 from commitlog import SegmentReader
 from sidecar.errors import ConfigError, OffsetStoreError
 from sidecar.files.directories import exposed_directories
@@ -96,7 +96,7 @@ def test_a_planted_segment_is_neither_archived_nor_followed(
 ) -> None:
     plant(raw / NAME.log, victim)
     with pytest.raises(OSError):
-        Local(tmp_path / "relocation").transfer(raw / NAME.log, raw / NAME.idx)
+        ArchiveTransfer(tmp_path / "relocation").transfer(raw / NAME.log, raw / NAME.idx)
     assert list((tmp_path / "relocation" / "archive").iterdir()) == []
     assert victim.read_bytes() == SECRET
 
@@ -104,7 +104,7 @@ def test_a_planted_segment_is_neither_archived_nor_followed(
 def test_deleting_a_link_or_hard_link_leaves_its_file(raw: Path, victim: Path) -> None:
     (raw / NAME.log).hardlink_to(victim)
     (raw / NAME.idx).symlink_to(victim)
-    BlackHole().transfer(raw / NAME.log, raw / NAME.idx)
+    DeleteTransfer().transfer(raw / NAME.log, raw / NAME.idx)
     assert not any(raw.iterdir())
     assert victim.read_bytes() == SECRET
 
@@ -292,5 +292,5 @@ def test_a_volume_of_a_pod_is_not_reported(tmp_path: Path, monkeypatch: pytest.M
     ],
 )
 def test_names_are_segments_or_tables_and_nothing_else(name: str) -> None:
-    assert parse_kept_name(name) is None
-    assert parse_kept_name("snapshot-shop.orders") == CopyName("shop.orders")
+    assert parse_quarantine_key(name) is None
+    assert parse_quarantine_key("snapshot-shop.orders") == SnapshotName("shop.orders")

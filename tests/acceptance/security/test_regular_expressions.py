@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.config.patterns import compiled_alone, is_published
+from agent.config.patterns import is_published, validated_expressions
 from mongo_agent.capture import Namespaces
 from mongo_agent.snapshot.collections import matches_name, name_expression
 
@@ -19,14 +19,14 @@ NAME = "k." + "a" * 47 + "!"
 @pytest.mark.parametrize("expression", HOSTILE)
 def test_lists_of_tables_take_linear_time(expression: str) -> None:
     """They are Rust's, which never goes back. The test's own time-out would end it."""
-    compiled_alone((expression,))
+    validated_expressions((expression,))
     is_published(NAME, (expression,), ())
     is_published(NAME, (), (expression,))
 
 
 def test_an_expression_that_grows_without_end_is_refused() -> None:
     with pytest.raises(ValueError, match="size limit"):
-        compiled_alone(("((a{1000}){1000}){1000}",))
+        validated_expressions(("((a{1000}){1000}){1000}",))
 
 
 @pytest.mark.parametrize("expression", HOSTILE)

@@ -82,7 +82,7 @@ def listener(
         found.close()
 
 
-def ask_node(listener: Listener, stores: Stores, folder: Path) -> None:
+def query_node(listener: Listener, stores: Stores, folder: Path) -> None:
     lines = {
         "topic.prefix": "t",
         "sink": "stdout",
@@ -136,7 +136,7 @@ def ask_registry(listener: Listener, stores: Stores, folder: Path) -> None:
         client.close()
 
 
-@pytest.mark.parametrize("ask", [ask_node, ask_broker, ask_registry])
+@pytest.mark.parametrize("ask", [query_node, ask_broker, ask_registry])
 def test_nothing_is_sent_to_a_server_that_is_refused(
     ask: Callable[[Listener, Stores, Path], None],
     listener: Listener,

@@ -7,7 +7,7 @@ import pytest
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.pipeline import open_with
-from agent.quarantine.entries import ask_for_retry
+from agent.quarantine.entries import request_retry
 from commitlog import EventFormat, Schema, SchemaIds, Unregistered
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.schema_registry import (
@@ -88,7 +88,7 @@ class Place:
     def retry(self, *numbers: int) -> None:
         """As `agent segments retry` does beside a running agent."""
         names = [segment_name(f"CommitLog-7-{number}.log") for number in numbers]
-        ask_for_retry(self.rig.quarantine.directory, names)
+        request_retry(self.rig.quarantine.directory, names)
         self.rig.pass_time(LOOK_S)
 
     def kill(self) -> None:

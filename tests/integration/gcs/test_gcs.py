@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from agent.metrics import AgentMetrics
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import RemoteDirectory
-from agent.store.subprocess_store import StoreApart
-from agent.transfer.base import StaysError
-from agent.transfer.upload_queue import Uploads, UploadSettings
+from agent.store.subprocess_store import SubprocessStore
+from agent.transfer.base import TransferDeferredError
+from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.errors import ConfigError
 from sidecar.metrics import DeliveryMetrics
 from tests.support.servers.gcs import Fault, FaultProxy, GcsServer, Seen
@@ -43,16 +43,16 @@ class Site:
         self.proxy = proxy
         self.bucket = bucket
         self.metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-        self.uploads: Uploads | None = None
-        self.store: StoreApart | None = None
+        self.uploads: UploadQueue | None = None
+        self.store: SubprocessStore | None = None
         self.sizes: dict[int, int] = {}
         """Bytes of both files of each segment."""
 
-    def start(self, max_bytes: int = 100 * MIB, key_file: Path | None = None) -> Uploads:
+    def start(self, max_bytes: int = 100 * MIB, key_file: Path | None = None) -> UploadQueue:
         directory = RemoteDirectory(self.bucket, "cdc/node-1/archive")
-        self.store = StoreApart(GcsStore(GcsSettings(directory, key_file, CHUNK, timeout_s=1)))
+        self.store = SubprocessStore(GcsStore(GcsSettings(directory, key_file, CHUNK, timeout_s=1)))
         settings = UploadSettings(self.upload, max_bytes, 0.01, 0.05)
-        self.uploads = Uploads(self.store, settings, self.metrics)
+        self.uploads = UploadQueue(self.store, settings, self.metrics)
         self.uploads.open()
         return self.uploads
 
@@ -316,7 +316,9 @@ def test_a_full_backlog_keeps_segments_where_they_are(site: Site) -> None:
     log = site.raw / "CommitLog-7-2.log"
     log.write_bytes(SMALL)
     assert site.uploads is not None
-    with pytest.raises(StaysError, match=r"is full .* commit\.log\.transfer\.backlog\.max\.bytes"):
+    with pytest.raises(
+        TransferDeferredError, match=r"is full .* commit\.log\.transfer\.backlog\.max\.bytes"
+    ):
         site.uploads.transfer(log, log.with_name("CommitLog-7-2_cdc.idx"))
     assert log.exists()
     site.proxy.plan = None

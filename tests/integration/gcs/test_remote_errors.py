@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
 from agent.quarantine import LostRange, Quarantine
-from agent.quarantine.entries import ask_for_retry, quarantined
+from agent.quarantine.entries import list_entries, request_retry
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import RemoteDirectory
-from agent.store.subprocess_store import StoreApart
-from agent.transfer.quarantine_sync import Due, RemoteErrors, RemoteErrorsSettings, due
-from agent.transfer.remote import WithErrors
-from agent.transfer.upload_queue import Uploads, UploadSettings
+from agent.store.subprocess_store import SubprocessStore
+from agent.transfer.quarantine_sync import Due, QuarantineSync, QuarantineSyncSettings, due
+from agent.transfer.remote import RemoteTransfer
+from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from tests.support.servers.gcs import Fault, FaultProxy, GcsServer
 from tests.support.servers.processes import wait_until
@@ -42,8 +42,8 @@ class Site:
         self.proxy = proxy
         self.bucket = bucket
         self.where = f"gs://{bucket}/{PREFIX}"
-        self.errors: RemoteErrors | None = None
-        self.store: StoreApart | None = None
+        self.errors: QuarantineSync | None = None
+        self.store: SubprocessStore | None = None
 
     @property
     def directory(self) -> Path:
@@ -66,13 +66,13 @@ class Site:
         opened: Callable[[], None] = lambda: None,
     ) -> None:
         gcs = GcsStore(GcsSettings(RemoteDirectory(self.bucket, PREFIX), key_file, timeout_s=1))
-        self.store = StoreApart(gcs)
+        self.store = SubprocessStore(gcs)
         opened()
-        settings = RemoteErrorsSettings(
+        settings = QuarantineSyncSettings(
             self.directory, self.raw, fetches_all, 0.01, first_pause_s=0.01, longest_pause_s=0.05
         )
         metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-        self.errors = RemoteErrors(self.store, settings, metrics)
+        self.errors = QuarantineSync(self.store, settings, metrics)
         self.errors.open()
 
     def end(self) -> None:
@@ -125,7 +125,7 @@ def test_a_quarantined_segment_goes_and_its_reason_stays(site: Site) -> None:
     wait_until(lambda: name.idx not in site.files(), "the index to be gone")
     assert site.stored() == {name.log, name.idx}
     assert site.files() == {f"{name.log}.reason.json", f"{name.log}.remote"}
-    (seen,) = quarantined(site.directory)
+    (seen,) = list_entries(site.directory)
     assert (seen.size_bytes, seen.remote, len(seen.causes)) == (None, site.where, 1)
 
 
@@ -133,7 +133,7 @@ def test_what_is_asked_for_comes_back_and_is_gone_there(site: Site) -> None:
     name = site.quarantine_one(1)
     site.start()
     site.wait_until_sent(name)
-    ask_for_retry(site.directory, [name])
+    request_retry(site.directory, [name])
     site.wait_until_back(name)
     assert site.stored() == set()
     assert site.quarantine.requeue(name, site.raw)
@@ -148,7 +148,7 @@ def test_one_comes_back_at_a_time(site: Site) -> None:
     site.start()
     for name in names:
         site.wait_until_sent(name)
-    ask_for_retry(site.directory, names)
+    request_retry(site.directory, names)
     site.wait_until_back(names[0])
     site.quarantine.requeue(names[0], site.raw)
     assert site.quarantine.requests() == {}
@@ -201,7 +201,7 @@ def test_a_store_that_does_not_answer_is_waited_for(site: Site, status: int) -> 
     assert name.log in site.files()
     site.proxy.plan = None
     site.wait_until_sent(name)
-    ask_for_retry(site.directory, [name])
+    request_retry(site.directory, [name])
     site.wait_until_back(name)
 
 
@@ -210,10 +210,10 @@ def test_without_the_right_to_delete_it_is_read_and_stays_there_too(site: Site) 
     site.proxy.plan = lambda seen: Fault(status=403) if seen.method == "DELETE" else None
     site.start()
     site.wait_until_sent(name)
-    ask_for_retry(site.directory, [name])
+    request_retry(site.directory, [name])
     site.wait_until_back(name)
     assert name.log in site.stored()
-    # Quarantined again it is what the store has already.
+    # QuarantineEntry again it is what the store has already.
     site.quarantine.requeue(name, site.raw)
     site.quarantine_one(1)
     site.wait_until_sent(name)
@@ -236,7 +236,7 @@ def test_what_comes_back_changed_is_fetched_again(site: Site) -> None:
     site.proxy.plan = lambda seen: (
         Fault(rewrite=lambda answer: b"X" + answer[1:]) if "alt=media" in seen.path else None
     )
-    ask_for_retry(site.directory, [name])
+    request_retry(site.directory, [name])
     site.wait_for_trouble("by its checksum")
     assert name.log not in site.files()
     assert name.log in site.stored()
@@ -297,7 +297,7 @@ def test_the_process_that_sends_ends_when_nothing_is_left_to_do(site: Site) -> N
     store = site.store
     assert store is not None
     wait_until(lambda: store.pid is None, "the end of the process")
-    ask_for_retry(site.directory, [name])
+    request_retry(site.directory, [name])
     site.wait_until_back(name)
 
 
@@ -335,7 +335,7 @@ def test_a_segment_in_another_store_is_looked_for_there_alone(site: Site) -> Non
     for each, where in ((name, "gs://before/cdc/error"), (other, site.where)):
         (site.directory / f"{each.log}.remote").write_text(f"{where}\n")
         site.put(each.log, b"segment")
-    ask_for_retry(site.directory, [name, other])
+    request_retry(site.directory, [name, other])
     site.start()
     site.wait_until_back(other)
     assert site.quarantine.requeue(other, site.raw)
@@ -359,13 +359,13 @@ def test_what_is_asked_for_while_it_is_marked_stays_here(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = site.quarantine_one(1)
-    mark = RemoteErrors._mark_remote
+    mark = QuarantineSync._mark_remote
 
-    def asked_for_before(errors: RemoteErrors, each: SegmentName) -> None:
-        ask_for_retry(site.directory, [each])
+    def asked_for_before(errors: QuarantineSync, each: SegmentName) -> None:
+        request_retry(site.directory, [each])
         mark(errors, each)
 
-    monkeypatch.setattr(RemoteErrors, "_mark_remote", asked_for_before)
+    monkeypatch.setattr(QuarantineSync, "_mark_remote", asked_for_before)
     site.start()
     site.wait_until_back(name)
     wait_until(lambda: site.stored() == set(), "both to be gone there")
@@ -377,7 +377,7 @@ def test_a_request_outlives_that_the_segment_goes_to_the_store(site: Site) -> No
     site.start()
     site.wait_until_sent(name)
     site.end()
-    ask_for_retry(site.directory, [name])
+    request_retry(site.directory, [name])
     assert not site.quarantine.requeue(name, site.raw)
     assert site.files() == {f"{name.log}{each}" for each in (".reason.json", ".remote", ".retry")}
 
@@ -407,12 +407,12 @@ def test_nothing_is_sent_while_the_quarantine_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-    store = StoreApart(GcsStore(GcsSettings(RemoteDirectory("b", ""))))
-    uploads = Uploads(store, UploadSettings(tmp_path / "upload", 1), metrics)
-    errors = RemoteErrors(store, RemoteErrorsSettings(tmp_path / "error", tmp_path), metrics)
+    store = SubprocessStore(GcsStore(GcsSettings(RemoteDirectory("b", ""))))
+    uploads = UploadQueue(store, UploadSettings(tmp_path / "upload", 1), metrics)
+    errors = QuarantineSync(store, QuarantineSyncSettings(tmp_path / "error", tmp_path), metrics)
     seen: list[bool] = []
     monkeypatch.setattr(errors, "close", lambda deadline_s: seen.append(uploads._is_stopped))
-    WithErrors(uploads, errors).close(0)
+    RemoteTransfer(uploads, errors).close(0)
     assert seen == [True]
 
 

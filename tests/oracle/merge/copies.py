@@ -19,7 +19,7 @@ def copied_values(node: CassandraNode, schema: commitlog.Schema) -> Iterator[dic
     address = NodeAddress([node.address.host], node.address.cql_port)
     connection = PageConnection(address, FORMAT.admits)
     try:
-        tells_element_times = connection.ring().tells_element_times
+        has_element_times = connection.ring().has_element_times
         (ranged,) = whole_ring()
         for table in connection.tables():
             if not table.is_published or table.is_counter:
@@ -28,7 +28,7 @@ def copied_values(node: CassandraNode, schema: commitlog.Schema) -> Iterator[dic
                 schema,
                 table.table_id,
                 FORMAT,
-                element_times=tells_element_times,
+                element_times=has_element_times,
                 started_us=0,
             )
             # Small pages, so that partitions are cut.

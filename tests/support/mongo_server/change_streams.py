@@ -90,7 +90,7 @@ class ChangeStream:
         return found
 
     @property
-    def has_news(self) -> bool:
+    def has_update(self) -> bool:
         return bool(self._pending) or self.next_number < self.oplog.majority_end
 
     def post_batch_token(self) -> Document:

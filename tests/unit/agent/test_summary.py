@@ -8,7 +8,7 @@ import pytest
 
 from agent.debezium_metrics import snapshot_attributes, streaming_attributes
 from agent.quarantine.entries import discard
-from agent.snapshot.offsets import Copy, State
+from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.ring import TokenRange
 from agent.summary import AgentSummary
 from sidecar.page import Summary
@@ -95,7 +95,7 @@ def test_a_held_segment_asks_for_attention(site: Site) -> None:
     shown = summary(site)
     assert shown.state == "failing"
     assert "ks.new is not known" in message(site)
-    assert [bar.state for bar in shown.bars] == ["held"]
+    assert [bar.state for bar in shown.bars] == ["blocked"]
 
 
 def test_the_headline_names_a_quarantined_segment_and_its_command(site: Site) -> None:
@@ -135,8 +135,8 @@ def test_it_says_when_cdc_raw_will_be_full(site: Site) -> None:
 
 
 def test_copies_of_tables_by_debeziums_names() -> None:
-    begun = Copy("1", "ks.a", 1_000_000, reached={TokenRange(0, 10): 5}, rows=7)
-    done = Copy("2", "ks.b", 1_000_000, State.COMPLETED, rows=3)
+    begun = TableSnapshot("1", "ks.a", 1_000_000, reached={TokenRange(0, 10): 5}, rows=7)
+    done = TableSnapshot("2", "ks.b", 1_000_000, State.COMPLETED, rows=3)
     told = snapshot_attributes([begun, done], wall_s=61.5)
     assert told == {
         "TotalTableCount": 2,

@@ -180,7 +180,7 @@ def _awaited(context: Context, cursor: Cursor, number: int, size: int) -> list[D
     def has_events() -> bool:
         if number not in context.member.cursors:
             raise CommandError(237, f"operation was interrupted: cursor {number} was killed")
-        if stream.has_news:
+        if stream.has_update:
             batch.extend(stream.batch(size))
         return bool(batch)
 

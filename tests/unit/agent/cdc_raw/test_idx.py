@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.cdc_raw import NO_NEWS, Idx, newest, parse_idx
+from agent.cdc_raw import NO_UPDATE, Idx, merge_idx, parse_idx
 
 
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", NO_NEWS),
+        (b"", NO_UPDATE),
         (b"100013", Idx(offset=100013)),
         (b"0", Idx(offset=0)),
         (b"100013\n", Idx(offset=100013)),
@@ -36,27 +36,27 @@ def test_understands_what_a_node_writes(content: bytes, expected: Idx) -> None:
 )
 def test_garbage_is_no_news_and_is_shown(content: bytes) -> None:
     idx = parse_idx(content)
-    assert not idx.has_news
+    assert not idx.has_update
     assert idx.unreadable
 
 
 @given(st.binary(max_size=80))
 def test_any_bytes_are_taken(content: bytes) -> None:
     idx = parse_idx(content)
-    assert idx.has_news or idx.unreadable or not content
+    assert idx.has_update or idx.unreadable or not content
 
 
 @given(st.lists(st.integers(0, (1 << 31) - 1)), st.booleans())
 def test_an_offset_never_moves_back(offsets: list[int], completed: bool) -> None:
-    idx = NO_NEWS
+    idx = NO_UPDATE
     for offset in offsets:
-        later = newest(idx, parse_idx(str(offset).encode()))
+        later = merge_idx(idx, parse_idx(str(offset).encode()))
         assert later.offset is not None
         assert idx.offset is None or later.offset >= idx.offset
         idx = later
     assert idx.offset == max(offsets, default=None)
     if completed:
-        done = newest(idx, Idx(completed=True))
+        done = merge_idx(idx, Idx(completed=True))
         assert done.completed
-        assert newest(done, Idx(offset=3)).completed
-        assert newest(done, NO_NEWS).completed
+        assert merge_idx(done, Idx(offset=3)).completed
+        assert merge_idx(done, NO_UPDATE).completed

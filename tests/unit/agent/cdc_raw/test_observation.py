@@ -34,7 +34,7 @@ def test_sees_every_segment_oldest_first(tmp_path: Path) -> None:
     assert seen.size_bytes == 50
     assert seen.refused == ("CommitLog-5.log", "elsewhere")
     assert seen.newest_log == SegmentName(id=1001, version=7)
-    assert seen.newest_news == SegmentName(id=1000, version=7)
+    assert seen.newest_updated == SegmentName(id=1000, version=7)
 
 
 def test_an_empty_directory_is_an_empty_observation(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_an_idx_that_cannot_be_read_is_no_news(tmp_path: Path) -> None:
     write(tmp_path, 1)
     (tmp_path / "CommitLog-7-1_cdc.idx").mkdir()
     (seen,) = observe(tmp_path).segments
-    assert not seen.idx.has_news
+    assert not seen.idx.has_update
     assert seen.idx.unreadable
 
 

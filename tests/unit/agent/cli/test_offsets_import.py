@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.cdc_raw import SegmentName
-from agent.debezium.offsets import TableOffset, ledger_of, table_offsets
+from agent.debezium.offsets import TableOffset, offsets_from_debezium, table_offsets
 from sidecar.errors import ConfigError
 from tests.support.agent_command import agent
 from tests.support.agent_directory import Site, payload, write_segment
@@ -70,7 +70,7 @@ def test_what_is_no_offset_is_refused(value: str) -> None:
 
 def test_without_an_offset_there_is_nothing_to_take_over() -> None:
     with pytest.raises(ConfigError, match="nothing to take over"):
-        ledger_of((), (), "node-1")
+        offsets_from_debezium((), (), "node-1")
 
 
 SEGMENTS = st.builds(SegmentName, st.integers(1, 6), st.just(7))
@@ -81,7 +81,7 @@ OFFSETS = st.builds(TableOffset, SEGMENTS, st.integers(1, 100), st.text("ab", mi
 def test_nothing_is_passed_over_that_a_table_still_lacks(
     offsets: list[TableOffset], present: set[SegmentName]
 ) -> None:
-    ledger = ledger_of(offsets, present, "node-1")
+    ledger = offsets_from_debezium(offsets, present, "node-1")
     for segment in present:
         for each in offsets:
             if ledger.is_completed(segment):

@@ -108,7 +108,7 @@ def test_a_hold_with_batches_ahead_of_the_sink(make_rig: MakeRig, worker: Worker
     log.add(1, table="ks.new")
     log.add(1)
     settle(rig, worker)
-    assert rig.phases == ["held"]
+    assert rig.phases == ["blocked"]
     assert sink.messages == []
     sink._capacity = None
     rig.settle()

@@ -67,7 +67,7 @@ def test_a_segment_waits_for_its_key(place: Place) -> None:
     rig = place.rig
     for _ in range(20):
         rig.pass_time(2)
-        assert rig.phases == ["held"]
+        assert rig.phases == ["blocked"]
     assert arrived(rig) == []
     assert rig.quarantined() == set()
     assert place.name.log in place.sentence()
@@ -88,7 +88,7 @@ def test_another_key_of_the_same_name_holds_and_loses_nothing(place: Place) -> N
     make_keystore(place.keystore)
     rig.settle()
     rig.pass_time(30)
-    assert rig.phases == ["held"]
+    assert rig.phases == ["blocked"]
     assert "is not the one that was given" in place.sentence()
     assert "put the key that the node used into" in place.sentence()
     assert rig.quarantined() == set()
@@ -102,7 +102,7 @@ def test_a_key_that_never_comes_costs_no_byte(place: Place) -> None:
     """After the hold limit the whole segment is kept in the quarantine, with the reason."""
     rig = place.rig
     rig.settle()
-    assert rig.phases == ["held"]
+    assert rig.phases == ["blocked"]
     rig.pass_time(61)
     rig.settle()
     assert arrived(rig) == []

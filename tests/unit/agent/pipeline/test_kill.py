@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from agent.segments import ledger_from_entries
-from agent.transfer.archive import Local
+from agent.segments import offsets_from_entries
+from agent.transfer.archive import ArchiveTransfer
 from sidecar.errors import SinkRestartError
 from tests.support.crash_injector import (
     Doom,
@@ -43,7 +43,7 @@ class Lives(RuleBasedStateMachine):
         )
         self.rig.store = DoomedStore(self.doom)
         self.rig.quarantine = DoomedQuarantine(self.doom, self.rig.relocation / "error")
-        self.rig.transfer = DoomedTransfer(self.doom, Local(self.rig.relocation))
+        self.rig.transfer = DoomedTransfer(self.doom, ArchiveTransfer(self.rig.relocation))
         self.safe: set[str] = set()
         self.refused: set[str] = set()
         self.repeats = 0
@@ -166,7 +166,7 @@ class Lives(RuleBasedStateMachine):
 
     @invariant()
     def progress_is_never_ahead(self) -> None:
-        ledger = ledger_from_entries(self.rig.store.values, NODE_ID)
+        ledger = offsets_from_entries(self.rig.store.values, NODE_ID)
         for log in self.logs:
             position = log.end if ledger.is_completed(log.name) else ledger.position(log.name)
             before = {

@@ -25,7 +25,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     rig.settle()
     for _ in range(5):
         rig.pass_time(3600)
-        assert rig.phases == ["held", "final"]
+        assert rig.phases == ["blocked", "final"]
         assert rig.view.blocked is not None
         assert rig.view.blocked.cause == "environment"
         assert os.strerror(number) in rig.view.blocked.sentence
@@ -33,7 +33,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     assert 0 < rig.pipeline._pause_s() <= 1, "waiting does not keep a processor busy"
     rig.kill()
     rig.settle()
-    assert rig.phases == ["held", "final"]
+    assert rig.phases == ["blocked", "final"]
     assert rig.quarantined() == rig.archived() == set()
     log.error = None
     rig.pass_time(1)
@@ -48,7 +48,7 @@ def test_a_read_that_fails_without_a_number_is_given_up_in_the_end(make_rig: Mak
     log, fine = rig.raw.completed(1, 2), rig.raw.completed(2, 2)
     log.error = OSError("unexpected end of file")
     rig.settle()
-    assert rig.phases == ["held", "final"]
+    assert rig.phases == ["blocked", "final"]
     rig.pass_time(3)
     assert log.reads > 1
     for _ in range(8):
@@ -68,7 +68,7 @@ def test_a_permission_that_comes_back_in_time_loses_nothing(
     rig.settle()
     for _ in range(30):
         rig.pass_time(1)
-    assert rig.phases == ["held"]
+    assert rig.phases == ["blocked"]
     assert rig.view.blocked is not None
     assert rig.view.blocked.sentence.startswith(
         f"{log.name.log} cannot be read: Permission denied (EACCES)."

@@ -1,6 +1,6 @@
 """Quarantined segments that are read again."""
 
-from agent.quarantine.entries import ask_for_retry
+from agent.quarantine.entries import request_retry
 from tests.support.pipeline_harness import Rig
 
 
@@ -22,7 +22,7 @@ def test_a_segment_is_read_again_from_its_beginning(rig: Rig) -> None:
     assert log.name.log in rig.quarantined()
     first = len(rig.collect())
     repaired(rig)
-    ask_for_retry(rig.quarantine.directory, [log.name])
+    request_retry(rig.quarantine.directory, [log.name])
     rig.pass_time(5)
     assert rig.quarantined() == set()
     assert rig.archived() == {log.name.log, log.name.idx}
@@ -35,7 +35,7 @@ def test_what_is_still_wrong_is_quarantined_again(rig: Rig) -> None:
     log.add(1, is_damaged=True)
     rig.raw.index(log, "1048576\nCOMPLETED")
     rig.settle()
-    ask_for_retry(rig.quarantine.directory, [log.name])
+    request_retry(rig.quarantine.directory, [log.name])
     rig.pass_time(5)
     assert rig.quarantined() == {log.name.log, log.name.idx, f"{log.name.log}.reason.json"}
     reads = log.reads
@@ -49,7 +49,7 @@ def test_a_request_outlives_the_agent(rig: Rig) -> None:
     rig.raw.index(log, "1048576\nCOMPLETED")
     rig.settle()
     repaired(rig)
-    ask_for_retry(rig.quarantine.directory, [log.name])
+    request_retry(rig.quarantine.directory, [log.name])
     rig.kill()
     rig.settle()
     assert rig.archived() == {log.name.log, log.name.idx}

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from agent.quarantine.entries import ask_for_retry, discard
+from agent.quarantine.entries import discard, request_retry
 from tests.support.crash_injector import Killed
 from tests.support.pipeline_fakes import Log
 from tests.support.pipeline_harness import Rig
@@ -82,7 +82,7 @@ def quarantined_log(rig: Rig) -> Log:
     rig.settle()
     assert log.name.log in rig.quarantined()
     log.records = [type(r)(r.start, r.end, r.table, r.events) for r in log.records]
-    ask_for_retry(rig.quarantine.directory, [log.name])
+    request_retry(rig.quarantine.directory, [log.name])
     rig.collect()
     rig.delivered.clear()
     return log

@@ -136,7 +136,7 @@ def test_a_held_segment_goes_on_when_the_schema_comes(rig: Rig) -> None:
     behind = rig.raw.completed(2, 2)
     rig.settle()
     assert rig.collect() == log.ids()[:2]
-    assert rig.phases == ["held", "final"]
+    assert rig.phases == ["blocked", "final"]
     assert "ks.new" in held_because(rig)
     assert rig.schema.asked == ["ks.new is not known"]
     rig.pass_time(5)
@@ -176,7 +176,7 @@ def test_a_hold_that_expires_is_passed_over_and_the_segment_kept(make_rig: MakeR
     log.add(1, table="ks.dropped")
     rig.settle()
     rig.pass_time(9)
-    assert rig.phases == ["held"]
+    assert rig.phases == ["blocked"]
     rig.pass_time(1)
     known = [event for event in log.ids() if event.split("/")[1] in ("30", "60")]
     assert rig.collect() == known
@@ -449,7 +449,7 @@ def test_a_live_segment_without_header_is_waited_for(rig: Rig) -> None:
     log.error = CorruptSegmentError("CommitLog-7-1.log: the header is incomplete")
     rig.raw.index(log, log.end)
     rig.settle()
-    assert rig.phases == ["held"]
+    assert rig.phases == ["blocked"]
     log.error = None
     rig.pass_time(1)
     assert rig.collect() == log.ids()

@@ -10,7 +10,7 @@ import pytest
 
 from agent.schema.history import SchemaHistory
 from agent.schema.holder import ReplacedNodeError, SchemaHolder
-from agent.schema.source import Known, NodeIdentity
+from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from tests.support.schema_names import names
@@ -46,14 +46,14 @@ class SteeredFeeder:
     def description(self) -> str:
         return "the test"
 
-    def fetch(self) -> Known:
+    def fetch(self) -> KnownSchema:
         with self._changed:
             self.fetched += 1
             self._changed.notify_all()
             answer = self.answer
         if isinstance(answer, Exception):
             raise answer
-        return Known(answer, self.identity)
+        return KnownSchema(answer, self.identity)
 
     def close(self) -> None:
         self.is_closed = True
@@ -207,7 +207,7 @@ def test_closing_ends_the_thread_and_the_feeder() -> None:
 
 
 def test_what_another_node_left_is_not_used(tmp_path: Path) -> None:
-    other = Known(schema_of("b"), NodeIdentity("node-2", "lab"))
+    other = KnownSchema(schema_of("b"), NodeIdentity("node-2", "lab"))
     SchemaHistory(tmp_path).save(other)
     with started(SteeredFeeder(schema_of("a")), history=SchemaHistory(tmp_path)) as holder:
         refreshed(holder)
@@ -265,7 +265,7 @@ def test_a_replaced_node_is_not_taken_for_the_one_before(tmp_path: Path) -> None
 def test_a_stored_schema_does_not_hide_a_replaced_node(tmp_path: Path) -> None:
     """The node was replaced while the agent was stopped."""
     history = SchemaHistory(tmp_path)
-    history.save(Known(schema_of("a"), NodeIdentity("node-0", "lab")))
+    history.save(KnownSchema(schema_of("a"), NodeIdentity("node-0", "lab")))
     with started(SteeredFeeder(schema_of("b")), history=history) as holder:
         assert holder.wait_until_known(DEADLINE_S)
         assert holder.identity == IDENTITY

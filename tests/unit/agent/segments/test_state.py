@@ -4,26 +4,38 @@ from dataclasses import replace
 
 import pytest
 
-from agent.cdc_raw import NO_NEWS, Idx, Observation, SeenLog, SeenSegment, SegmentName
-from agent.segments import Ledger, Phase, Read, Segments, begin, kept_by_link, looked
-from agent.segments.state import acknowledged, read
+from agent.cdc_raw import NO_UPDATE, Idx, Observation, ObservedLog, ObservedSegment, SegmentName
+from agent.segments import (
+    Phase,
+    ReadRequest,
+    SegmentOffsets,
+    Segments,
+    apply_observation,
+    pinned_by_link,
+    segments_from_offsets,
+)
+from agent.segments.state import after_acknowledgement, after_read
 
-LINKED = SeenLog(size_bytes=1048576, link_count=2)
-RELEASED = SeenLog(size_bytes=1048576, link_count=1)
+LINKED = ObservedLog(size_bytes=1048576, link_count=2)
+RELEASED = ObservedLog(size_bytes=1048576, link_count=1)
 COMPLETED = Idx(completed=True)
-NODE = Ledger("node-1")
+NODE = SegmentOffsets("node-1")
 
 
 def name(segment_id: int, version: int = 7) -> SegmentName:
     return SegmentName(segment_id, version)
 
 
-def at(segment_id: int, log: SeenLog | None, idx: Idx = NO_NEWS, version: int = 7) -> SeenSegment:
-    return SeenSegment(name(segment_id, version), log, idx)
+def at(
+    segment_id: int, log: ObservedLog | None, idx: Idx = NO_UPDATE, version: int = 7
+) -> ObservedSegment:
+    return ObservedSegment(name(segment_id, version), log, idx)
 
 
-def look(*found: SeenSegment, before: Segments | None = None, ledger: Ledger = NODE) -> Segments:
-    return looked(before or begin(ledger), Observation(found), ledger)
+def look(
+    *found: ObservedSegment, before: Segments | None = None, ledger: SegmentOffsets = NODE
+) -> Segments:
+    return apply_observation(before or segments_from_offsets(ledger), Observation(found), ledger)
 
 
 def phases(segments: Segments) -> list[str]:
@@ -33,8 +45,8 @@ def phases(segments: Segments) -> list[str]:
 def read_all(segments: Segments, position: int) -> Segments:
     order = segments.next_read
     assert order is not None
-    after = segments.changed(order.name, lambda s: read(s, order, position, at_end=True))
-    return after.changed(order.name, lambda s: acknowledged(s, position))
+    after = segments.changed(order.name, lambda s: after_read(s, order, position, at_end=True))
+    return after.changed(order.name, lambda s: after_acknowledgement(s, position))
 
 
 def test_a_segment_without_news_waits() -> None:
@@ -47,12 +59,16 @@ def test_a_segment_without_news_waits() -> None:
 def test_a_live_segment_is_read_up_to_its_index() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
     assert phases(segments) == ["reading", "waiting"]
-    assert segments.next_read == Read(name(1), 0, limit=500, complete=False, expected_end=500)
+    assert segments.next_read == ReadRequest(
+        name(1), 0, limit=500, complete=False, expected_end=500
+    )
     segments = read_all(segments, 500)
     assert phases(segments) == ["idle", "waiting"]
     assert segments.next_read is None
     segments = look(at(1, LINKED, Idx(offset=700)), at(2, LINKED), before=segments)
-    assert segments.next_read == Read(name(1), 500, limit=700, complete=False, expected_end=700)
+    assert segments.next_read == ReadRequest(
+        name(1), 500, limit=700, complete=False, expected_end=700
+    )
 
 
 def test_an_offset_that_moves_back_is_ignored() -> None:
@@ -65,9 +81,9 @@ def test_an_offset_that_moves_back_is_ignored() -> None:
 
 def test_completed_is_read_to_the_end_whatever_its_number() -> None:
     segments = read_all(look(at(1, LINKED, Idx(offset=119936))), 119936)
-    segments = look(at(1, SeenLog(22090, 1), COMPLETED), before=segments)
+    segments = look(at(1, ObservedLog(22090, 1), COMPLETED), before=segments)
     assert phases(segments) == ["final"]
-    assert segments.next_read == Read(
+    assert segments.next_read == ReadRequest(
         name(1), 119936, limit=None, complete=True, expected_end=119936
     )
     assert phases(read_all(segments, 119936)) == ["drained"]
@@ -85,15 +101,15 @@ def test_completed_is_read_to_the_end_whatever_its_number() -> None:
 def test_every_position_that_an_index_named_is_expected(
     number: int, size_bytes: int, expected_end: int
 ) -> None:
-    segments = look(at(1, SeenLog(size_bytes, 2), Idx(offset=400)))
+    segments = look(at(1, ObservedLog(size_bytes, 2), Idx(offset=400)))
     segments = look(
-        at(1, SeenLog(size_bytes, 1), Idx(completed=True, completed_at=number)), before=segments
+        at(1, ObservedLog(size_bytes, 1), Idx(completed=True, completed_at=number)), before=segments
     )
     assert segments.next_read is not None
     assert segments.next_read.expected_end == expected_end
     assert segments.next_read.completed_at == number
     # A completed index is not read again.
-    segments = look(at(1, SeenLog(size_bytes, 1), COMPLETED), before=segments)
+    segments = look(at(1, ObservedLog(size_bytes, 1), COMPLETED), before=segments)
     assert segments.next_read is not None
     assert segments.next_read.expected_end == expected_end
 
@@ -102,12 +118,12 @@ def test_read_and_not_acknowledged_is_not_drained() -> None:
     segments = look(at(1, LINKED, COMPLETED))
     order = segments.next_read
     assert order is not None
-    segments = segments.changed(name(1), lambda s: read(s, order, 900, at_end=True))
+    segments = segments.changed(name(1), lambda s: after_read(s, order, 900, at_end=True))
     assert phases(segments) == ["final"]
     assert segments.drained == ()
-    segments = segments.changed(name(1), lambda s: acknowledged(s, 899))
+    segments = segments.changed(name(1), lambda s: after_acknowledgement(s, 899))
     assert segments.drained == ()
-    segments = segments.changed(name(1), lambda s: acknowledged(s, 900))
+    segments = segments.changed(name(1), lambda s: after_acknowledgement(s, 900))
     assert segments.drained == (name(1),)
 
 
@@ -115,7 +131,9 @@ def test_never_completed_is_final_when_only_cdc_raw_links_it_and_a_newer_one_exi
     alone = look(at(1, RELEASED, Idx(offset=500)))
     assert phases(alone) == ["reading"]
     followed = look(at(1, RELEASED, Idx(offset=500)), at(2, LINKED), before=alone)
-    assert followed.next_read == Read(name(1), 0, limit=None, complete=True, expected_end=500)
+    assert followed.next_read == ReadRequest(
+        name(1), 0, limit=None, complete=True, expected_end=500
+    )
 
 
 def test_an_orphan_without_index_is_read_and_leaves() -> None:
@@ -129,7 +147,7 @@ def test_an_orphan_without_index_is_read_and_leaves() -> None:
 
 def test_version_6_is_final_at_sight() -> None:
     segments = look(at(1, RELEASED, version=6))
-    assert segments.next_read == Read(name(1, 6), 0, limit=None, complete=True)
+    assert segments.next_read == ReadRequest(name(1, 6), 0, limit=None, complete=True)
     linked = look(at(1, LINKED, version=6))
     assert linked.next_read is not None
     assert linked.next_read.complete
@@ -137,21 +155,23 @@ def test_version_6_is_final_at_sight() -> None:
 
 def test_an_older_segment_without_news_does_not_hold_up_a_newer_one() -> None:
     segments = look(at(1, LINKED), at(2, LINKED, Idx(offset=500)))
-    assert segments.next_read == Read(name(2), 0, limit=500, complete=False, expected_end=500)
+    assert segments.next_read == ReadRequest(
+        name(2), 0, limit=500, complete=False, expected_end=500
+    )
     segments = read_all(segments, 500)
     assert segments.drained == ()
     late = look(at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=900)), before=segments)
-    assert late.next_read == Read(name(1), 0, limit=None, complete=True)
+    assert late.next_read == ReadRequest(name(1), 0, limit=None, complete=True)
 
 
 def test_a_held_segment_holds_those_behind_it_and_not_those_before() -> None:
     segments = look(*(at(i, LINKED, COMPLETED) for i in (1, 2, 3)))
-    held = segments.changed(name(2), lambda s: replace(s, is_held=True))
-    assert held.held is not None
-    assert held.held.name == name(2)
-    assert held.next_read == Read(name(1), 0, limit=None, complete=True)
+    held = segments.changed(name(2), lambda s: replace(s, is_blocked=True))
+    assert held.blocked is not None
+    assert held.blocked.name == name(2)
+    assert held.next_read == ReadRequest(name(1), 0, limit=None, complete=True)
     assert read_all(held, 100).next_read is None
-    assert phases(held) == ["final", "held", "final"]
+    assert phases(held) == ["final", "blocked", "final"]
 
 
 def test_a_completed_segment_that_is_linked_again_leaves_unread() -> None:
@@ -188,7 +208,7 @@ def test_what_is_lost_can_come_back_by_a_replay() -> None:
     segments = look(before=segments)
     assert phases(segments) == ["vanished"]
     back = look(at(1, RELEASED, COMPLETED), before=segments)
-    assert back.next_read == Read(name(1), 500, limit=None, complete=True, expected_end=500)
+    assert back.next_read == ReadRequest(name(1), 500, limit=None, complete=True, expected_end=500)
     assert back.lost == ()
 
 
@@ -206,20 +226,22 @@ def test_an_open_segment_that_goes_is_read_on() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED))
     segments = segments.changed(name(1), lambda s: replace(s, is_opened=True))
     gone = look(at(2, LINKED), before=segments)
-    assert gone.next_read == Read(name(1), 0, limit=500, complete=False, expected_end=500)
+    assert gone.next_read == ReadRequest(name(1), 0, limit=500, complete=False, expected_end=500)
     gone = read_all(gone, 500)
     assert gone.next_read is None
     assert gone.lost == ()
     # News of a newer one: the node has closed this one, so its chain is whole.
     closed = look(at(2, LINKED, Idx(offset=90)), before=gone)
-    assert closed.next_read == Read(name(1), 500, limit=None, complete=True, expected_end=500)
+    assert closed.next_read == ReadRequest(
+        name(1), 500, limit=None, complete=True, expected_end=500
+    )
     assert read_all(closed, 800).drained == (name(1),)
 
 
 def test_what_cannot_be_read_at_all_is_passed_over_and_leaves_when_final() -> None:
     segments = look(at(1, LINKED, Idx(offset=500)), at(2, LINKED, Idx(offset=90)))
     segments = segments.changed(name(1), lambda s: replace(s, is_unreadable=True))
-    assert segments.next_read == Read(name(2), 0, limit=90, complete=False, expected_end=90)
+    assert segments.next_read == ReadRequest(name(2), 0, limit=90, complete=False, expected_end=90)
     assert segments.drained == ()
     done = look(at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=90)), before=segments)
     assert done.drained == (name(1),)
@@ -229,10 +251,10 @@ def test_a_read_that_ends_short_of_the_index_is_made_again_on_request_only() -> 
     segments = look(at(1, LINKED, Idx(offset=500)))
     order = segments.next_read
     assert order is not None
-    segments = segments.changed(name(1), lambda s: read(s, order, 300, at_end=True))
+    segments = segments.changed(name(1), lambda s: after_read(s, order, 300, at_end=True))
     observation = Observation((at(1, LINKED, Idx(offset=500)),))
-    assert looked(segments, observation, NODE).next_read is None
-    assert looked(segments, observation, NODE, retry=True).next_read == Read(
+    assert apply_observation(segments, observation, NODE).next_read is None
+    assert apply_observation(segments, observation, NODE, retry=True).next_read == ReadRequest(
         name(1), 300, limit=500, complete=False, expected_end=500
     )
 
@@ -242,7 +264,7 @@ def test_bytes_that_can_be_read_and_are_not_acknowledged() -> None:
         at(1, LINKED, COMPLETED), at(2, LINKED, Idx(offset=500)), at(3, LINKED), ledger=NODE
     )
     assert segments.readable_bytes == 1048576 + 500
-    segments = segments.changed(name(2), lambda s: acknowledged(s, 200))
+    segments = segments.changed(name(2), lambda s: after_acknowledgement(s, 200))
     assert segments.readable_bytes == 1048576 + 300
     assert segments.count_by_phase[Phase.FINAL] == 1
 
@@ -278,8 +300,8 @@ def test_a_node_that_is_killed_started_and_stopped() -> None:
     assert segments.next_read is None
 
 
-NEWER = at(2, SeenLog(1048576, 2), Idx(offset=100))
-REPLAYED = at(1, SeenLog(1048576, 2), Idx(offset=500))
+NEWER = at(2, ObservedLog(1048576, 2), Idx(offset=100))
+REPLAYED = at(1, ObservedLog(1048576, 2), Idx(offset=500))
 
 
 @pytest.mark.parametrize(
@@ -291,7 +313,7 @@ REPLAYED = at(1, SeenLog(1048576, 2), Idx(offset=500))
         pytest.param(at(1, LINKED, COMPLETED), NEWER, (), id="it is completed"),
         pytest.param(at(1, LINKED), NEWER, (), id="it has no change data"),
         pytest.param(
-            at(1, SeenLog(1048576, 2, is_in_commit_log=True), Idx(offset=500)),
+            at(1, ObservedLog(1048576, 2, is_in_commit_log=True), Idx(offset=500)),
             NEWER,
             (),
             id="the node has it",
@@ -299,6 +321,6 @@ REPLAYED = at(1, SeenLog(1048576, 2), Idx(offset=500))
     ],
 )
 def test_a_link_elsewhere_keeps_a_replayed_segment(
-    older: SeenSegment, newer: SeenSegment, kept: tuple[SegmentName, ...]
+    older: ObservedSegment, newer: ObservedSegment, kept: tuple[SegmentName, ...]
 ) -> None:
-    assert kept_by_link(look(older, newer)) == kept
+    assert pinned_by_link(look(older, newer)) == kept

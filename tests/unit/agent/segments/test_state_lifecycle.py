@@ -8,8 +8,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from agent.cdc_raw import SegmentName
-from agent.segments import Ledger, Phase, Read, Segment, Segments, begin, looked
-from agent.segments.state import acknowledged, read
+from agent.segments import (
+    Phase,
+    ReadRequest,
+    Segment,
+    SegmentOffsets,
+    Segments,
+    apply_observation,
+    segments_from_offsets,
+)
+from agent.segments.state import after_acknowledgement, after_read
 from tests.support.node_model import Content, Node
 
 Batch = tuple[SegmentName, list[int], int]
@@ -22,7 +30,7 @@ class Lives(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.node = Node()
-        self.stored = Ledger(NODE_ID)
+        self.stored = SegmentOffsets(NODE_ID)
         self.delivered: set[tuple[SegmentName, int]] = set()
         self.reported: set[SegmentName] = set()
         self.known: set[SegmentName] = set()
@@ -32,7 +40,7 @@ class Lives(RuleBasedStateMachine):
 
     def start_agent(self) -> None:
         self.ledger = self.stored
-        self.segments = begin(self.ledger)
+        self.segments = segments_from_offsets(self.ledger)
         self.known = set(self.ledger.positions)
         self.window: list[Batch] = []
         self.open: dict[SegmentName, Content] = {}
@@ -92,8 +100,10 @@ class Lives(RuleBasedStateMachine):
 
     @rule(retry=st.booleans())
     def look(self, retry: bool = False) -> None:
-        self.segments = looked(self.segments, self.node.observation(), self.ledger, retry=retry)
-        self.known |= {segment.name for segment in self.segments if segment.idx.has_news}
+        self.segments = apply_observation(
+            self.segments, self.node.observation(), self.ledger, retry=retry
+        )
+        self.known |= {segment.name for segment in self.segments if segment.idx.has_update}
         for lost in self.segments.lost:
             self.reported.add(lost.name)
             self.change(lost.name, is_reported=True)
@@ -115,7 +125,7 @@ class Lives(RuleBasedStateMachine):
         self.emitted.update((order.name, record) for record in records)
         self.window.append((order.name, records, position))
         self.segments = self.segments.changed(
-            order.name, lambda segment: read(segment, order, position, at_end=at_end)
+            order.name, lambda segment: after_read(segment, order, position, at_end=at_end)
         )
 
     @rule(batches=st.integers(1, 3))
@@ -126,7 +136,9 @@ class Lives(RuleBasedStateMachine):
             self.ledger = self.ledger.advanced(name, position)
             reached = self.ledger.position(name)
             assert reached >= before or self.ledger.is_completed(name)
-            self.segments = self.segments.changed(name, partial(acknowledged, position=reached))
+            self.segments = self.segments.changed(
+                name, partial(after_acknowledgement, position=reached)
+            )
         del self.window[:batches]
 
     @rule(rounds=st.integers(1, 6), is_finishing=st.booleans())
@@ -163,7 +175,7 @@ class Lives(RuleBasedStateMachine):
     @rule(name_index=st.integers(0, 5))
     def hold(self, name_index: int) -> None:
         for index, segment in enumerate(self.segments):
-            self.change(segment.name, is_held=index == name_index and segment.log is not None)
+            self.change(segment.name, is_blocked=index == name_index and segment.log is not None)
 
     def change(self, name: SegmentName, **fields: bool) -> None:
         def changed(segment: Segment) -> Segment:
@@ -173,7 +185,7 @@ class Lives(RuleBasedStateMachine):
 
     # What must hold.
 
-    def check_within_limits(self, content: Content, order: Read) -> None:
+    def check_within_limits(self, content: Content, order: ReadRequest) -> None:
         idx = self.node.indexes.get(order.name)
         if order.complete:
             is_active = self.node.is_up and content in self.node.commitlog[-2:]
@@ -197,8 +209,8 @@ class Lives(RuleBasedStateMachine):
     def nothing_is_invented(self) -> None:
         for content in self.node.all:
             chained = {(content.name, r) for r in content.records if r <= content.chain_end}
-            of_segment = {event for event in self.emitted if event[0] == content.name}
-            assert of_segment <= chained
+            is_segment_specific = {event for event in self.emitted if event[0] == content.name}
+            assert is_segment_specific <= chained
 
     @invariant()
     def progress_never_runs_ahead(self) -> None:
@@ -211,13 +223,13 @@ class Lives(RuleBasedStateMachine):
     def one_segment_is_held_at_most(self) -> None:
         phases = self.segments.count_by_phase
         assert sum(phases.values()) == len(list(self.segments))
-        assert phases[Phase.HELD] <= 1
+        assert phases[Phase.BLOCKED] <= 1
 
     def teardown(self) -> None:
         """In the end everything that is left is read, and only live segments stay; what a replay
         links again is removed unread."""
         for segment in self.segments:
-            self.change(segment.name, is_held=False)
+            self.change(segment.name, is_blocked=False)
         if not self.node.is_up:
             self.node.start()
         for change in (True, False):
@@ -274,7 +286,7 @@ TestLives = Lives.TestCase
 
 
 def test_segments_start_with_nothing() -> None:
-    segments: Segments = begin(Ledger(NODE_ID))
+    segments: Segments = segments_from_offsets(SegmentOffsets(NODE_ID))
     assert segments.next_read is None
     assert segments.drained == ()
     assert segments.readable_bytes == 0

@@ -5,8 +5,9 @@ import threading
 import pytest
 
 from agent.snapshot.errors import RefusedTableError, ReplicasMissingError
-from agent.snapshot.offsets import Copy, Progress, State
-from agent.snapshot.snapshot import Ready, Snapshot
+from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
+from agent.snapshot.partition import EncodedPage
+from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import (
     snapshot_document,
 )
@@ -22,7 +23,7 @@ from tests.support.fake_snapshot_node import (
 from tests.support.servers.processes import wait_until
 
 
-def taken(snapshot: Snapshot) -> Ready:
+def taken(snapshot: Snapshot) -> EncodedPage:
     """The next page, as the pipeline takes it."""
     wait_until(lambda: snapshot.peek() is not None, "a page")
     ready = snapshot.peek()
@@ -154,7 +155,7 @@ def test_never_asks_for_nothing_but_on_request() -> None:
 @pytest.mark.parametrize("mode", ["initial", "always"])
 def test_what_was_copied_before_a_restart_is_not_copied_again(mode: str) -> None:
     node = FakeNode()
-    done = Progress("n").with_copy(Copy(TABLE_ID, "ks.t", 1, State.COMPLETED))
+    done = SnapshotOffsets("n").with_copy(TableSnapshot(TABLE_ID, "ks.t", 1, State.COMPLETED))
     with running(node, mode=mode, progress=done) as snapshot:
         wait_until(lambda: node.looks > 2, "the third look")
         assert state(snapshot) is State.COMPLETED

@@ -49,7 +49,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "Permission denied",
     ),
     "refused segment": (
-        {"refused_segments": (NAME,), "cdc_raw_directory": Path("/raw")},
+        {"irregular_segments": (NAME,), "cdc_raw_directory": Path("/raw")},
         "segment_refused",
         State.DEGRADED,
         "cdc_raw",
@@ -70,7 +70,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         f"{NAME} is held for 12 s",
     ),
     "link": (
-        {"kept_by_link": (NAME,)},
+        {"pinned_by_link": (NAME,)},
         "segment_not_released",
         State.DEGRADED,
         "cdc_raw",

@@ -7,9 +7,9 @@ import pytest
 
 from agent.cdc_raw import SegmentName
 from agent.metrics import AgentMetrics
-from agent.store.subprocess_store import StoreApart
-from agent.transfer.quarantine_sync import RemoteErrors, RemoteErrorsSettings
-from agent.transfer.upload_queue import Uploads, UploadSettings
+from agent.store.subprocess_store import SubprocessStore
+from agent.transfer.quarantine_sync import QuarantineSync, QuarantineSyncSettings
+from agent.transfer.upload_queue import UploadQueue, UploadSettings
 from sidecar.metrics import DeliveryMetrics
 from tests.support.folder_store import HANGING, FolderStore
 from tests.support.servers.processes import wait_until
@@ -17,26 +17,26 @@ from tests.support.servers.processes import wait_until
 NAME = SegmentName(1, 7)
 
 
-def uploads(store: StoreApart, directory: Path) -> Uploads:
+def uploads(store: SubprocessStore, directory: Path) -> UploadQueue:
     metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-    return Uploads(store, UploadSettings(directory, 1 << 20), metrics)
+    return UploadQueue(store, UploadSettings(directory, 1 << 20), metrics)
 
 
-def remote_errors(store: StoreApart, directory: Path) -> RemoteErrors:
+def remote_errors(store: SubprocessStore, directory: Path) -> QuarantineSync:
     metrics = AgentMetrics(DeliveryMetrics("agent", "1.2.3"))
-    return RemoteErrors(store, RemoteErrorsSettings(directory, directory.parent), metrics)
+    return QuarantineSync(store, QuarantineSyncSettings(directory, directory.parent), metrics)
 
 
 @pytest.mark.parametrize("sender", [uploads, remote_errors])
 def test_what_hangs_ends_with_the_agent(
-    tmp_path: Path, sender: Callable[[StoreApart, Path], Uploads | RemoteErrors]
+    tmp_path: Path, sender: Callable[[SubprocessStore, Path], UploadQueue | QuarantineSync]
 ) -> None:
     stored, directory = tmp_path / "stored", tmp_path / "waiting"
     stored.mkdir()
     directory.mkdir()
     segment = directory / NAME.log
     segment.write_bytes(b"a segment")
-    store = StoreApart(FolderStore(stored, hanging=NAME.log))
+    store = SubprocessStore(FolderStore(stored, hanging=NAME.log))
     sending = sender(store, directory)
     sending.open()
     wait_until((stored / HANGING).exists, "the request to hang")

@@ -12,9 +12,9 @@ from agent.config.properties import TransferName
 from agent.metrics import AgentMetrics
 from agent.store.remote_directory import RemoteDirectory, parse_remote_directory
 from agent.transfer import Transfer, TransferSettings, create_transfer
-from agent.transfer.archive import Local
-from agent.transfer.delete import BlackHole
-from agent.transfer.remote import WithErrors
+from agent.transfer.archive import ArchiveTransfer
+from agent.transfer.delete import DeleteTransfer
+from agent.transfer.remote import RemoteTransfer
 from sidecar.metrics import DeliveryMetrics
 
 LOG, IDX = "CommitLog-7-1.log", "CommitLog-7-1_cdc.idx"
@@ -79,7 +79,7 @@ def test_the_archive_may_be_on_another_file_system(
     os.utime(raw / LOG, (1_000_000, 1_000_000))
     if code is not None:
         refuse_links(monkeypatch, code)
-    Local(tmp_path).transfer(raw / LOG, raw / IDX)
+    ArchiveTransfer(tmp_path).transfer(raw / LOG, raw / IDX)
     assert (tmp_path / "archive" / LOG).read_bytes() == b"segment"
     assert (tmp_path / "archive" / LOG).stat().st_mtime == 1_000_000
     assert (tmp_path / "archive" / IDX).read_bytes() == b"5\nCOMPLETED"
@@ -93,7 +93,7 @@ def test_an_earlier_link_of_the_same_segment_is_replaced(raw: Path, tmp_path: Pa
     os.link(raw / LOG, archive / LOG)
     (archive / IDX).write_bytes(b"old")
     (archive / f".{LOG}.tmp").write_bytes(b"left by a crash")
-    Local(tmp_path).transfer(raw / LOG, raw / IDX)
+    ArchiveTransfer(tmp_path).transfer(raw / LOG, raw / IDX)
     assert {file.name for file in archive.iterdir()} == {LOG, IDX}
     assert (archive / LOG).read_bytes() == b"segment"
     assert (archive / IDX).read_bytes() == b"5\nCOMPLETED"
@@ -142,10 +142,10 @@ def test_a_missing_target_directory_is_an_error_and_no_missing_source(
 
 
 def test_names_are_those_of_the_configuration(tmp_path: Path) -> None:
-    assert isinstance(created("delete", tmp_path), BlackHole)
-    assert isinstance(created("archive", tmp_path), Local)
+    assert isinstance(created("delete", tmp_path), DeleteTransfer)
+    assert isinstance(created("archive", tmp_path), ArchiveTransfer)
     uploads = created("gcs", tmp_path)
-    assert isinstance(uploads, WithErrors)
+    assert isinstance(uploads, RemoteTransfer)
     assert uploads.backlog.where == "gs://b/p/node-1/archive"
 
 

@@ -1,28 +1,36 @@
 """Segments whose index is in `cdc_raw` before their file."""
 
-from agent.cdc_raw import Idx, Observation, SeenLog, SeenSegment, SegmentName
-from agent.segments import AwaitedFiles, Ledger, Segments, begin, looked
+from agent.cdc_raw import Idx, Observation, ObservedLog, ObservedSegment, SegmentName
+from agent.segments import (
+    AwaitedFiles,
+    SegmentOffsets,
+    Segments,
+    apply_observation,
+    segments_from_offsets,
+)
 from agent.segments.awaited_files import PATIENCE_S
 
-LEDGER = Ledger("node")
+LEDGER = SegmentOffsets("node")
 ONE, TWO = SegmentName(id=1, version=7), SegmentName(id=2, version=7)
-ALONE = SeenSegment(ONE, None, Idx(offset=500))
-WHOLE = SeenSegment(ONE, SeenLog(1048576, 2), Idx(offset=500))
-NEWER = SeenSegment(TWO, SeenLog(1048576, 2), Idx(offset=90))
+ALONE = ObservedSegment(ONE, None, Idx(offset=500))
+WHOLE = ObservedSegment(ONE, ObservedLog(1048576, 2), Idx(offset=500))
+NEWER = ObservedSegment(TWO, ObservedLog(1048576, 2), Idx(offset=90))
 
 
 class Looks:
     """Looks of one agent, at times that the test names."""
 
-    def __init__(self, ledger: Ledger = LEDGER) -> None:
+    def __init__(self, ledger: SegmentOffsets = LEDGER) -> None:
         self.ledger = ledger
-        self.segments: Segments = begin(ledger)
+        self.segments: Segments = segments_from_offsets(ledger)
         self.awaited = AwaitedFiles()
 
-    def look(self, now_s: float, *found: SeenSegment) -> None:
+    def look(self, now_s: float, *found: ObservedSegment) -> None:
         observation = Observation(found)
         self.awaited = self.awaited.after(observation, self.segments, self.ledger, now_s)
-        self.segments = looked(self.segments, observation, self.ledger, awaited=self.awaited.names)
+        self.segments = apply_observation(
+            self.segments, observation, self.ledger, awaited=self.awaited.names
+        )
 
     @property
     def lost(self) -> list[SegmentName]:
@@ -69,6 +77,6 @@ def test_a_file_that_was_there_is_not_waited_for() -> None:
 
 def test_the_index_of_a_finished_segment_is_not_waited_for() -> None:
     agent = Looks(LEDGER.finished(ONE))
-    agent.look(0.0, SeenSegment(ONE, None, Idx(completed=True)), NEWER)
+    agent.look(0.0, ObservedSegment(ONE, None, Idx(completed=True)), NEWER)
     assert agent.awaited.names == frozenset()
     assert agent.segments.next_read is not None

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent.store.base import StoreError, StoreStoppedError
-from agent.store.subprocess_store import StoreApart
+from agent.store.subprocess_store import SubprocessStore
 from tests.support.folder_store import BROKEN, FORBIDDEN, HANGING, REFUSED, FolderStore
 from tests.support.servers.processes import wait_until
 
@@ -25,8 +25,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(folder: Path) -> Iterator[StoreApart]:
-    store = StoreApart(FolderStore(folder))
+def store(folder: Path) -> Iterator[SubprocessStore]:
+    store = SubprocessStore(FolderStore(folder))
     yield store
     store.close()
 
@@ -45,7 +45,9 @@ def is_running(pid: int) -> bool:
     return state not in "ZX"
 
 
-def test_what_the_store_answers_comes_back(store: StoreApart, folder: Path, tmp_path: Path) -> None:
+def test_what_the_store_answers_comes_back(
+    store: SubprocessStore, folder: Path, tmp_path: Path
+) -> None:
     file = segment(tmp_path)
     assert store.where == "folder:stored"
     assert store.pid is None, "nothing is asked yet"
@@ -59,20 +61,20 @@ def test_what_the_store_answers_comes_back(store: StoreApart, folder: Path, tmp_
     assert list(folder.iterdir()) == []
 
 
-def test_what_the_store_raises_comes_back(store: StoreApart, tmp_path: Path) -> None:
+def test_what_the_store_raises_comes_back(store: SubprocessStore, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"It refuses this one\.") as refused:
         store.put(segment(tmp_path, REFUSED))
-    assert (refused.value.of_segment, refused.value.is_forbidden) == (True, False)
+    assert (refused.value.is_segment_specific, refused.value.is_forbidden) == (True, False)
     with pytest.raises(StoreError, match=r"It lets nobody in\.") as forbidden:
         store.put(segment(tmp_path, FORBIDDEN))
-    assert (forbidden.value.of_segment, forbidden.value.is_forbidden) == (False, True)
+    assert (forbidden.value.is_segment_specific, forbidden.value.is_forbidden) == (False, True)
     with pytest.raises(FileNotFoundError) as missing:
         store.put(tmp_path / "missing")
     assert missing.value.filename == str(tmp_path / "missing")
     assert store.put(segment(tmp_path)), "the process is the same, and well"
 
 
-def test_it_leaves_the_processor_to_delivery(store: StoreApart) -> None:
+def test_it_leaves_the_processor_to_delivery(store: SubprocessStore) -> None:
     store.names()
     assert store.pid is not None
     ours = os.getpriority(os.PRIO_PROCESS, 0)
@@ -80,7 +82,7 @@ def test_it_leaves_the_processor_to_delivery(store: StoreApart) -> None:
 
 
 def test_a_process_that_is_killed_is_said_and_started_again(
-    store: StoreApart, tmp_path: Path
+    store: SubprocessStore, tmp_path: Path
 ) -> None:
     store.names()
     first = store.pid
@@ -93,14 +95,16 @@ def test_a_process_that_is_killed_is_said_and_started_again(
     assert store.pid != first
 
 
-def test_a_fault_of_the_store_ends_its_process_alone(store: StoreApart, tmp_path: Path) -> None:
+def test_a_fault_of_the_store_ends_its_process_alone(
+    store: SubprocessStore, tmp_path: Path
+) -> None:
     with pytest.raises(StoreError, match="ended with exit code 1; it is started again"):
         store.put(segment(tmp_path, BROKEN))
     assert store.put(segment(tmp_path))
 
 
 def test_one_that_cannot_be_started_is_said(
-    store: StoreApart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: SubprocessStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", str(tmp_path / "no-python"))
@@ -110,7 +114,7 @@ def test_one_that_cannot_be_started_is_said(
 
 
 def test_one_that_ends_before_it_has_the_store_is_said(
-    store: StoreApart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: SubprocessStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "ends-at-once"
     program.write_text("#!/bin/sh\nexit 3\n")
@@ -123,7 +127,7 @@ def test_one_that_ends_before_it_has_the_store_is_said(
 
 
 def test_where_no_socket_can_be_had_is_said(
-    store: StoreApart, monkeypatch: pytest.MonkeyPatch
+    store: SubprocessStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_more() -> None:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
@@ -136,7 +140,9 @@ def test_where_no_socket_can_be_had_is_said(
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_signals_to_the_whole_group_are_left_to_the_agent(store: StoreApart, name: str) -> None:
+def test_signals_to_the_whole_group_are_left_to_the_agent(
+    store: SubprocessStore, name: str
+) -> None:
     store.names()
     first = store.pid
     assert first is not None
@@ -146,7 +152,7 @@ def test_signals_to_the_whole_group_are_left_to_the_agent(store: StoreApart, nam
 
 
 def test_a_stop_gives_up_what_hangs_and_what_comes_after(
-    store: StoreApart, folder: Path, tmp_path: Path
+    store: SubprocessStore, folder: Path, tmp_path: Path
 ) -> None:
     raised = list[BaseException]()
 
@@ -169,7 +175,7 @@ def test_a_stop_gives_up_what_hangs_and_what_comes_after(
         store.names()
 
 
-def test_a_stop_before_the_first_request_begins_nothing(store: StoreApart) -> None:
+def test_a_stop_before_the_first_request_begins_nothing(store: SubprocessStore) -> None:
     store.stop()
     with pytest.raises(StoreStoppedError):
         store.names()
@@ -179,10 +185,10 @@ def test_a_stop_before_the_first_request_begins_nothing(store: StoreApart) -> No
 _AGENT = """
 import sys
 from pathlib import Path
-from agent.store.subprocess_store import StoreApart
+from agent.store.subprocess_store import SubprocessStore
 from tests.support.folder_store import FolderStore
 
-store = StoreApart(FolderStore(Path(sys.argv[1])))
+store = SubprocessStore(FolderStore(Path(sys.argv[1])))
 store.names()
 print(store.pid, flush=True)
 store.put(Path(sys.argv[2]))

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.snapshot.offsets import Copy, Progress, State, begun, progress_from_entries
+from agent.snapshot.offsets import (
+    SnapshotOffsets,
+    State,
+    TableSnapshot,
+    begun,
+    snapshot_offsets_from_entries,
+)
 from agent.snapshot.plan import NodeTable, plan
 from agent.snapshot.ring import MAX_TOKEN, MIN_TOKEN, TokenRange
 from sidecar.errors import OffsetStoreError
@@ -36,33 +42,35 @@ def test_progress_never_moves_back_and_is_read_as_it_was_written(
         copy = copy.advanced(each, each.after + int(each.size * part))
         assert copy.ratio >= ratio
         ratio = copy.ratio
-    progress = Progress(NODE).with_copy(replace(copy, rows=3))
+    progress = SnapshotOffsets(NODE).with_copy(replace(copy, rows=3))
     entries = progress.to_entries()
     assert all(isinstance(value, str) for value in entries.values())
-    assert progress_from_entries(entries, NODE) == progress
-    assert progress_from_entries(entries, "another") == Progress("another")
+    assert snapshot_offsets_from_entries(entries, NODE) == progress
+    assert snapshot_offsets_from_entries(entries, "another") == SnapshotOffsets("another")
 
 
 def test_a_copy_that_is_stopped_stays_so() -> None:
     copy = replace(begun("id", "ks.t", RANGES, 7), state=State.STOPPED)
     assert copy.advanced(RANGES[0], 0) == copy
-    entries = Progress(NODE).with_copy(copy).to_entries()
-    assert progress_from_entries(entries, NODE).copies["id"].state is State.STOPPED
+    entries = SnapshotOffsets(NODE).with_copy(copy).to_entries()
+    assert snapshot_offsets_from_entries(entries, NODE).copies["id"].state is State.STOPPED
 
 
 def test_what_is_no_progress_is_said() -> None:
     with pytest.raises(OffsetStoreError, match="snapshot_progress"):
-        progress_from_entries({"node.id": NODE, "id.table": "ks.t", "id.state": "lost"}, NODE)
+        snapshot_offsets_from_entries(
+            {"node.id": NODE, "id.table": "ks.t", "id.state": "lost"}, NODE
+        )
 
 
 def table(table_id: str, *, published: bool = True, counter: bool = False) -> NodeTable:
     return NodeTable(table_id, "ks", f"t{table_id}", published, counter)
 
 
-def done(*table_ids: str) -> Progress:
-    progress = Progress(NODE)
+def done(*table_ids: str) -> SnapshotOffsets:
+    progress = SnapshotOffsets(NODE)
     for each in table_ids:
-        progress = progress.with_copy(Copy(each, f"ks.t{each}", 1, State.COMPLETED))
+        progress = progress.with_copy(TableSnapshot(each, f"ks.t{each}", 1, State.COMPLETED))
     return progress
 
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.cdc_raw import SegmentName
-from agent.segments import Ledger, ledger_from_entries
+from agent.segments import SegmentOffsets, offsets_from_entries
 from sidecar.errors import ConfigError, OffsetStoreError
 
 NAMES = st.builds(SegmentName, id=st.integers(0, (1 << 63) - 1), version=st.integers(6, 9))
@@ -14,7 +14,7 @@ def name(segment_id: int) -> SegmentName:
 
 
 def test_entries_are_what_a_person_reads() -> None:
-    ledger = Ledger("host-1").advanced(name(1699), 40961).finished(name(1698))
+    ledger = SegmentOffsets("host-1").advanced(name(1699), 40961).finished(name(1698))
     assert ledger.to_entries() == {
         "node.id": "host-1",
         "CommitLog-7-1699.log": "40961",
@@ -24,13 +24,13 @@ def test_entries_are_what_a_person_reads() -> None:
 
 @given(st.dictionaries(NAMES, st.one_of(st.none(), st.integers(0, 1 << 40)), max_size=20))
 def test_entries_survive_the_round_trip(progress: dict[SegmentName, int | None]) -> None:
-    ledger = Ledger("host-1")
+    ledger = SegmentOffsets("host-1")
     for segment, position in progress.items():
         if position is None:
             ledger = ledger.finished(segment)
         else:
             ledger = ledger.advanced(segment, position)
-    again = ledger_from_entries(ledger.to_entries(), "host-1")
+    again = offsets_from_entries(ledger.to_entries(), "host-1")
     assert again == ledger
     for segment, position in progress.items():
         assert again.is_completed(segment) == (position is None)
@@ -38,7 +38,7 @@ def test_entries_survive_the_round_trip(progress: dict[SegmentName, int | None])
 
 
 def test_progress_never_moves_back() -> None:
-    ledger = Ledger("host-1").advanced(name(1), 40)
+    ledger = SegmentOffsets("host-1").advanced(name(1), 40)
     assert ledger.advanced(name(1), 39) is ledger
     assert ledger.advanced(name(1), 41).position(name(1)) == 41
     done = ledger.finished(name(1))
@@ -47,7 +47,7 @@ def test_progress_never_moves_back() -> None:
 
 
 def test_the_oldest_absent_segments_are_forgotten_first() -> None:
-    ledger = Ledger("host-1").advanced(name(4), 7)
+    ledger = SegmentOffsets("host-1").advanced(name(4), 7)
     for segment_id in (1, 2, 3, 5):
         ledger = ledger.finished(name(segment_id))
     trimmed = ledger.trimmed(present={name(1)}, limit=2)
@@ -57,13 +57,13 @@ def test_the_oldest_absent_segments_are_forgotten_first() -> None:
 
 
 def test_nothing_stored_is_a_fresh_start() -> None:
-    assert ledger_from_entries({}, "host-1") == Ledger("host-1")
+    assert offsets_from_entries({}, "host-1") == SegmentOffsets("host-1")
 
 
 @pytest.mark.parametrize("stored", [{"node.id": "host-2"}, {"CommitLog-7-1.log": "5"}])
 def test_progress_of_another_node_is_refused(stored: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="host-1"):
-        ledger_from_entries(stored, "host-1")
+        offsets_from_entries(stored, "host-1")
 
 
 @pytest.mark.parametrize(
@@ -79,4 +79,4 @@ def test_progress_of_another_node_is_refused(stored: dict[str, str]) -> None:
 )
 def test_what_is_no_progress_is_refused(key: str, value: str) -> None:
     with pytest.raises(OffsetStoreError, match="neither"):
-        ledger_from_entries({"node.id": "host-1", key: value}, "host-1")
+        offsets_from_entries({"node.id": "host-1", key: value}, "host-1")

@@ -1,11 +1,11 @@
 """When a refusal of the node is taken for its last word."""
 
-from agent.snapshot.rejected_statements import Refusals
+from agent.snapshot.rejected_statements import RejectedStatements
 
 
 def test_only_the_same_statement_for_some_seconds_is_refused_for_good() -> None:
     now_s = 0.0
-    refusals = Refusals(clock=lambda: now_s)
+    refusals = RejectedStatements(clock=lambda: now_s)
     assert not refusals.is_final("t", "SELECT a")
     assert not refusals.is_final("t", "SELECT a")
     now_s = 4.0
@@ -23,7 +23,7 @@ def test_only_the_same_statement_for_some_seconds_is_refused_for_good() -> None:
 
 def test_tables_are_apart() -> None:
     now_s = 0.0
-    refusals = Refusals(clock=lambda: now_s)
+    refusals = RejectedStatements(clock=lambda: now_s)
     assert not refusals.is_final("t", "SELECT a")
     now_s = 9.0
     assert not refusals.is_final("u", "SELECT a")

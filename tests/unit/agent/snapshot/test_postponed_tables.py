@@ -6,9 +6,10 @@ import pytest
 
 from agent.snapshot.encoders import SchemaEncoders
 from agent.snapshot.errors import PostponedTableError
-from agent.snapshot.offsets import Copy, Progress, State
+from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.plan import NodeTable
-from agent.snapshot.snapshot import Snapshot, SnapshotSettings
+from agent.snapshot.settings import SnapshotSettings
+from agent.snapshot.snapshot import Snapshot
 from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import RefusedSchemaError, Registrar, Strategy, Subjects
@@ -73,7 +74,7 @@ def snapshot_of(registry: Registry) -> Snapshot:
         ),
         FakeNode(known=tables),
         SchemaEncoders(Holder(), form, registrar),  # type: ignore[arg-type]  # as far as it is asked
-        Progress("n"),
+        SnapshotOffsets("n"),
         on_ready=lambda: None,
         postponed_s=0.05,
     )
@@ -137,6 +138,8 @@ def test_a_copy_that_is_stopped_waits_for_nothing() -> None:
 def test_the_encoder_says_which_table() -> None:
     encoder = snapshot_of(Registry(refused="first"))._encoders
     with pytest.raises(PostponedTableError, match=r"x\.ks\.first-key"):
-        encoder.encoder(Copy(FIRST, "ks.first", 1), element_times=True, is_refused=False)
-    other = encoder.encoder(Copy(SECOND, "ks.second", 1), element_times=True, is_refused=False)
+        encoder.encoder(TableSnapshot(FIRST, "ks.first", 1), element_times=True, is_refused=False)
+    other = encoder.encoder(
+        TableSnapshot(SECOND, "ks.second", 1), element_times=True, is_refused=False
+    )
     assert isinstance(other, SnapshotEncoder)

@@ -14,7 +14,7 @@ from benches.sizing import (
     sizing,
 )
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "spark-sizing.md"
+DOCUMENT = Path(__file__).resolve().parents[4] / "docs" / "evidence" / "spark-sizing.md"
 LAWS = Laws(
     dedupe_rate=10_000,
     reconcile_rate=30_000,

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[4]
 PARITY = (REPOSITORY / "docs" / "evidence" / "parity.md").read_text(encoding="utf-8")
 FEATURES = 108
 

@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 SITE := $(VENV)/.site
-CRATES := $(addprefix commitlog/,capsule core events mongo python rows)
+CRATES := $(addprefix commitlog/,capsule core encoding events mongo python rows)
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples

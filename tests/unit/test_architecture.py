@@ -29,8 +29,9 @@ OF_THE_SIDECAR = {
 }
 CRATES_MAY_KNOW = {
     "core": set[str](),
-    "events": {"commitlog-core"},
-    "mongo": {"commitlog-events"},
+    "encoding": set[str](),
+    "events": {"commitlog-core", "event-encoding"},
+    "mongo": {"event-encoding"},
     "rows": {"commitlog-core", "commitlog-events"},
     "capsule": {"pyo3"},
     "python": {
@@ -39,10 +40,11 @@ CRATES_MAY_KNOW = {
         "commitlog-events",
         "commitlog-mongo",
         "commitlog-rows",
+        "event-encoding",
         "pyo3",
     },
 }
-OURS_OR_PYTHON = {f"commitlog-{crate}" for crate in CRATES_MAY_KNOW} | {"pyo3"}
+OURS_OR_PYTHON = {f"commitlog-{crate}" for crate in CRATES_MAY_KNOW} | {"event-encoding", "pyo3"}
 # Databases and brokers have one place each, so that a change of a client stays in it.
 ONLY_IN: dict[str, str | tuple[str, ...]] = {
     "cassandra": ("agent/node", "agent/snapshot/connection.py"),

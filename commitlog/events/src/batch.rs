@@ -3,9 +3,9 @@
 use commitlog_core::schema::SchemaChange;
 use commitlog_core::segment::Gap;
 
-use crate::avro::Unregistered;
 use crate::event::{Kind, Op};
 use crate::spare_room::SpareRoom;
+use event_encoding::schema_ids::UnregisteredSchema;
 
 /// Ranges of records that are passed over which one batch tells apart.
 const MOST_LOST: usize = 64;
@@ -56,7 +56,7 @@ pub struct Blocked {
     /// One sentence.
     pub reason: String,
     /// Schemas that it waits for; the schema of tables lacks nothing then.
-    pub unregistered: Vec<Unregistered>,
+    pub unregistered: Vec<UnregisteredSchema>,
 }
 
 impl Blocked {

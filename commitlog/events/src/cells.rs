@@ -7,9 +7,9 @@ use commitlog_core::row::{BoundKind, Cell, CellState, Deletion, Expiry, LocalDel
 use crate::byte_comparable::{Component, write_bound, write_clustering};
 use crate::event::{Bound, Content};
 use crate::event_text::EventText;
-use crate::hash::token;
 use crate::plan::TablePlan;
 use crate::time_text::TimeText;
+use crate::token::token;
 use crate::value::ValueError;
 
 /// Writes `,"cells":{…}`. `key` is the raw partition key.

@@ -7,10 +7,11 @@ use commitlog_core::descriptor::Version;
 use crate::avro::AvroContext;
 use crate::event::{Content, Op};
 use crate::fixed_text::FixedText;
-use crate::format::{Encoding, EventFormat};
+use crate::format::EventFormat;
 use crate::plan::TablePlan;
 use crate::snapshot::OLDEST_US;
 use crate::value::json::write_string;
+use event_encoding::encoding::Encoding;
 
 /// What all events of one read have in common.
 pub struct EventContext {

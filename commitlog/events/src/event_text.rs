@@ -6,6 +6,7 @@
 //! instructions are calls: the code that writes an event has to stay in the processor's cache.
 
 use base64_simd::AsOut;
+use event_encoding::avro::varint;
 
 use crate::fixed_text::FixedText;
 use crate::time_text::TimeText;
@@ -169,7 +170,7 @@ fn write_slice<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
 #[inline(never)]
 fn write_varint(room: &mut [u8], number: i64) -> &mut [u8] {
     let mut text = EventText::new(room);
-    let (bytes, length) = varint_bytes(number);
+    let (bytes, length) = varint(number);
     text.padded(&bytes, length);
     text.room
 }
@@ -183,24 +184,6 @@ fn write_bytes<'b>(room: &'b mut [u8], bytes: &[u8]) -> &'b mut [u8] {
     }
     text.slice(bytes);
     text.room
-}
-
-/// A number as Avro writes it, and how many of the bytes are it.
-#[inline]
-pub fn varint_bytes(number: i64) -> ([u8; 10], usize) {
-    let mut bytes = [0; 10];
-    let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
-    let mut length = 0;
-    for byte in &mut bytes {
-        length += 1;
-        if rest < 0x80 {
-            *byte = rest as u8;
-            break;
-        }
-        *byte = rest as u8 | 0x80;
-        rest >>= 7;
-    }
-    (bytes, length)
 }
 
 #[inline(never)]

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use event_encoding::encoding::Encoding;
 use regex::Regex;
 
-use crate::avro::SchemaIds;
-use crate::names::NameAdjustment;
 use crate::value::ValueModes;
+use event_encoding::avro_names::NameAdjustment;
+use event_encoding::schema_ids::SchemaIds;
 
 /// Letters of `op`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,19 +27,6 @@ pub enum PartitionBy {
     PartitionKey,
     /// The whole message key, as the incumbent does.
     Key,
-}
-
-/// What keys or values are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Encoding {
-    #[default]
-    Json,
-    /// JSON beside the schema that Connect's `JsonConverter` writes.
-    JsonWithSchema,
-    /// Avro behind the id of its schema.
-    Avro,
-    /// The text of Connect's `StringConverter`.
-    Text,
 }
 
 /// What JSON makes of Connect's decimals, which exact varints are (`decimal.format`).

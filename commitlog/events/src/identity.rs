@@ -20,7 +20,7 @@ use crate::event::{Content, Kind};
 use crate::event_text::{EventText, more_room};
 use crate::plan::TablePlan;
 use crate::row_cells::simple_cells;
-use crate::short_hashes::ShortHashes;
+use event_encoding::blake3_batch::Blake3Batch;
 
 /// Version of the canonical form.
 const VERSION: u8 = 1;
@@ -43,7 +43,7 @@ mod flag {
 #[derive(Default)]
 pub struct Identity {
     order: Vec<u32>,
-    hashes: ShortHashes,
+    hashes: Blake3Batch,
 }
 
 impl Identity {
@@ -60,7 +60,7 @@ impl Identity {
         mutation_bytes: usize,
     ) {
         let blocks = loop {
-            let room = self.hashes.room();
+            let room = self.hashes.free();
             let whole = room.len();
             let form = EventText::new(room);
             let left = write_event(form, plan, key, content, &mut self.order).room();
@@ -68,7 +68,7 @@ impl Identity {
                 break whole.saturating_sub(left) / BLOCK_LEN;
             }
             let likely = USUAL_ROOM.saturating_add(mutation_bytes);
-            self.hashes.make_room(more_room(whole, likely));
+            self.hashes.reserve(more_room(whole, likely));
         };
         self.hashes
             .add(blocks, event, |event, id| batch.set_id(event, id));

@@ -9,9 +9,11 @@ use crate::avro::AvroPlan;
 use crate::byte_comparable::equals_differ;
 use crate::connect::Sides;
 use crate::fixed_text::FixedText;
-use crate::format::{Encoding, EventFormat};
+use crate::format::EventFormat;
 use crate::identity::{canonical_name, canonical_start};
+use crate::table_names::adjust_table;
 use crate::value::json::write_string;
+use event_encoding::encoding::Encoding;
 
 /// A column as a member of the objects that it stands in.
 pub struct Member {
@@ -89,7 +91,7 @@ pub struct TablePlan {
 
 impl TablePlan {
     pub fn new(table: &Arc<Table>, format: &EventFormat) -> Self {
-        let shown = format.names.shown(table);
+        let shown = adjust_table(format.names, table);
         let members = |columns: &[Column], shown: &[Column]| {
             let columns = columns.iter().zip(shown);
             columns

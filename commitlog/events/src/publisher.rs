@@ -7,7 +7,7 @@ use commitlog_core::row::{Marker, Row, Unfiltered};
 use commitlog_core::schema::{Schema, Table, TableId, TableKind};
 use rustc_hash::FxHashMap;
 
-use crate::avro::{SchemaIds, Starts};
+use crate::avro::ConfluentHeaders;
 use crate::batch::{EventBatch, EventFacts, Topic, USUAL_ROOM};
 use crate::connect::{SideWriter, Sides};
 use crate::counters::{self, CounterHistory, ShardNews};
@@ -17,12 +17,13 @@ use crate::event_context::EventContext;
 use crate::event_text::{EventText, more_room};
 use crate::fixed_text::FixedText;
 use crate::format::{CounterEvents, EventFormat, PartitionBy};
-use crate::hash::kafka_partition_hash;
 use crate::identity::Identity;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::refusal::Refusal;
 use crate::value::ValueError;
+use event_encoding::partition_hash::kafka_partition_hash;
+use event_encoding::schema_ids::SchemaIds;
 
 /// What becomes of a table's updates.
 pub(crate) enum Disposition {
@@ -38,16 +39,16 @@ pub(crate) struct PublishedTable {
     /// [`EventContext::source_middle`] in that batch.
     source_middle: FixedText<128>,
     /// What messages in Avro begin with, once their schemas have ids.
-    starts: Option<Starts>,
+    starts: Option<ConfluentHeaders>,
 }
 
 impl PublishedTable {
     /// What messages begin with; refused while a schema has no id.
-    fn starts(&mut self, ids: &SchemaIds) -> Result<Starts, Box<Refusal>> {
+    fn starts(&mut self, ids: &SchemaIds) -> Result<ConfluentHeaders, Box<Refusal>> {
         if self.starts.is_none() {
             self.starts = match &self.plan.avro {
                 Some(avro) => avro.starts(ids),
-                None => Some(Starts::default()),
+                None => Some(ConfluentHeaders::default()),
             };
         }
         self.starts.ok_or_else(|| {
@@ -256,7 +257,7 @@ fn skip_reason(table: &Table, format: &EventFormat) -> Option<&'static str> {
 /// The events of one update.
 pub(crate) struct UpdateEvents<'u, 'p, 'h> {
     pub plan: &'u TablePlan,
-    pub starts: Starts,
+    pub starts: ConfluentHeaders,
     pub source_middle: &'u FixedText<128>,
     pub partition: &'u Partition<'p>,
     pub partition_hash: Option<u32>,

@@ -3,9 +3,9 @@
 use commitlog_core::error::DecodeError;
 use commitlog_core::schema::TableId;
 
-use crate::avro::Unregistered;
 use crate::batch::Blocked;
 use crate::value::ValueError;
+use event_encoding::schema_ids::UnregisteredSchema;
 
 /// Why a mutation gives no events. Passed on in a box: results are many and refusals few.
 pub(crate) enum Refusal {
@@ -22,7 +22,7 @@ pub(crate) enum Refusal {
     /// Schemas of a table that have no id yet.
     Unregistered {
         table: String,
-        schemas: Vec<Unregistered>,
+        schemas: Vec<UnregisteredSchema>,
     },
 }
 

@@ -11,9 +11,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use commitlog_events::avro::SchemaIds;
 use commitlog_mongo::encoder::Encoder;
 use commitlog_mongo::format::{Encoding, EventFormat, Layout};
+use event_encoding::schema_ids::SchemaIds;
 
 const BATCH: usize = 1000;
 /// In a round: a shorter one ends before the clock has moved.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use commitlog_events::avro::Unregistered;
+use event_encoding::schema_ids::UnregisteredSchema;
 
 use crate::bson::Timestamp;
 use crate::change::Operation;
@@ -111,7 +111,7 @@ pub struct EventBatch {
     pub refused: Vec<Refused>,
     /// Schemas that have no id yet. With any of them the messages have none either, and the batch is to be
     /// made again.
-    pub unregistered: Vec<Unregistered>,
+    pub unregistered: Vec<UnregisteredSchema>,
     /// How the transaction went on that was open in front of the batch, and those behind it.
     pub(crate) transactions: Timeline,
     pub(crate) bytes: Vec<u8>,

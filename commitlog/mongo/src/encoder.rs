@@ -1,6 +1,6 @@
 //! From raw events or copied documents to a batch of messages.
 
-use commitlog_events::avro::Unregistered;
+use event_encoding::schema_ids::UnregisteredSchema;
 
 use crate::batch::EventBatch;
 use crate::bson::Timestamp;
@@ -119,14 +119,14 @@ impl Encoder {
         database: &str,
         collection: &str,
         captures: &mut C,
-    ) -> Result<Vec<Unregistered>, C::Error> {
+    ) -> Result<Vec<UnregisteredSchema>, C::Error> {
         let own = captures.topic(database.as_bytes(), collection.as_bytes())?;
         let topic = own.unwrap_or_else(|| self.format.topic(&[database, collection]));
         Ok(self.unregistered(Record::Document, &topic))
     }
 
     /// Schemas of such messages of a topic that have no id.
-    pub fn unregistered(&self, record: Record, topic: &str) -> Vec<Unregistered> {
+    pub fn unregistered(&self, record: Record, topic: &str) -> Vec<UnregisteredSchema> {
         let schemas = self.schemas.of(record, topic, &self.format);
         let ids = &self.format.schema_ids;
         let lacking = schemas

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use commitlog_events::avro::Unregistered;
-use commitlog_events::hash::kafka_partition_hash;
+use event_encoding::partition_hash::kafka_partition_hash;
+use event_encoding::schema_ids::UnregisteredSchema;
 
 use crate::batch::{EventBatch, Kind, MessageEntry, NOT_CAPTURED, Refused, Topic};
 use crate::bson::Timestamp;
@@ -256,7 +256,7 @@ impl<'f> Filling<'f> {
         let frames = match schemas.frames(self.format) {
             Ok(frames) => frames,
             Err(Missing::GivenUp(schema)) if record != Record::Transaction => {
-                let side = schema.side.name();
+                let side = schema.part.name();
                 let topic = schema.topic;
                 return Err(Problem::Unregistered { side, topic }.at(0));
             }
@@ -272,7 +272,7 @@ impl<'f> Filling<'f> {
         Ok(())
     }
 
-    fn lacking(&mut self, schemas: Vec<Unregistered>) -> Frames {
+    fn lacking(&mut self, schemas: Vec<UnregisteredSchema>) -> Frames {
         self.batch.unregistered.extend(schemas);
         Frames::default()
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use commitlog_events::avro::SchemaIds;
-pub use commitlog_events::format::Encoding;
-use commitlog_events::names::NameAdjustment;
+use event_encoding::avro_names::NameAdjustment;
+pub use event_encoding::encoding::Encoding;
+use event_encoding::schema_ids::SchemaIds;
 
 use crate::fields::FieldRules;
 use crate::json::{Flavour, Spacing};

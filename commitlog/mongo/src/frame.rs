@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use commitlog_events::avro::{Side, Unregistered};
-use commitlog_events::names::NameAdjustment;
+use event_encoding::avro::confluent_header;
+use event_encoding::connect::JSON_ENVELOPE_END;
+use event_encoding::schema_ids::{MessagePart, UnregisteredSchema};
 
 use crate::form::{Form, form_of};
 use crate::format::{Encoding, EventFormat};
@@ -48,7 +49,7 @@ enum Known {
     /// They are framed so.
     Framed(Frame),
     /// They begin with a zero and the id of this schema.
-    Registered(Unregistered),
+    Registered(UnregisteredSchema),
 }
 
 #[derive(Debug, Clone)]
@@ -61,33 +62,27 @@ pub(crate) struct TopicSchemas {
 #[derive(Debug, Clone)]
 pub(crate) enum Missing {
     /// These have no id yet.
-    Unregistered(Vec<Unregistered>),
+    Unregistered(Vec<UnregisteredSchema>),
     /// This one is refused.
-    GivenUp(Unregistered),
+    GivenUp(UnregisteredSchema),
 }
 
 impl TopicSchemas {
     fn new(record: Record, topic: &str, format: &EventFormat) -> Self {
-        let known = |side, encoding| {
-            let schema = |names| match side {
-                Side::Key => schemas::key(record, topic, names, format),
-                Side::Value => schemas::value(record, topic, names, format),
+        let known = |part, encoding| {
+            let schema = |names| match part {
+                MessagePart::Key => schemas::key(record, topic, names, format),
+                MessagePart::Value => schemas::value(record, topic, names, format),
             };
             match encoding {
                 Encoding::JsonWithSchema => Known::Framed(Frame {
-                    start: format!(r#"{{"schema":{},"payload":"#, schema(format.names).json())
-                        .into_bytes(),
-                    end: b"}",
+                    start: schema(format.names).json_envelope(),
+                    end: JSON_ENVELOPE_END,
                 }),
                 Encoding::Avro => {
-                    // Of a name that Avro does not take a schema cannot be made.
-                    let names = match format.names {
-                        NameAdjustment::None => NameAdjustment::Avro,
-                        other => other,
-                    };
-                    let schema = schema(names).avro();
-                    Known::Registered(Unregistered {
-                        side,
+                    let schema = schema(format.names.for_avro()).avro();
+                    Known::Registered(UnregisteredSchema {
+                        part,
                         topic: topic.to_owned(),
                         record: record_name(&schema),
                         schema: schema.to_string().into(),
@@ -98,13 +93,13 @@ impl TopicSchemas {
             }
         };
         Self {
-            key: known(Side::Key, format.key),
-            value: known(Side::Value, format.value),
+            key: known(MessagePart::Key, format.key),
+            value: known(MessagePart::Value, format.value),
         }
     }
 
     /// The schemas that have to be in a registry.
-    pub(crate) fn registered(&self) -> impl Iterator<Item = &Unregistered> {
+    pub(crate) fn registered(&self) -> impl Iterator<Item = &UnregisteredSchema> {
         let sides = [&self.key, &self.value].into_iter();
         sides.filter_map(|known| match known {
             Known::Framed(_) => None,
@@ -114,18 +109,15 @@ impl TopicSchemas {
 
     pub(crate) fn frames(&self, format: &EventFormat) -> Result<Frames, Missing> {
         let ids = &format.schema_ids;
-        if let Some(schema) = self.registered().find(|schema| ids.is_given_up(schema)) {
+        if let Some(schema) = self.registered().find(|schema| ids.is_abandoned(schema)) {
             return Err(Missing::GivenUp(schema.clone()));
         }
         let frame = |known: &Known| match known {
             Known::Framed(frame) => Some(frame.clone()),
-            Known::Registered(schema) => {
-                let [a, b, c, d] = ids.get(schema)?.to_be_bytes();
-                Some(Frame {
-                    start: vec![0, a, b, c, d],
-                    end: b"",
-                })
-            }
+            Known::Registered(schema) => Some(Frame {
+                start: confluent_header(ids.get(schema)?).to_vec(),
+                end: b"",
+            }),
         };
         if let (Some(key), Some(value)) = (frame(&self.key), frame(&self.value)) {
             return Ok(Frames { key, value });

@@ -3,7 +3,7 @@
 //! The first 16 bytes of BLAKE3 over a canonical form (`docs/reference/mongodb-event-format.md`, "Event id").
 //! No clock of a reader goes in and nothing that was looked up: two readers may find different documents.
 
-use commitlog_events::short_hashes::{HalfHash, ShortHashes};
+use event_encoding::blake3_batch::{Blake3Batch, HalfDigest, half_digest};
 
 use crate::batch::MessageEntry;
 use crate::bson::Document;
@@ -20,7 +20,7 @@ const BLOCK_BYTES: usize = 64;
 #[derive(Default)]
 pub struct Identity {
     canonical: Vec<u8>,
-    hashes: ShortHashes,
+    hashes: Blake3Batch,
 }
 
 impl Identity {
@@ -137,15 +137,13 @@ impl Identity {
         self.canonical.resize(length, 0);
     }
 
-    fn hash(&mut self) -> [u8; 16] {
+    fn hash(&mut self) -> HalfDigest {
         self.pad();
-        let hash = blake3::hash(&self.canonical);
-        let first = hash.as_bytes().first_chunk::<16>();
-        first.copied().unwrap_or_default()
+        half_digest(&self.canonical)
     }
 }
 
-fn set_id(entries: &mut [MessageEntry], entry: usize, id: HalfHash) {
+fn set_id(entries: &mut [MessageEntry], entry: usize, id: HalfDigest) {
     if let Some(entry) = entries.get_mut(entry) {
         entry.id = id;
     }

@@ -4,8 +4,8 @@
 //! Documents are text, so they are the same for all collections but for the names, which are made of
 //! those of the topics. Members stand in the order in which the layouts write them.
 
-use commitlog_events::connect::{Schema, Shape};
-use commitlog_events::names::NameAdjustment;
+use event_encoding::avro_names::NameAdjustment;
+use event_encoding::connect::{Schema, Shape};
 
 use crate::format::{EventFormat, Layout};
 
@@ -216,7 +216,7 @@ fn since_2(schema: Schema, format: &EventFormat) -> Schema {
 /// `<topic>.<last>` with adjusted names.
 fn of_topic(topic: &str, last: &str, names: NameAdjustment) -> String {
     let parts = topic.split('.').chain([last]);
-    let parts: Vec<_> = parts.map(|part| names.adjusted(part)).collect();
+    let parts: Vec<_> = parts.map(|part| names.adjust(part)).collect();
     parts.join(".")
 }
 

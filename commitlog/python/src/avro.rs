@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use commitlog_events::avro;
+use event_encoding::schema_ids;
 use pyo3::prelude::*;
 
 /// A schema that has no id yet.
 #[pyclass(frozen, eq, hash, module = "commitlog")]
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Unregistered(pub avro::Unregistered);
+pub struct Unregistered(pub schema_ids::UnregisteredSchema);
 
 #[pymethods]
 impl Unregistered {
     #[getter]
     fn side(&self) -> &'static str {
-        self.0.side.name()
+        self.0.part.name()
     }
 
     #[getter]
@@ -35,7 +35,7 @@ impl Unregistered {
 
 /// Ids that a registry gave to schemas.
 #[pyclass(frozen, module = "commitlog")]
-pub struct SchemaIds(pub Arc<avro::SchemaIds>);
+pub struct SchemaIds(pub Arc<schema_ids::SchemaIds>);
 
 #[pymethods]
 impl SchemaIds {
@@ -53,6 +53,6 @@ impl SchemaIds {
     }
 
     fn give_up(&self, schema: &Unregistered) {
-        self.0.give_up(schema.0.clone());
+        self.0.abandon(schema.0.clone());
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use commitlog_events::format::{
-    self, CounterEvents, DecimalFormat, Encoding, OpStyle, PartitionBy, TableFilter,
+    self, CounterEvents, DecimalFormat, OpStyle, PartitionBy, TableFilter,
 };
-use commitlog_events::names::NameAdjustment;
 use commitlog_events::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
+use event_encoding::avro_names::NameAdjustment;
+use event_encoding::encoding::Encoding;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 

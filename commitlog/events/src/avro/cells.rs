@@ -10,8 +10,8 @@ use crate::byte_comparable::{Component, write_bound, write_clustering};
 use crate::cells::components;
 use crate::event::{Bound, Content};
 use crate::event_text::EventText;
-use crate::hash::token;
 use crate::plan::TablePlan;
+use crate::token::token;
 use crate::value::ValueError;
 
 /// Writes `cells`. `key` is the raw partition key.

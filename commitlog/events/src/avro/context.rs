@@ -2,9 +2,9 @@
 
 use super::plan::string;
 use crate::event::Op;
-use crate::event_text::varint_bytes;
 use crate::fixed_text::FixedText;
 use crate::format::EventFormat;
+use event_encoding::avro::varint;
 
 /// What the values of one read have in common.
 pub struct AvroContext {
@@ -17,7 +17,7 @@ pub struct AvroContext {
 impl AvroContext {
     pub fn new(format: &EventFormat, segment: &str, now_ms: i64) -> Self {
         let starts = Op::ALL.map(|op| {
-            let (now, length) = varint_bytes(now_ms);
+            let (now, length) = varint(now_ms);
             let mut start = now.get(..length).unwrap_or_default().to_vec();
             start.extend(string(&[
                 op.letter(format.op_style),

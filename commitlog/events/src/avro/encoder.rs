@@ -5,7 +5,7 @@ use commitlog_core::row::{Cell, CellState, Row};
 use commitlog_core::schema::{Column, ColumnKind};
 
 use super::cells::CellsWriter;
-use super::plan::{AfterField, AvroPlan, Starts};
+use super::plan::{AfterField, AvroPlan, ConfluentHeaders};
 use super::time_varint::TimeVarint;
 use super::value::{END, NULL, THERE, ValueWriter, Written, block};
 use crate::counters::{ShardNews, kind_name};
@@ -36,7 +36,7 @@ pub struct AvroWriter<'w> {
     pub context: &'w EventContext,
     pub plan: &'w TablePlan,
     pub avro: &'w AvroPlan,
-    pub starts: Starts,
+    pub starts: ConfluentHeaders,
     /// `cluster` and `file` of `source`.
     pub source_middle: &'w FixedText<128>,
     /// Live cells of counters by their columns.

@@ -1,11 +1,9 @@
-//! Events as Avro: the same key, value and `cells` as the JSON has, in Avro's binary form behind a
-//! magic zero and the four bytes of a schema id, as Confluent's serializers write it
-//! (`docs/reference/avro.md`).
+//! Events as Avro: the key, value and `cells` of the JSON in Avro's binary form, after the header
+//! of Confluent's serializers (`docs/reference/avro.md`).
 
 mod cells;
 mod context;
 mod encoder;
-mod ids;
 mod plan;
 mod schema;
 mod time_varint;
@@ -13,7 +11,4 @@ mod value;
 
 pub use context::AvroContext;
 pub use encoder::AvroWriter;
-pub use ids::{SchemaIds, Side, Unregistered};
-pub use plan::{AvroPlan, Starts};
-
-pub use crate::event_text::varint_bytes as varint;
+pub use plan::{AvroPlan, ConfluentHeaders};

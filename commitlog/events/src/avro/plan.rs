@@ -5,12 +5,14 @@ use std::sync::Arc;
 use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table};
 
-use super::ids::{SchemaIds, Side, Unregistered};
 use super::schema::SchemaWriter;
-use crate::event_text::varint_bytes;
 use crate::fixed_text::FixedText;
-use crate::format::{Encoding, EventFormat};
-use crate::names::NameAdjustment;
+use crate::format::EventFormat;
+use crate::table_names::adjust_table;
+use event_encoding::avro::{ConfluentHeader, confluent_header, varint};
+use event_encoding::avro_names::NameAdjustment;
+use event_encoding::encoding::Encoding;
+use event_encoding::schema_ids::{MessagePart, SchemaIds, UnregisteredSchema};
 
 /// A column as a field of `after`.
 #[derive(Debug, Clone)]
@@ -38,14 +40,14 @@ pub struct AvroPlan {
     /// `id` of `cells`.
     pub table_id: FixedText<64>,
     /// The schemas of key and value; none of what is not Avro.
-    pub schemas: Vec<Unregistered>,
+    pub schemas: Vec<UnregisteredSchema>,
 }
 
-/// What a key and a value begin with: a zero and the id of the schema.
+/// The headers of a key and a value.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Starts {
-    pub key: [u8; 5],
-    pub value: [u8; 5],
+pub struct ConfluentHeaders {
+    pub key: ConfluentHeader,
+    pub value: ConfluentHeader,
 }
 
 impl AvroPlan {
@@ -57,13 +59,9 @@ impl AvroPlan {
         topic: &str,
         format: &EventFormat,
     ) -> Self {
-        // Of a name that Avro does not take a schema cannot be made.
-        let adjustment = match format.names {
-            NameAdjustment::None => NameAdjustment::Avro,
-            other => other,
-        };
+        let adjustment = format.names.for_avro();
         let renamed = match format.names {
-            NameAdjustment::None => adjustment.shown(table),
+            NameAdjustment::None => adjust_table(adjustment, table),
             _ => Arc::clone(shown),
         };
         let fields = after_fields(&renamed, left_out);
@@ -72,8 +70,8 @@ impl AvroPlan {
         let writer = || SchemaWriter::new(table, &format.topic_prefix, format.modes, adjustment);
         let mut schemas = Vec::new();
         if format.key == Encoding::Avro {
-            schemas.push(Unregistered {
-                side: Side::Key,
+            schemas.push(UnregisteredSchema {
+                part: MessagePart::Key,
                 topic: topic.to_owned(),
                 record: writer().record_name("Key"),
                 schema: writer().key(&renamed, &key_names).into(),
@@ -82,8 +80,8 @@ impl AvroPlan {
         if format.value == Encoding::Avro {
             let columns = columns_of(&renamed).zip(&fields);
             let columns = columns.filter(|(_, field)| !field.is_left_out);
-            schemas.push(Unregistered {
-                side: Side::Value,
+            schemas.push(UnregisteredSchema {
+                part: MessagePart::Value,
                 topic: topic.to_owned(),
                 record: writer().record_name("Envelope"),
                 schema: writer().value(columns, format.cells).into(),
@@ -110,14 +108,14 @@ impl AvroPlan {
         self.fields.get(first..).unwrap_or_default()
     }
 
-    /// What messages begin with, once all schemas have an id.
-    pub fn starts(&self, ids: &SchemaIds) -> Option<Starts> {
-        let mut starts = Starts::default();
+    /// The headers of messages; `None` while a schema has no id.
+    pub fn starts(&self, ids: &SchemaIds) -> Option<ConfluentHeaders> {
+        let mut starts = ConfluentHeaders::default();
         for schema in &self.schemas {
-            let [a, b, c, d] = ids.get(schema)?.to_be_bytes();
-            match schema.side {
-                Side::Key => starts.key = [0, a, b, c, d],
-                Side::Value => starts.value = [0, a, b, c, d],
+            let header = confluent_header(ids.get(schema)?);
+            match schema.part {
+                MessagePart::Key => starts.key = header,
+                MessagePart::Value => starts.value = header,
             }
         }
         Some(starts)
@@ -128,7 +126,7 @@ impl AvroPlan {
 pub fn string(texts: &[&str]) -> Vec<u8> {
     let mut out = Vec::new();
     for text in texts {
-        let (bytes, length) = varint_bytes(text.len() as i64);
+        let (bytes, length) = varint(text.len() as i64);
         out.extend_from_slice(bytes.get(..length).unwrap_or_default());
         out.extend_from_slice(text.as_bytes());
     }
@@ -160,7 +158,8 @@ fn after_fields(table: &Table, left_out: &[bool]) -> Vec<AfterField> {
             if column.dropped_at_us.is_some() == is_dropped && !field.is_left_out {
                 let original = format!("{} {:?}", column.name, column.cql_type);
                 let is_free = |name: &str| !taken.iter().any(|taken| taken == name);
-                field.name = crate::names::unique_name(&column.name, &original, is_free);
+                field.name =
+                    event_encoding::avro_names::unique_name(&column.name, &original, is_free);
                 taken.push(field.name.clone());
             }
         }

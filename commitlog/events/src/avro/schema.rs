@@ -10,9 +10,9 @@ use commitlog_core::schema::{Column, Table};
 use serde_json::{Value, json};
 
 use super::plan::AfterField;
-use crate::names::{NameAdjustment, unique_name};
 use crate::value::json::is_string;
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode, cql_name};
+use event_encoding::avro_names::{NameAdjustment, unique_name};
 
 /// Namespace of the records that are the same for all tables and are not Debezium's.
 const OURS: &str = "cdc_sidecar";
@@ -42,7 +42,7 @@ impl SchemaWriter {
         let parts: Vec<String> = parts
             .iter()
             .flat_map(|part| part.split('.'))
-            .map(|part| names.adjusted(part))
+            .map(|part| names.adjust(part))
             .collect();
         Self {
             modes,
@@ -156,8 +156,8 @@ impl SchemaWriter {
                 })
             }
             CqlType::Udt(user_type) => {
-                let namespace = self.names.adjusted(&user_type.keyspace);
-                let name = self.names.adjusted(&user_type.name);
+                let namespace = self.names.adjust(&user_type.keyspace);
+                let name = self.names.adjust(&user_type.name);
                 self.record(&namespace, &name, ty, |writer| {
                     let fields = user_type.fields.iter();
                     fields
@@ -307,7 +307,7 @@ fn spelled(ty: &CqlType) -> String {
             &fields.iter().collect::<Vec<_>>(),
         ),
         CqlType::Vector(element, dimension) => join(format!("vector{dimension}"), &[element]),
-        CqlType::Udt(user_type) => NameAdjustment::Avro.adjusted(&user_type.name),
+        CqlType::Udt(user_type) => NameAdjustment::Avro.adjust(&user_type.name),
         CqlType::Custom(_) => "custom".to_owned(),
         _ => cql_name(ty),
     }

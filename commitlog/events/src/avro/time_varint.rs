@@ -1,6 +1,7 @@
 //! A write time as Avro writes it, which stands in an event again and again.
 
-use crate::event_text::{EventText, varint_bytes};
+use crate::event_text::EventText;
+use event_encoding::avro::varint;
 
 /// A time in microseconds and its bytes.
 #[derive(Debug, Clone, Copy)]
@@ -13,7 +14,7 @@ pub struct TimeVarint {
 impl TimeVarint {
     #[inline]
     pub fn of(us: i64) -> Self {
-        let (bytes, length) = varint_bytes(us);
+        let (bytes, length) = varint(us);
         Self { us, bytes, length }
     }
 

@@ -1,8 +1,8 @@
 //! The schema of the member `cells`. Members that do not apply are absent, which is null to
 //! Connect.
 
-use super::schema::{Schema, Shape};
 use super::table::uuid;
+use event_encoding::connect::{Schema, Shape};
 
 /// Namespace of what Debezium does not have.
 pub const OURS: &str = "cdc_sidecar";

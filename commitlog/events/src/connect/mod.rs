@@ -5,14 +5,11 @@
 //! The payload is the JSON of every event; `writer` puts around it, or makes of it, what a side of
 //! a message asks for.
 
-mod avro;
 mod cells;
 mod plan;
-mod schema;
 mod struct_text;
 mod table;
 mod writer;
 
 pub(crate) use plan::Sides;
-pub use schema::{Schema, Shape};
 pub(crate) use writer::{LastOpening, SideWriter};

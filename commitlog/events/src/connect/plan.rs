@@ -5,11 +5,12 @@ use std::sync::Arc;
 use commitlog_core::row::Row;
 use commitlog_core::schema::Table;
 
-use super::schema::Schema;
 use super::table::TableSchemas;
 use crate::event::Content;
-use crate::format::{Encoding, EventFormat};
+use crate::format::EventFormat;
 use crate::value::ValueModes;
+use event_encoding::connect::Schema;
+use event_encoding::encoding::Encoding;
 
 /// What both sides of a table's messages are.
 pub struct Sides {
@@ -49,7 +50,7 @@ impl Side {
         let schema = schema(modes);
         Self {
             opening: match encoding {
-                Encoding::JsonWithSchema => opening(&schema),
+                Encoding::JsonWithSchema => schema.json_envelope(),
                 _ => Vec::new(),
             },
             encoding,
@@ -157,14 +158,6 @@ impl Sides {
         schemas.value(keys.chain(columns), self.has_cells)
     }
 }
-
-/// What a message begins with that has a schema.
-pub fn opening(schema: &Schema) -> Vec<u8> {
-    format!("{{\"schema\":{},\"payload\":", schema.json()).into_bytes()
-}
-
-/// What it ends with.
-pub const CLOSING: &[u8; 1] = b"}";
 
 fn says_something(row: &Row<'_>, column: u32) -> bool {
     row.cells.iter().any(|cell| cell.column == column)

@@ -4,8 +4,8 @@
 //! It is made of the JSON of the same message, which is ours and well formed: where it is not,
 //! there is less text, never an error. Bytes are base64, since Java writes the address of an array.
 
-use super::schema::{Schema, Shape};
 use crate::value::text::{write_java_double, write_java_float};
+use event_encoding::connect::{Schema, Shape};
 
 /// Appends the text of a value of this schema, given as compact JSON.
 pub fn write_text(out: &mut Vec<u8>, schema: &Schema, json: &[u8]) {

@@ -8,8 +8,8 @@ use commitlog_core::cql_type::CqlType;
 use commitlog_core::schema::{Column, Table, marshal_name};
 
 use super::cells::{cells, ours, shard};
-use super::schema::{Schema, Shape};
 use crate::value::{DecimalMode, DurationMode, ValueModes, VarintMode};
+use event_encoding::connect::{Schema, Shape};
 
 const NAMESPACE: &str = "io.debezium.connector.cassandra";
 const SNAPSHOTS: &str =

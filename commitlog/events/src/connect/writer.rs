@@ -2,19 +2,20 @@
 
 use commitlog_core::schema::TableId;
 
-use super::plan::{CLOSING, Side, Sides, opening};
+use super::plan::{Side, Sides};
 use super::struct_text::write_text;
-use crate::avro::{AvroWriter, Starts};
+use crate::avro::{AvroWriter, ConfluentHeaders};
 use crate::counters::ShardNews;
 use crate::encoder::{EventWriter, Scratch};
 use crate::event::Content;
 use crate::event_context::EventContext;
 use crate::event_text::{EventText, more_room};
 use crate::fixed_text::FixedText;
-use crate::format::Encoding;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::value::{ValueError, ValueModes};
+use event_encoding::connect::JSON_ENVELOPE_END;
+use event_encoding::encoding::Encoding;
 
 /// Room for a part that becomes something else, in bytes.
 const PART_ROOM: usize = 2048;
@@ -33,7 +34,7 @@ pub(crate) struct SideWriter<'w, 'p> {
     pub context: &'w EventContext,
     pub plan: &'w TablePlan,
     /// What Avro begins with.
-    pub starts: Starts,
+    pub starts: ConfluentHeaders,
     /// [`EventContext::source_middle`] of this plan.
     pub source_middle: &'w FixedText<128>,
     /// Live cells of counters by their columns.
@@ -155,7 +156,7 @@ impl SideWriter<'_, '_> {
         let table = self.plan.table.id;
         let is_last = last.of.as_ref();
         if !is_last.is_some_and(|(of, shown)| *of == table && shown == columns) {
-            last.bytes = opening(&sides.value_schema(columns));
+            last.bytes = sides.value_schema(columns).json_envelope();
             last.of = Some((table, columns.to_vec()));
         }
         &last.bytes
@@ -188,7 +189,7 @@ impl SideWriter<'_, '_> {
 /// What a side ends with.
 fn closing(side: &Side) -> &'static [u8] {
     match side.encoding {
-        Encoding::JsonWithSchema => CLOSING,
+        Encoding::JsonWithSchema => JSON_ENVELOPE_END,
         _ => b"",
     }
 }

@@ -15,20 +15,22 @@ use commitlog_core::descriptor::Version;
 use commitlog_core::row::Row;
 use commitlog_core::schema::Table;
 
-use crate::avro::{Starts, Unregistered};
+use crate::avro::ConfluentHeaders;
 use crate::batch::{EventBatch, Stop, Topic};
 use crate::encoder::Scratch;
 use crate::event::Content;
 use crate::event_context::EventContext;
 use crate::fixed_text::FixedText;
 use crate::format::{EventFormat, PartitionBy};
-use crate::hash::{kafka_partition_hash, token};
 use crate::identity::Identity;
 use crate::partition::Partition;
 use crate::plan::TablePlan;
 use crate::publisher::{Place, UpdateEvents};
 use crate::refusal::Refusal;
 use crate::spare_room::SpareRoom;
+use crate::token::token;
+use event_encoding::partition_hash::kafka_partition_hash;
+use event_encoding::schema_ids::UnregisteredSchema;
 use page::{Page, PageRow};
 use row::RowMaker;
 
@@ -120,16 +122,16 @@ impl SnapshotEncoder {
     }
 
     /// Schemas that have no id yet; without it nothing is encoded.
-    pub fn unregistered(&self) -> Vec<Unregistered> {
+    pub fn unregistered(&self) -> Vec<UnregisteredSchema> {
         let schemas = self.plan.avro.iter().flat_map(|avro| &avro.schemas);
         let ids = &self.format.schema_ids;
         let without = schemas.filter(|schema| ids.get(schema).is_none());
         without.cloned().collect()
     }
 
-    fn starts(&self) -> Result<Starts, SnapshotError> {
+    fn starts(&self) -> Result<ConfluentHeaders, SnapshotError> {
         let Some(avro) = &self.plan.avro else {
-            return Ok(Starts::default());
+            return Ok(ConfluentHeaders::default());
         };
         avro.starts(&self.format.schema_ids).ok_or_else(|| {
             SnapshotError::Row("the schemas of the table are not in the schema registry".into())
@@ -189,7 +191,7 @@ impl SnapshotEncoder {
         request: &PageRequest<'_>,
         context: &EventContext,
         topic: u32,
-        (starts, source_middle): (Starts, &FixedText<128>),
+        (starts, source_middle): (ConfluentHeaders, &FixedText<128>),
         batch: &mut EventBatch,
     ) -> Result<i64, SnapshotError> {
         let is_first = !self.selection.is_key_of(row, &self.key);

@@ -1,6 +1,6 @@
 //! Members as Avro's binary form (<https://avro.apache.org/docs/1.12.0/specification/#binary-encoding>).
 
-use commitlog_events::avro::varint;
+use event_encoding::avro::varint;
 
 use super::{Form, Write};
 use crate::bson::{Document, Element};

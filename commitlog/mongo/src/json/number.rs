@@ -1,6 +1,6 @@
 //! Numbers and times as text.
 
-use commitlog_events::value::calendar::date_of_day;
+use event_encoding::calendar::date_of_day;
 
 const MILLIS_PER_DAY: i64 = 86_400_000;
 const FIRST_OF_YEAR_10000_MS: i64 = 253_402_300_800_000;

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use commitlog_events::names::NameAdjustment;
 use commitlog_mongo::batch;
 use commitlog_mongo::bson::Timestamp;
 use commitlog_mongo::change::{Copy, SnapshotMark};
@@ -13,6 +12,7 @@ use commitlog_mongo::fields::FieldRules;
 use commitlog_mongo::format::{Delimiter, DocumentJson, Encoding, EventFormat, Layout};
 use commitlog_mongo::schemas::Record;
 use commitlog_mongo::transaction::OpenTransaction;
+use event_encoding::avro_names::NameAdjustment;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,23 +1,23 @@
-//! BLAKE3 of many short messages, hashed side by side.
+//! BLAKE3 of many short messages, hashed in parallel by vector instructions.
 //!
-//! One short message leaves most of a processor idle: each step of the hash waits for the one
-//! before. Sixteen messages of one length take hardly longer than one.
+//! Hashing one short message leaves most of a core idle, because each step depends on the previous
+//! one. Sixteen messages of equal length take hardly longer than one.
 
 use blake3::platform::Platform;
 use blake3::{BLOCK_LEN, CHUNK_LEN, IncrementCounter, OUT_LEN};
 
-/// As many as the widest vectors hold.
+/// Messages that the widest vectors hold.
 const LANES: usize = 16;
-/// Longer messages are hashed one by one: of several chunks the library hashes those side by side.
-const MOST_BLOCKS: usize = 2 * BLOCKS_OF_CHUNK;
-const BLOCKS_OF_CHUNK: usize = CHUNK_LEN / BLOCK_LEN;
+/// Longer messages are hashed one by one: the library hashes their chunks in parallel.
+const MAX_BLOCKS: usize = 2 * CHUNK_BLOCKS;
+const CHUNK_BLOCKS: usize = CHUNK_LEN / BLOCK_LEN;
 
 /// Flags of a compression (BLAKE3 specification, §2.2).
 const CHUNK_START: u8 = 1;
 const CHUNK_END: u8 = 1 << 1;
 const PARENT: u8 = 1 << 2;
 const ROOT: u8 = 1 << 3;
-/// What every chunk starts from (§2.2, table 1).
+/// The initial state of every chunk (§2.2, table 1).
 const IV: [u32; 8] = [
     0x6a09_e667,
     0xbb67_ae85,
@@ -29,106 +29,104 @@ const IV: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-/// The first half of a hash.
-pub type HalfHash = [u8; OUT_LEN / 2];
+/// The first half of a digest.
+pub type HalfDigest = [u8; OUT_LEN / 2];
 
-/// Bytes of waiting messages from which on none waits any longer.
-const MOST_BYTES: usize = 256 << 10;
+/// All pending messages are hashed when they exceed so many bytes.
+const MAX_PENDING_BYTES: usize = 256 << 10;
 
-/// Messages that wait for others of their length.
-pub struct ShortHashes {
+/// Messages that are hashed together with others of equal length.
+pub struct Blake3Batch {
     platform: Platform,
-    /// The messages, and room for more.
+    /// The pending messages, then free space.
     bytes: Vec<u8>,
-    /// Where the room begins.
+    /// Start of the free space.
     end: usize,
-    waiting: usize,
-    /// By number of blocks less one.
+    pending: usize,
+    /// By number of blocks, minus one.
     groups: Vec<Group>,
 }
 
-/// Messages of one length.
+/// Pending messages of equal length.
 #[derive(Default)]
 struct Group {
-    /// Where each starts.
     starts: Vec<usize>,
-    /// What the caller knows them by.
+    /// The caller's number of each message.
     numbers: Vec<usize>,
 }
 
-impl Default for ShortHashes {
+impl Default for Blake3Batch {
     fn default() -> Self {
         let mut groups = Vec::new();
-        groups.resize_with(MOST_BLOCKS, Group::default);
+        groups.resize_with(MAX_BLOCKS, Group::default);
         Self {
             platform: Platform::detect(),
             bytes: Vec::new(),
             end: 0,
-            waiting: 0,
+            pending: 0,
             groups,
         }
     }
 }
 
-impl ShortHashes {
-    /// Where the next message goes.
+impl Blake3Batch {
+    /// The free space, for the next message.
     #[inline]
-    pub fn room(&mut self) -> &mut [u8] {
+    pub fn free(&mut self) -> &mut [u8] {
         self.bytes.get_mut(self.end..).unwrap_or_default()
     }
 
-    /// Makes room for so many bytes.
-    pub fn make_room(&mut self, bytes: usize) {
+    /// Ensures that so many bytes are free.
+    pub fn reserve(&mut self, bytes: usize) {
         let needed = self.end.saturating_add(bytes);
         if self.bytes.len() < needed {
             self.bytes.resize(needed, 0);
         }
     }
 
-    /// Takes a message of whole blocks that stands elsewhere; as [`Self::add`].
-    pub fn add_copy(&mut self, message: &[u8], number: usize, done: impl FnMut(usize, HalfHash)) {
-        self.make_room(message.len());
-        if let Some(room) = self.room().get_mut(..message.len()) {
-            room.copy_from_slice(message);
+    /// Copies a message of whole blocks and adds it as [`Self::add`] does.
+    pub fn add_copy(&mut self, message: &[u8], number: usize, done: impl FnMut(usize, HalfDigest)) {
+        self.reserve(message.len());
+        if let Some(space) = self.free().get_mut(..message.len()) {
+            space.copy_from_slice(message);
         }
         self.add(message.len() / BLOCK_LEN, number, done);
     }
 
-    /// Takes the message that was written to [`Self::room`], of so many whole blocks, whose hash
-    /// `done` is told with its number at once or later.
+    /// Adds the message of so many whole blocks that was written to [`Self::free`]. `done` gets its
+    /// number and digest, now or later.
     #[inline]
-    pub fn add(&mut self, blocks: usize, number: usize, mut done: impl FnMut(usize, HalfHash)) {
+    pub fn add(&mut self, blocks: usize, number: usize, mut done: impl FnMut(usize, HalfDigest)) {
         let group = blocks.wrapping_sub(1);
         let Some(group) = self.groups.get_mut(group) else {
             let message = self.bytes.get(self.end..).unwrap_or_default();
             let message = message.get(..blocks.saturating_mul(BLOCK_LEN));
-            let hash = blake3::hash(message.unwrap_or_default());
-            done(number, half(hash.as_bytes()));
+            done(number, half_digest(message.unwrap_or_default()));
             return;
         };
         group.starts.push(self.end);
         group.numbers.push(number);
         self.end += blocks * BLOCK_LEN;
-        self.waiting += 1;
+        self.pending += 1;
         if group.numbers.len() == LANES {
-            self.waiting -= LANES;
+            self.pending -= LANES;
             group.hash(self.platform, &self.bytes, blocks, &mut done);
         }
-        if self.waiting == 0 {
+        if self.pending == 0 {
             self.end = 0;
-        } else if self.end > MOST_BYTES {
+        } else if self.end > MAX_PENDING_BYTES {
             self.finish(done);
         }
     }
 
-    /// Hashes what waits.
-    pub fn finish(&mut self, mut done: impl FnMut(usize, HalfHash)) {
-        for (place, group) in self.groups.iter_mut().enumerate() {
+    /// Hashes all pending messages.
+    pub fn finish(&mut self, mut done: impl FnMut(usize, HalfDigest)) {
+        for (index, group) in self.groups.iter_mut().enumerate() {
             if !group.numbers.is_empty() {
-                group.hash(self.platform, &self.bytes, place + 1, &mut done);
+                group.hash(self.platform, &self.bytes, index + 1, &mut done);
             }
         }
-        (self.waiting, self.end) = (0, 0);
+        (self.pending, self.end) = (0, 0);
     }
 }
 
@@ -139,11 +137,11 @@ impl Group {
         platform: Platform,
         bytes: &[u8],
         blocks: usize,
-        done: &mut impl FnMut(usize, HalfHash),
+        done: &mut impl FnMut(usize, HalfDigest),
     ) {
         let mut hashes = [[0; OUT_LEN]; LANES];
         let starts = &self.starts;
-        if blocks <= BLOCKS_OF_CHUNK {
+        if blocks <= CHUNK_BLOCKS {
             let chunks = Chunks {
                 number: 0,
                 end: CHUNK_END | ROOT,
@@ -155,13 +153,13 @@ impl Group {
                 number: 0,
                 end: CHUNK_END,
             };
-            first.hash(platform, bytes, starts, BLOCKS_OF_CHUNK, &mut left);
+            first.hash(platform, bytes, starts, CHUNK_BLOCKS, &mut left);
             let second = Chunks {
                 number: 1,
                 end: CHUNK_END,
             };
             let rest = bytes.get(CHUNK_LEN..).unwrap_or_default();
-            let blocks = blocks - BLOCKS_OF_CHUNK;
+            let blocks = blocks - CHUNK_BLOCKS;
             second.hash(platform, rest, starts, blocks, &mut right);
             let mut parents = [[0; BLOCK_LEN]; LANES];
             for (parent, pair) in parents.iter_mut().zip(left.iter().zip(&right)) {
@@ -184,7 +182,7 @@ impl Group {
     }
 }
 
-/// Chunks of one place in their messages.
+/// Chunks with the same number in their messages.
 #[derive(Clone, Copy)]
 struct Chunks {
     number: u64,
@@ -243,7 +241,12 @@ impl Chunks {
     }
 }
 
-fn half(hash: &[u8; OUT_LEN]) -> HalfHash {
+/// The first half of the digest of one message.
+pub fn half_digest(message: &[u8]) -> HalfDigest {
+    half(blake3::hash(message).as_bytes())
+}
+
+fn half(hash: &[u8; OUT_LEN]) -> HalfDigest {
     let mut half = [0; OUT_LEN / 2];
     if let Some((first, _)) = hash.split_first_chunk() {
         half = *first;
@@ -257,9 +260,9 @@ mod tests {
 
     use super::*;
 
-    fn hashes(messages: &[Vec<u8>]) -> Vec<HalfHash> {
+    fn hashes(messages: &[Vec<u8>]) -> Vec<HalfDigest> {
         let mut found = vec![[0; OUT_LEN / 2]; messages.len()];
-        let mut hashes = ShortHashes::default();
+        let mut hashes = Blake3Batch::default();
         for (number, message) in messages.iter().enumerate() {
             hashes.add_copy(message, number, |number, hash| found[number] = hash);
         }
@@ -267,14 +270,16 @@ mod tests {
         found
     }
 
-    fn expected(messages: &[Vec<u8>]) -> Vec<HalfHash> {
-        let one = |message: &Vec<u8>| half(blake3::hash(message).as_bytes());
-        messages.iter().map(one).collect()
+    fn expected(messages: &[Vec<u8>]) -> Vec<HalfDigest> {
+        messages
+            .iter()
+            .map(|message| half_digest(message))
+            .collect()
     }
 
     #[test]
     fn every_length_in_every_number() {
-        for blocks in 0..=MOST_BLOCKS + 2 {
+        for blocks in 0..=MAX_BLOCKS + 2 {
             for count in [1, 2, 3, 8, 15, 16, 17, 40] {
                 let messages: Vec<Vec<u8>> = (0..count)
                     .map(|number| {

@@ -1,16 +1,16 @@
-//! Which id a registry gave to a schema.
+//! The ids that a schema registry assigned.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A part of a message.
+/// The part of a message that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
+pub enum MessagePart {
     Key,
     Value,
 }
 
-impl Side {
+impl MessagePart {
     pub fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
@@ -19,10 +19,10 @@ impl Side {
     }
 }
 
-/// A schema that has no id yet, and what its subject may be named after.
+/// A schema without an id, and the names that its subject may have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Unregistered {
-    pub side: Side,
+pub struct UnregisteredSchema {
+    pub part: MessagePart,
     pub topic: String,
     /// Full name of the record.
     pub record: String,
@@ -30,38 +30,38 @@ pub struct Unregistered {
     pub schema: Arc<str>,
 }
 
-/// Ids of schemas, shared by all readers.
+/// Ids of schemas, shared by all encoders.
 #[derive(Debug, Default)]
 pub struct SchemaIds(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    ids: HashMap<Unregistered, u32>,
-    given_up: HashSet<Unregistered>,
+    ids: HashMap<UnregisteredSchema, u32>,
+    abandoned: HashSet<UnregisteredSchema>,
 }
 
 impl SchemaIds {
-    pub fn get(&self, schema: &Unregistered) -> Option<u32> {
+    pub fn get(&self, schema: &UnregisteredSchema) -> Option<u32> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.ids.get(schema).copied()
     }
 
-    pub fn set(&self, schema: Unregistered, id: u32) {
+    pub fn set(&self, schema: UnregisteredSchema, id: u32) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.given_up.remove(&schema);
+        known.abandoned.remove(&schema);
         known.ids.insert(schema, id);
     }
 
-    /// What has a schema without an id is not waited for, until it has one after all.
-    pub fn give_up(&self, schema: Unregistered) {
+    /// Encoders reject events of a schema without an id, until it has one.
+    pub fn abandon(&self, schema: UnregisteredSchema) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if !known.ids.contains_key(&schema) {
-            known.given_up.insert(schema);
+            known.abandoned.insert(schema);
         }
     }
 
-    pub fn is_given_up(&self, schema: &Unregistered) -> bool {
+    pub fn is_abandoned(&self, schema: &UnregisteredSchema) -> bool {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        known.given_up.contains(schema)
+        known.abandoned.contains(schema)
     }
 }

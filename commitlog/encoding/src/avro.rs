@@ -1,0 +1,55 @@
+//! Avro's binary form and the header that Confluent's serializers write before it.
+
+/// Bytes before an Avro message: a zero and the schema id.
+pub type ConfluentHeader = [u8; 5];
+
+/// The header for the schema with this id.
+pub fn confluent_header(schema_id: u32) -> ConfluentHeader {
+    let [a, b, c, d] = schema_id.to_be_bytes();
+    [0, a, b, c, d]
+}
+
+/// A number in Avro's binary form, and its length: seven bits a byte, the lowest first; small
+/// numbers of both signs are short.
+#[inline]
+pub fn varint(number: i64) -> ([u8; 10], usize) {
+    let mut bytes = [0; 10];
+    let mut rest = ((number << 1) ^ (number >> 63)).cast_unsigned();
+    let mut length = 0;
+    for byte in &mut bytes {
+        length += 1;
+        if rest < 0x80 {
+            *byte = rest as u8;
+            break;
+        }
+        *byte = rest as u8 | 0x80;
+        rest >>= 7;
+    }
+    (bytes, length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_of_a_schema_id() {
+        assert_eq!(confluent_header(0x0102_0304), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn numbers_of_both_signs() {
+        // Examples of Avro's specification.
+        for (number, expected) in [
+            (0, &[0][..]),
+            (-1, &[1]),
+            (1, &[2]),
+            (-64, &[0x7f]),
+            (64, &[0x80, 1]),
+        ] {
+            let (bytes, length) = varint(number);
+            assert_eq!(bytes.get(..length), Some(expected), "{number}");
+        }
+        assert_eq!(varint(i64::MIN).1, 10);
+    }
+}

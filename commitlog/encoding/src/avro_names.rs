@@ -1,0 +1,139 @@
+//! Names that Avro accepts: a letter or an underscore, then letters, digits and underscores.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+/// How to replace characters that Avro rejects in a name (`field.name.adjustment.mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NameAdjustment {
+    /// Names stay as they are.
+    #[default]
+    None,
+    /// With an underscore; a leading digit gets an underscore before it.
+    Avro,
+    /// With `_uXXXX`, their UTF-16 code; an underscore becomes `_u005f`.
+    AvroUnicode,
+}
+
+impl NameAdjustment {
+    /// The adjustment for Avro schemas, which cannot be made of other names.
+    #[must_use]
+    pub fn for_avro(self) -> Self {
+        match self {
+            Self::None => Self::Avro,
+            other => other,
+        }
+    }
+
+    /// The name that Debezium's `SchemaNameAdjuster` gives to a field. The empty name, which columns
+    /// of compact tables may have, becomes an underscore.
+    pub fn adjust(self, name: &str) -> String {
+        let mut adjusted = String::with_capacity(name.len());
+        if self == Self::None {
+            return name.to_owned();
+        }
+        for (index, unit) in name.encode_utf16().enumerate() {
+            let ascii = u8::try_from(unit).ok().filter(u8::is_ascii).map(char::from);
+            let is_digit = ascii.is_some_and(|c| c.is_ascii_digit());
+            match (self, ascii) {
+                (Self::Avro, Some(c)) if is_digit && index == 0 => {
+                    adjusted.push('_');
+                    adjusted.push(c);
+                }
+                (Self::Avro, Some(c)) if c == '_' || c.is_ascii_alphanumeric() => adjusted.push(c),
+                (Self::Avro, _) => adjusted.push('_'),
+                (_, Some(c)) if c.is_ascii_alphabetic() || is_digit && index > 0 => {
+                    adjusted.push(c);
+                }
+                // Writing into a String cannot fail.
+                _ => drop(write!(adjusted, "_u{unit:04x}")),
+            }
+        }
+        if adjusted.is_empty() {
+            adjusted.push('_');
+        }
+        adjusted
+    }
+
+    /// The names of one object, all different. Valid names stay; of two names that become equal, the
+    /// later one gets a hash of the original as its suffix.
+    pub fn adjust_unique(self, names: &[&str]) -> Vec<String> {
+        let mut taken: HashSet<String> = HashSet::new();
+        let adjusted: Vec<_> = names.iter().map(|name| self.adjust(name)).collect();
+        let mut unique = vec![String::new(); names.len()];
+        for is_valid in [true, false] {
+            let entries = names.iter().zip(&adjusted).zip(&mut unique);
+            for ((name, adjusted), slot) in entries {
+                if (name == adjusted) != is_valid {
+                    continue;
+                }
+                *slot = unique_name(adjusted, name, |other| !taken.contains(other));
+                taken.insert(slot.clone());
+            }
+        }
+        unique
+    }
+}
+
+/// A name for which `is_free` holds: `name`, or `name` with a hash of `original` as its suffix.
+pub fn unique_name(name: &str, original: &str, is_free: impl Fn(&str) -> bool) -> String {
+    if is_free(name) {
+        return name.to_owned();
+    }
+    let hash = blake3::hash(original.as_bytes());
+    let mut suffixed = name.to_owned();
+    suffixed.push('_');
+    for byte in hash.as_bytes() {
+        let _ = write!(suffixed, "{byte:02x}");
+        if suffixed.len() >= name.len() + 9 && is_free(&suffixed) {
+            break;
+        }
+    }
+    suffixed
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn debezium_adjusts_names_alike() {
+        let cases = [
+            ("plain_1", "plain_1", "plain_u005f1"),
+            ("1st", "_1st", "_u0031st"),
+            ("a-b", "a_b", "a_u002db"),
+            ("naïve", "na_ve", "na_u00efve"),
+            ("", "_", "_"),
+        ];
+        for (name, avro, unicode) in cases {
+            assert_eq!(NameAdjustment::Avro.adjust(name), avro);
+            assert_eq!(NameAdjustment::AvroUnicode.adjust(name), unicode);
+        }
+    }
+
+    fn is_avro_name(name: &str) -> bool {
+        let mut characters = name.chars();
+        characters
+            .next()
+            .is_some_and(|c| c == '_' || c.is_ascii_alphabetic())
+            && characters.all(|c| c == '_' || c.is_ascii_alphanumeric())
+    }
+
+    proptest! {
+        #[test]
+        fn all_names_of_an_object_differ(
+            names in proptest::collection::hash_set("[-_a1ä ]{0,4}", 0..20),
+            unicode: bool,
+        ) {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let mode = if unicode { NameAdjustment::AvroUnicode } else { NameAdjustment::Avro };
+            let adjusted = mode.adjust_unique(&names);
+            prop_assert!(adjusted.iter().all(|name| is_avro_name(name)));
+            let different: HashSet<_> = adjusted.iter().collect();
+            prop_assert_eq!(different.len(), names.len());
+        }
+    }
+}

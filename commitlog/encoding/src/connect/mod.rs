@@ -1,0 +1,17 @@
+//! Schemas of Kafka Connect: as `JsonConverter` writes them beside a payload, and as Confluent's
+//! Avro converter registers them.
+
+mod avro;
+mod schema;
+
+pub use schema::{Schema, Shape};
+
+/// Ends a message that began with [`Schema::json_envelope`].
+pub const JSON_ENVELOPE_END: &[u8; 1] = b"}";
+
+impl Schema {
+    /// `{"schema":…,"payload":`, which `JsonConverter` writes before a payload.
+    pub fn json_envelope(&self) -> Vec<u8> {
+        format!("{{\"schema\":{},\"payload\":", self.json()).into_bytes()
+    }
+}

@@ -1,0 +1,70 @@
+//! Tables under the names that Avro accepts.
+
+use std::sync::Arc;
+
+use commitlog_core::cql_type::{CqlType, UserType, UserTypeField};
+use commitlog_core::schema::{Column, Table};
+use event_encoding::avro_names::NameAdjustment;
+
+/// A table with adjusted names of its columns and of the fields of user types.
+pub fn adjust_table(names: NameAdjustment, table: &Arc<Table>) -> Arc<Table> {
+    if names == NameAdjustment::None {
+        return Arc::clone(table);
+    }
+    let mut renamed = Table::clone(table);
+    let mut originals: Vec<String> = Vec::new();
+    for column in columns_of(&mut renamed) {
+        // Versions of one column share its name.
+        if !originals.contains(&column.name) {
+            originals.push(column.name.clone());
+        }
+    }
+    let adjusted: Vec<&str> = originals.iter().map(String::as_str).collect();
+    let adjusted = names.adjust_unique(&adjusted);
+    for column in columns_of(&mut renamed) {
+        let index = originals.iter().position(|name| *name == column.name);
+        if let Some(name) = index.and_then(|index| adjusted.get(index)) {
+            column.name.clone_from(name);
+        }
+        column.cql_type = adjust_type(names, &column.cql_type);
+    }
+    Arc::new(renamed)
+}
+
+fn adjust_type(names: NameAdjustment, ty: &CqlType) -> CqlType {
+    let inner = |ty: &CqlType| Box::new(adjust_type(names, ty));
+    match ty {
+        CqlType::List(element) => CqlType::List(inner(element)),
+        CqlType::Set(element) => CqlType::Set(inner(element)),
+        CqlType::Map(key, value) => CqlType::Map(inner(key), inner(value)),
+        CqlType::Vector(element, dimension) => CqlType::Vector(inner(element), *dimension),
+        CqlType::Tuple(fields) => CqlType::Tuple(
+            fields
+                .iter()
+                .map(|field| adjust_type(names, field))
+                .collect(),
+        ),
+        CqlType::Udt(user_type) => CqlType::Udt(Arc::new(adjust_user_type(names, user_type))),
+        _ => ty.clone(),
+    }
+}
+
+fn adjust_user_type(names: NameAdjustment, user_type: &UserType) -> UserType {
+    let originals: Vec<&str> = user_type.fields.iter().map(|f| f.name.as_str()).collect();
+    let fields = user_type.fields.iter().zip(names.adjust_unique(&originals));
+    UserType {
+        keyspace: user_type.keyspace.clone(),
+        name: user_type.name.clone(),
+        fields: fields
+            .map(|(field, name)| UserTypeField {
+                name,
+                cql_type: adjust_type(names, &field.cql_type),
+            })
+            .collect(),
+    }
+}
+
+fn columns_of(table: &mut Table) -> impl Iterator<Item = &mut Column> {
+    let keys = table.partition_key.iter_mut().chain(&mut table.clustering);
+    keys.chain(&mut table.columns)
+}

@@ -38,7 +38,7 @@ from sidecar.check.periodic import PeriodicChecks
 from sidecar.files.locks import DirectoryLock
 from sidecar.http.server import HttpServer
 from sidecar.jolokia.pages import jmx_pages
-from sidecar.logs import RecentTrouble, fields
+from sidecar.logs import RecentWarnings, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.page import look_pages
@@ -93,7 +93,7 @@ class AgentService:
         self._status.registrar = self._registrar
         properties = config.properties
         hide = hiding(config.loaded)
-        self._trouble = RecentTrouble(hide=hide)
+        self._trouble = RecentWarnings(hide=hide)
         self._checks = PeriodicChecks(
             RUNNING, partial(running_probe, config, holder, self._status.sink_state)
         )

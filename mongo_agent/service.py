@@ -46,7 +46,7 @@ from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.files.locks import DirectoryLock
 from sidecar.http.server import HttpServer
 from sidecar.jolokia.pages import jmx_pages
-from sidecar.logs import RecentTrouble, Repeated, fields
+from sidecar.logs import RateLimitedLog, RecentWarnings, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionStore, SinkPositions
@@ -97,7 +97,7 @@ class MongoService:
         )
         self._pipeline: Pipeline | None = None
         hide = hiding(config.loaded)
-        self._trouble = RecentTrouble(hide=hide)
+        self._trouble = RecentWarnings(hide=hide)
         summary = MongoSummary(self.status, self._metrics, properties.quarantine_max_bytes)
         pages = [
             look_pages(self.status, summary, self._trouble),
@@ -178,7 +178,7 @@ class MongoService:
         as the table of pauses lasts."""
         properties = self._config.properties
         pauses_ms = self._config.backoff.delays_ms()
-        repeated = Repeated(logger)
+        repeated = RateLimitedLog(logger)
         # A stop is seen between two looks, and has to be seen within its deadline.
         look_s = min(_LOOK_S, client.options.server_selection_timeout)
         while not stop.requested:
@@ -195,11 +195,11 @@ class MongoService:
                 elif pause_ms is None or not isinstance(behind, UnavailableError):
                     raise behind from error
                 self.status.wait_for(str(behind))
-                repeated.say("connect", str(behind))
+                repeated.log("connect", str(behind))
                 stop.wait(self._config.backoff.jittered_s(pause_ms))
                 continue
             self.status.wait_for("")
-            repeated.over("connect", "MongoDB answers.")
+            repeated.resolved("connect", "MongoDB answers.")
             return deployment
         return None
 
@@ -330,7 +330,7 @@ class MongoService:
 
     def _waited(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
         """None when the stop came first. A broker that has the position is waited for."""
-        repeated = Repeated(logger)
+        repeated = RateLimitedLog(logger)
         pause_s = _LOAD_PAUSE_S
         while not stop.requested:
             try:
@@ -340,7 +340,7 @@ class MongoService:
                 if isinstance(error, RefusedError) and not waits:
                     raise
                 self.status.wait_for(str(error))
-                repeated.say("position", str(error))
+                repeated.log("position", str(error))
                 stop.wait(pause_s)
                 pause_s = min(_LONGEST_LOAD_PAUSE_S, 2 * pause_s)
         return None

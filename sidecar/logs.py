@@ -1,6 +1,7 @@
-"""Log lines: text for a terminal, one JSON object a line for a container.
+"""Log lines: text for a terminal, one JSON object per line for a container.
 
-A line is a constant message and fields: `log.info("segment finished", extra=fields(segment=name))`.
+A line has a constant message and fields:
+`log.info("segment finished", extra=fields(segment=name))`.
 A traceback is printed only when the level is DEBUG.
 """
 
@@ -33,8 +34,10 @@ def configure(
     stream: IO[str] | None = None,
     hide: Callable[[str], str] = str,
 ) -> None:
-    """Send every log line of the process to `stream` (standard error) in one form; `hide` takes out
-    of a line what nobody may see."""
+    """Write every log line of the process to `stream` (default: standard error).
+
+    `hide` removes secrets from a line.
+    """
     handler = logging.StreamHandler(stream if stream is not None else sys.stderr)
     handler.setFormatter(JsonFormatter(hide) if log_format == "json" else TextFormatter(hide))
     root = logging.getLogger()
@@ -45,12 +48,12 @@ def configure(
 
 
 @dataclass(frozen=True, slots=True)
-class TroubleLine:
-    """A warning or an error: when (UTC), how bad, the sentence and its fields as text."""
+class LogLine:
+    """A warning or an error: time (UTC), level, message, and fields as text."""
 
     time: str
     level: str
-    sentence: str
+    message: str
     fields: str
 
 
@@ -69,7 +72,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """`{"ts":…,"level":…,"logger":…,"message":…, fields…}`; a field never hides the first four."""
+    """`{"ts":…,"level":…,"logger":…,"message":…, fields…}`; the first four win over fields."""
 
     def __init__(self, hide: Callable[[str], str] = str) -> None:
         super().__init__()
@@ -88,25 +91,25 @@ class JsonFormatter(logging.Formatter):
         return self._hide(json.dumps(_fields(record) | line, default=str, ensure_ascii=False))
 
 
-class RecentTrouble(logging.Handler):
-    """Keeps the last warnings and errors of the process for people, from `with` to its end."""
+class RecentWarnings(logging.Handler):
+    """The last warnings and errors of the process, recorded inside a `with` block."""
 
     def __init__(self, limit: int = 30, hide: Callable[[str], str] = str) -> None:
         """`hide` as for `configure`."""
         super().__init__(logging.WARNING)
         self._hide = hide
-        self._lines: deque[TroubleLine] = deque(maxlen=limit)
+        self._lines: deque[LogLine] = deque(maxlen=limit)
 
     @property
-    def lines(self) -> tuple[TroubleLine, ...]:
-        """The newest first."""
+    def lines(self) -> tuple[LogLine, ...]:
+        """Newest first."""
         return tuple(reversed(self._lines))
 
     def emit(self, record: logging.LogRecord) -> None:
-        told = " ".join(f"{name}={_plain(value)}" for name, value in _fields(record).items())
+        text = " ".join(f"{name}={_plain(value)}" for name, value in _fields(record).items())
         level = record.levelname.lower()
-        sentence = self._hide(record.getMessage())
-        self._lines.append(TroubleLine(_time(record), level, sentence, self._hide(told)))
+        message = self._hide(record.getMessage())
+        self._lines.append(LogLine(_time(record), level, message, self._hide(text)))
 
     def __enter__(self) -> Self:
         logging.getLogger().addHandler(self)
@@ -116,11 +119,10 @@ class RecentTrouble(logging.Handler):
         logging.getLogger().removeHandler(self)
 
 
-class Repeated:
-    """Says a condition that goes on once, and again after growing pauses (10 s to 10 minutes).
+class RateLimitedLog:
+    """Logs a lasting condition at once, then after growing pauses (10 s to 10 minutes).
 
-    A condition has a key; `say` answers whether a line was written, `over` writes one more line
-    when the condition had been said.
+    Conditions are distinguished by key.
     """
 
     def __init__(
@@ -131,26 +133,26 @@ class Repeated:
         self._clock = clock
         self._conditions: dict[str, _Condition] = {}
 
-    def say(self, key: str, message: str, level: int = logging.WARNING, **values: object) -> bool:
-        """Write the line if its time has come, with how often it was held back and since when."""
+    def log(self, key: str, message: str, level: int = logging.WARNING, **values: object) -> bool:
+        """Log the condition if it is due, with repeat count and duration; whether it was logged."""
         now_s = self._clock()
         condition = self._conditions.get(key)
         if condition is None:
             self._conditions[key] = _Condition(now_s)
         elif now_s < condition.next_s:
-            condition.held_back += 1
+            condition.suppressed += 1
             return False
         else:
             values |= {
-                "repeated": condition.held_back + 1,
+                "repeated": condition.suppressed + 1,
                 "for_s": round(now_s - condition.since_s, 1),
             }
-            condition.said_again(now_s)
+            condition.logged(now_s)
         self._logger.log(level, message, extra=fields(**values))
         return True
 
-    def over(self, key: str, message: str, **values: object) -> bool:
-        """The condition has ended; silent when it had never been said."""
+    def resolved(self, key: str, message: str, **values: object) -> bool:
+        """Log the end of a condition; whether it had been logged at all."""
         condition = self._conditions.pop(key, None)
         if condition is None:
             return False
@@ -160,18 +162,18 @@ class Repeated:
 
 
 class _Condition:
-    """When a condition began and when it may be said again."""
+    """When a condition began, and when it is logged next."""
 
     def __init__(self, now_s: float) -> None:
         self.since_s = now_s
         self.pause_s = _FIRST_PAUSE_S
         self.next_s = now_s + self.pause_s
-        self.held_back = 0
+        self.suppressed = 0
 
-    def said_again(self, now_s: float) -> None:
+    def logged(self, now_s: float) -> None:
         self.pause_s = min(self.pause_s * 2, _LONGEST_PAUSE_S)
         self.next_s = now_s + self.pause_s
-        self.held_back = 0
+        self.suppressed = 0
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -19,7 +19,7 @@ from watchdog.events import (
 from watchdog.observers.api import BaseObserver
 
 from agent.cdc_raw.names import parse_idx_name, parse_log_name
-from sidecar.logs import Repeated
+from sidecar.logs import RateLimitedLog
 
 logger = logging.getLogger(__name__)
 # It calls the end of a watch an error.
@@ -41,7 +41,7 @@ class Watcher:
         self._observer: BaseObserver | None = None
         self._watched: tuple[int, int] | None = None
         self._said = ""
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
 
     def is_active(self) -> bool:
         """False: nothing wakes, only periodic looks see changes."""
@@ -91,7 +91,7 @@ class Watcher:
             observer.join()
 
     def _overflowed(self) -> None:
-        self._repeated.say(
+        self._repeated.log(
             "overflow",
             f"The kernel dropped inotify events of {self._directory} because their queue was full. "
             "The agent looks at the whole directory. If this repeats, raise "

@@ -20,8 +20,8 @@ from agent.schema import NodeIdentity, SchemaHolder
 from agent.schema.node_schema import schema_rows
 from agent.schema.schema_file import SchemaFile
 from commitlog import Schema, SchemaError
-from sidecar.check.answers import Once
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run, topic_name
+from sidecar.check.cached_answer import CachedAnswer
 from sidecar.errors import SidecarError, UnavailableError
 from sidecar.sinks.base import SinkState
 
@@ -76,7 +76,9 @@ class AgentProbe:
 def command_probe(config: AgentConfig) -> AgentProbe:
     """That of the command: everything is asked for."""
     return AgentProbe(
-        config, Once(partial(query_node, config)), Once(partial(ask_broker, config.properties))
+        config,
+        CachedAnswer(partial(query_node, config)),
+        CachedAnswer(partial(ask_broker, config.properties)),
     )
 
 
@@ -86,8 +88,8 @@ def running_probe(
     """That of a running agent. `sink` gives the state of its sink, None before it is open."""
     return AgentProbe(
         config,
-        Once(lambda: _completed(config, _known(holder))),
-        Once(lambda: broker_of_run(sink(), config.properties)),
+        CachedAnswer(lambda: _completed(config, _known(holder))),
+        CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
     )
 
 

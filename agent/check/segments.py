@@ -12,7 +12,7 @@ from pathlib import Path
 from agent.cdc_raw import Observation
 from agent.config.node_settings import NodeSettings
 from sidecar.check.finding import Finding, fault, ok
-from sidecar.files.access import refusal
+from sidecar.files.access import access_denial
 
 
 def check_segments(
@@ -59,7 +59,7 @@ def _error(file: Path) -> OSError | None:
 
 def _message(file: Path, error: OSError) -> str:
     reason = f"{file} cannot be read: {error.strerror or error}."
-    refused = refusal(file) if isinstance(error, PermissionError) else None
+    refused = access_denial(file) if isinstance(error, PermissionError) else None
     if refused is None:
         return reason
     kind = "directory" if refused.is_directory else "file"

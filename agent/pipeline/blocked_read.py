@@ -13,11 +13,11 @@ from enum import Enum, auto
 from agent.cdc_raw import SegmentName
 from agent.pipeline.reader import Blocked
 from commitlog import Schema, Unregistered
-from sidecar.schema_registry import Answer, Outcome
+from sidecar.schema_registry import Registration, RegistrationStatus
 
 _RETRY_S = 1.0
 _ASK_AGAIN_S = 60.0
-_NOBODY = Answer(Outcome.ASKED_FOR)
+_NOBODY = Registration(RegistrationStatus.PENDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class BlockedRead:
         )
         return self._begin(obstacle, now_s)
 
-    def step(self, schema: Schema | None, now_s: float, answer: Answer = _NOBODY) -> Step:
+    def step(self, schema: Schema | None, now_s: float, answer: Registration = _NOBODY) -> Step:
         """What to do now; `schema` is the one that is known now, `answer` what a registry says of
         the schemas that are waited for."""
         obstacle = self.obstacle
@@ -165,16 +165,16 @@ class BlockedRead:
             return Step.WAIT
         return Step.READ if obstacle.missing is None else Step.ASK
 
-    def _registry_step(self, obstacle: Obstacle, answer: Answer, now_s: float) -> Step:
+    def _registry_step(self, obstacle: Obstacle, answer: Registration, now_s: float) -> Step:
         """A registry that is away is waited for without end; one that refuses a schema for the
         whole bounded time, since somebody may change its mind."""
-        if answer.outcome is Outcome.GIVEN:
+        if answer.status is RegistrationStatus.REGISTERED:
             if obstacle.missing is not None:
                 self._given_up.pop(obstacle.missing, None)
             return Step.READ
-        if answer.sentence:
-            obstacle = self.obstacle = replace(obstacle, sentence=answer.sentence)
-        if answer.outcome is not Outcome.REFUSED:
+        if answer.error:
+            obstacle = self.obstacle = replace(obstacle, sentence=answer.error)
+        if answer.status is not RegistrationStatus.REJECTED:
             obstacle = self.obstacle = replace(obstacle, refused_since_s=None)
         elif obstacle.is_again and obstacle.is_asked:
             return Step.GIVE_UP

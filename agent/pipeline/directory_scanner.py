@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from agent.cdc_raw import Observation, SegmentName, Watcher, observe
-from sidecar.files.access import refusal
-from sidecar.logs import Repeated, fields
+from sidecar.files.access import access_denial
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class DirectoryScanner:
         self._is_wanted = False
         self._next_s = clock()
         self._pause_until_s = clock()
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._said: tuple[str, ...] = ()
         self.trouble = ""
         """Why the last look failed, or what it could not read; empty where all is well."""
@@ -77,14 +77,14 @@ class DirectoryScanner:
         try:
             self.last = observe(self._directory, completed, self._commit_log)
         except OSError as error:
-            found = refusal(self._directory) if isinstance(error, PermissionError) else None
+            found = access_denial(self._directory) if isinstance(error, PermissionError) else None
             self.trouble = (
                 f"{self._directory} cannot be looked at ({error.strerror or error}); it is tried "
                 f"again. {found.message if found is not None else ''}"
             ).rstrip()
-            self._repeated.say("look", self.trouble)
+            self._repeated.log("look", self.trouble)
             return None
-        self._repeated.over("look", f"{self._directory} can be looked at again.")
+        self._repeated.resolved("look", f"{self._directory} can be looked at again.")
         self.trouble = _of_indexes(self._directory, self.last)
         self._say_what_is_strange(self.last)
         return self.last
@@ -112,7 +112,7 @@ class DirectoryScanner:
         for seen in observation.segments:
             key = f"idx {seen.name}"
             if seen.idx.unreadable is not None:
-                self._repeated.say(
+                self._repeated.log(
                     key,
                     "an index file is not understood and counts as no news",
                     segment=seen.name,

@@ -9,7 +9,7 @@ import errno
 import os
 from pathlib import Path
 
-from sidecar.files.access import refusal
+from sidecar.files.access import access_denial
 
 _REMEDIES = {
     errno.EIO: "The disk fails: look at the kernel's log (`dmesg`).",
@@ -36,7 +36,7 @@ def read_error_message(path: Path, error: BaseException) -> str:
     reason = f"{os.strerror(error.errno)} ({errno.errorcode.get(error.errno, error.errno)})"
     remedy = _REMEDIES.get(error.errno, "")
     if error.errno in (errno.EACCES, errno.EPERM):
-        found = refusal(path)
+        found = access_denial(path)
         remedy = found.message if found is not None else ""
     message = f"{path.name} cannot be read: {reason}. {remedy}"
     return f"{message.rstrip()} Reading is retried every second."

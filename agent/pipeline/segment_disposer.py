@@ -18,7 +18,7 @@ from agent.snapshot.partition import SnapshotPartition
 from agent.transfer import Backlog, Transfer, TransferDeferredError
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery.delivery import RejectedEvent
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class SegmentDisposer:
         self._usage = Usage()
         self.has_changed_quarantine = False
         """True from a change by this agent to the next `usage()`."""
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._troubles: dict[str, str] = {}
         self._requeue_errors: dict[SegmentName, str] = {}
         self._stuck: dict[SegmentName, str] = {}
@@ -196,10 +196,10 @@ class SegmentDisposer:
                 f"again: {_cause(error)}. See that the directory has room and can be written."
             )
             self._requeue_errors[name] = message
-            self._repeated.say("requeue", message, segments=len(self._requeue_errors))
+            self._repeated.log("requeue", message, segments=len(self._requeue_errors))
             return False
         if self._requeue_errors.pop(name, None) is not None and not self._requeue_errors:
-            self._repeated.over("requeue", "Quarantined segments can be requeued again.")
+            self._repeated.resolved("requeue", "Quarantined segments can be requeued again.")
         if is_back:
             self.has_changed_quarantine = True
             logger.info("a quarantined segment is requeued", extra=fields(segment=name))
@@ -260,19 +260,19 @@ class SegmentDisposer:
 
     def _stick(self, name: SegmentName, sentence: str) -> None:
         self._stuck[name] = sentence
-        self._repeated.say("leave", sentence, segments=len(self._stuck))
+        self._repeated.log("leave", sentence, segments=len(self._stuck))
 
     def _unstick(self, name: SegmentName) -> None:
         if self._stuck.pop(name, None) is not None and not self._stuck:
-            self._repeated.over("leave", "Finished segments leave cdc_raw again.")
+            self._repeated.resolved("leave", "Finished segments leave cdc_raw again.")
 
     def _fail(self, key: str, sentence: str) -> None:
         self._troubles[key] = sentence
-        self._repeated.say(key, sentence)
+        self._repeated.log(key, sentence)
 
     def _mend(self, key: str) -> None:
         if self._troubles.pop(key, None) is not None:
-            self._repeated.over(key, "The quarantine can be written again.")
+            self._repeated.resolved(key, "The quarantine can be written again.")
 
 
 def _cause(error: OSError) -> str:

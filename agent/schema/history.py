@@ -17,7 +17,7 @@ from agent.schema.source import KnownSchema, NodeIdentity
 from commitlog import Schema, SchemaError
 from sidecar.files.fsync import write_synced
 from sidecar.files.regular import read_regular
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ class SchemaHistory:
     def __init__(self, directory: Path) -> None:
         self.path = directory / FILE_NAME
         self._unsaved: KnownSchema | None = None
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
 
     def load(self) -> KnownSchema | None:
         """None when there is no file or it cannot be used."""
@@ -74,7 +74,7 @@ class SchemaHistory:
             write_synced(temporary, gzip.compress(orjson.dumps(document), 6, mtime=0))
             temporary.replace(self.path)
         except OSError as error:
-            self._repeated.say(
+            self._repeated.log(
                 "save",
                 "the schema cannot be kept for the next start",
                 file=self.path,
@@ -82,7 +82,7 @@ class SchemaHistory:
             )
             return
         self._unsaved = None
-        self._repeated.over("save", "the schema is kept for the next start again")
+        self._repeated.resolved("save", "the schema is kept for the next start again")
 
 
 def _unpacked(packed: bytes) -> bytes:

@@ -9,7 +9,7 @@ from agent.schema.history import SchemaHistory
 from agent.schema.source import KnownSchema, NodeIdentity, SchemaFeeder
 from commitlog import Schema, SchemaChanges
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class SchemaHolder:
         self._handed_out = self._schema
         self._error: str | None = None
         self._fatal: Exception | None = None
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._changed = threading.Condition()
         self._merging = threading.Lock()
         self._fetched: Schema | None = None
@@ -279,11 +279,11 @@ class SchemaHolder:
 
     def _log_outcome(self, error: str | None) -> None:
         if error is None:
-            self._repeated.over("schema", "the schema can be read again")
+            self._repeated.resolved("schema", "the schema can be read again")
         elif self._schema is None:
-            self._repeated.say("schema", "waiting for the schema", reason=error)
+            self._repeated.log("schema", "waiting for the schema", reason=error)
         else:
-            self._repeated.say("schema", "the schema cannot be refreshed", reason=error)
+            self._repeated.log("schema", "the schema cannot be refreshed", reason=error)
 
     @property
     def _retry_pause_s(self) -> float:

@@ -5,7 +5,7 @@ from agent.snapshot.errors import PostponedTableError
 from agent.snapshot.offsets import TableSnapshot
 from commitlog import EventFormat, SchemaError, SnapshotEncoder, Unregistered
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import Outcome, Registrar
+from sidecar.schema_registry import Registrar, RegistrationStatus
 
 
 class SchemaEncoders:
@@ -36,14 +36,14 @@ class SchemaEncoders:
         return encoder
 
     def _register(self, schemas: list[Unregistered]) -> None:
-        answer = self._registrar.ask(schemas)
-        if answer.outcome is Outcome.GIVEN:
+        answer = self._registrar.register(schemas)
+        if answer.status is RegistrationStatus.REGISTERED:
             return
         if (fatal := self._registrar.fatal) is not None:
             raise fatal
-        if answer.outcome is Outcome.REFUSED:
-            raise PostponedTableError(answer.sentence)
-        raise UnavailableError(answer.sentence)
+        if answer.status is RegistrationStatus.REJECTED:
+            raise PostponedTableError(answer.error)
+        raise UnavailableError(answer.error)
 
     def _made(self, copy: TableSnapshot, element_times: bool) -> SnapshotEncoder | None:
         schema = self._holder.latest()

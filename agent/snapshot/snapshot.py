@@ -34,7 +34,7 @@ from agent.snapshot.settings import SnapshotSettings
 from agent.snapshot.sources import EncoderSource, SnapshotNode
 from commitlog import EventBatch, MalformedValueError, SchemaError
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class Snapshot:
         self._refusals = RejectedStatements()
         self._size = PageSize(settings.page_bytes, settings.rows_per_second)
         self._throttle = Throttle(settings.rows_per_second)
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._tell_at_s = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="snapshot", daemon=True)
 
@@ -413,9 +413,9 @@ class Snapshot:
         with self._changed:
             self._trouble = trouble
         if trouble:
-            self._repeated.say("snapshot", trouble)
+            self._repeated.log("snapshot", trouble)
         else:
-            self._repeated.over("snapshot", "The snapshot goes on.")
+            self._repeated.resolved("snapshot", "The snapshot goes on.")
 
     def _tell(self, copy: TableSnapshot) -> None:
         if time.monotonic() < self._tell_at_s:

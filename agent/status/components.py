@@ -46,7 +46,7 @@ def _of_view(
     yield component_of(
         status,
         "sink",
-        view.sink.sentence,
+        view.sink.message,
         {
             "unacknowledged_events": view.unacknowledged_events,
             "unacknowledged_age_s": round(view.unacknowledged_age_s, 3),

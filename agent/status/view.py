@@ -21,7 +21,7 @@ from agent.status.conditions import status_from
 from agent.status.facts import Facts, SchemaFacts
 from commitlog import Schema, Unregistered
 from sidecar.check.finding import Finding
-from sidecar.http.server import Build, Verdict
+from sidecar.http.server import Build, ProbeResult
 from sidecar.page.summary import duration_text, size_text
 from sidecar.schema_registry import Registrar
 from sidecar.sinks.base import SinkState
@@ -121,21 +121,21 @@ class AgentStatus:
     def build(self) -> Build:
         return Build(SERVICE_NAME, self._version)
 
-    def live(self) -> Verdict:
+    def live(self) -> ProbeResult:
         if self._pipeline is None:
-            return Verdict(True, self._start_sentence())
+            return ProbeResult(True, self._start_sentence())
         idle_s = self._stalled_s()
         if idle_s:
-            return Verdict(False, f"the pipeline has not moved for {idle_s:.0f} s")
-        return Verdict(True, "the pipeline moves")
+            return ProbeResult(False, f"the pipeline has not moved for {idle_s:.0f} s")
+        return ProbeResult(True, "the pipeline moves")
 
-    def ready(self) -> Verdict:
+    def ready(self) -> ProbeResult:
         if self._pipeline is None:
-            return Verdict(False, self._start_sentence())
+            return ProbeResult(False, self._start_sentence())
         view = self._pipeline.view
         if view.is_stopping:
-            return Verdict(False, "the agent is stopping")
-        return Verdict(view.sink.healthy, view.sink.sentence)
+            return ProbeResult(False, "the agent is stopping")
+        return ProbeResult(view.sink.healthy, view.sink.message)
 
     def facts(self) -> Facts:
         """Everything that the status follows from, as it is now."""
@@ -169,7 +169,7 @@ class AgentStatus:
             quarantine=view.quarantine,
             backlog=view.backlog,
             snapshot=snapshot_facts(self.snapshot, view.copy_save_trouble),
-            registry_error="" if self.registrar is None else self.registrar.trouble,
+            registry_error="" if self.registrar is None else self.registrar.error,
             publication=publication,
             findings=tuple(self.findings()),
         )

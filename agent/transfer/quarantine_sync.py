@@ -21,7 +21,7 @@ from agent.quarantine.files import MAX_MARK_BYTES, REMOTE, RETRY, with_suffix
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from sidecar.files.fsync import sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ class QuarantineSync:
         self._store = store
         self._settings = settings
         self._metrics = metrics
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._changed = threading.Condition()
         self._is_stopped = False
         self._trouble = ""
@@ -168,7 +168,7 @@ class QuarantineSync:
             if not error.is_forbidden:
                 raise
             self._list_trouble = str(error)
-            self._repeated.say("list", self._list_trouble)
+            self._repeated.log("list", self._list_trouble)
             stored = []
         here = with_suffix(self._file_names(), "")
         for name in filter(None, map(parse_log_name, stored)):
@@ -267,9 +267,9 @@ class QuarantineSync:
             self._trouble = trouble
         if trouble:
             self._metrics.transfer_failures.inc()
-            self._repeated.say("quarantine", trouble)
+            self._repeated.log("quarantine", trouble)
         else:
-            self._repeated.over("quarantine", f"{self._store.where} answers again.")
+            self._repeated.resolved("quarantine", f"{self._store.where} answers again.")
 
     def _wait(self, seconds: float) -> None:
         with self._changed:

@@ -19,7 +19,7 @@ from agent.metrics import AgentMetrics
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from agent.transfer.base import Backlog, Transfer, TransferDeferredError
 from sidecar.files.regular import make_directory, regular_size_bytes
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 UPLOAD = "upload"
 
@@ -47,7 +47,7 @@ class UploadQueue(Transfer):
         self._store = store
         self._settings = settings
         self._metrics = metrics
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._changed = threading.Condition()
         self._waiting: dict[SegmentName, int] = {}
         self._troubles: dict[SegmentName | None, str] = {}
@@ -194,7 +194,7 @@ class UploadQueue(Transfer):
             self._troubles.pop(None, None)
             is_well = not self._troubles
         if is_well:
-            self._repeated.over("upload", f"Segments are sent to {self._store.where} again.")
+            self._repeated.resolved("upload", f"Segments are sent to {self._store.where} again.")
         self._show()
 
     def _failed(self, name: SegmentName, error: StoreError | OSError) -> None:
@@ -207,7 +207,7 @@ class UploadQueue(Transfer):
             if is_alone:
                 self._passed_over.add(name)
         self._metrics.transfer_failures.inc()
-        self._repeated.say("upload", sentence, segments=len(self._waiting))
+        self._repeated.log("upload", sentence, segments=len(self._waiting))
         self._show()
 
     def _show(self) -> None:

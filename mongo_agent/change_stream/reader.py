@@ -33,7 +33,7 @@ from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolic
 from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime, read_token
 from sidecar.errors import SidecarError
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class StreamReader:
         self._stopped_at_s = 0.0
         self._lost: LostHistory | None = None
         self._fragments = self._no_fragments()
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._thread = threading.Thread(target=self._run, name="change-stream", daemon=True)
         self.state = StreamState(False, "the change stream is being opened")
         self.fatal: SidecarError | None = None
@@ -183,7 +183,7 @@ class StreamReader:
 
     def _note(self, step: Reopen, message: str) -> None:
         self.state = StreamState(False, step.sentence, self.state.reopenings + 1)
-        self._repeated.say("reopen", step.sentence, reason=message)
+        self._repeated.log("reopen", step.sentence, reason=message)
         if step.lost is not None:
             self._lost = step.lost
         self._wake()
@@ -208,7 +208,7 @@ class StreamReader:
         )
         with cursor:
             self.state = StreamState(True, "the change stream is read", self.state.reopenings)
-            self._repeated.over("reopen", "The change stream is read again.")
+            self._repeated.resolved("reopen", "The change stream is read again.")
             while cursor.is_open and not self._closed.is_set():
                 self._hand_over(cursor.read(), start)
 

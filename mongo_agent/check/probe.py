@@ -21,8 +21,8 @@ from mongo_agent.config import MongoConfig
 from mongo_agent.server.connection_diagnostics import diagnose
 from mongo_agent.server.deployment import Deployment, discover
 from mongo_agent.server.errors import server_error
-from sidecar.check.answers import Once
 from sidecar.check.broker import BrokerAnswer, ask_broker, broker_of_run
+from sidecar.check.cached_answer import CachedAnswer
 from sidecar.errors import RefusedError, SidecarError, UnavailableError
 from sidecar.sinks.base import SinkState
 
@@ -85,9 +85,9 @@ def asking_probe(config: MongoConfig) -> Iterator[MongoProbe]:
         yield MongoProbe(
             config,
             client,
-            Once(partial(_server, config, client)),
-            Once(partial(_collections, config, client)),
-            Once(partial(ask_broker, config.properties)),
+            CachedAnswer(partial(_server, config, client)),
+            CachedAnswer(partial(_collections, config, client)),
+            CachedAnswer(partial(ask_broker, config.properties)),
         )
 
 
@@ -109,9 +109,9 @@ def probe_of_run(
     return MongoProbe(
         config,
         client,
-        Once(server),
-        Once(partial(_collections, config, client)),
-        Once(lambda: broker_of_run(sink(), config.properties)),
+        CachedAnswer(server),
+        CachedAnswer(partial(_collections, config, client)),
+        CachedAnswer(lambda: broker_of_run(sink(), config.properties)),
     )
 
 

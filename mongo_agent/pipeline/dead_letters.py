@@ -9,7 +9,7 @@ from mongo_agent.dead_letters.quarantine import Gap, Quarantine, Unreadable, Usa
 from mongo_agent.metrics import GAP, REFUSED_BY_SINK, UNREADABLE, MongoMetrics
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.errors import SidecarError, SinkError
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class DeadLetterWriter:
         self._clock = clock
         self._again_at_s = clock()
         self._usage = Usage()
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self.trouble = ""
         """Why something cannot be put on record; empty where it can."""
 
@@ -112,11 +112,11 @@ class DeadLetterWriter:
             )
         if self.trouble:
             self.trouble = ""
-            self._repeated.over("keep", "The quarantine can be written again.")
+            self._repeated.resolved("keep", "The quarantine can be written again.")
         return True
 
     def _fail(self, sentence: str) -> bool:
         self.trouble = sentence
         self._again_at_s = self._clock() + _RETRY_S
-        self._repeated.say("keep", sentence)
+        self._repeated.log("keep", sentence)
         return False

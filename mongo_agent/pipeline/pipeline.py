@@ -27,7 +27,7 @@ from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery.delivery import Delivery
 from sidecar.delivery.sink_driver import SinkDriver
 from sidecar.errors import RefusedError, SinkRestartError, UnavailableError
-from sidecar.logs import Repeated
+from sidecar.logs import RateLimitedLog
 from sidecar.offsets.flusher import OffsetFlusher, OffsetStore
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.drain import drain, say_stopped
@@ -96,7 +96,7 @@ class Pipeline:
         self._stored = stored
         self._end_waits = end_waits
         self._is_unsure = False
-        self._repeated = Repeated(logger, clock=clock)
+        self._repeated = RateLimitedLog(logger, clock=clock)
         self._publisher = StreamStatusPublisher(settings, metrics, elections=elections, clock=clock)
         self._show()
 
@@ -171,9 +171,9 @@ class Pipeline:
             try:
                 self._saving.reached = self._stored(self._saving.reached)
             except UnavailableError as error:
-                self._repeated.say("position", str(error))
+                self._repeated.log("position", str(error))
                 return False
-            self._repeated.over("position", "The position is read again.")
+            self._repeated.resolved("position", "The position is read again.")
         self._is_unsure = False
         return True
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.server.elections import ElectionCounter
-from sidecar.logs import Repeated
+from sidecar.logs import RateLimitedLog
 
 logger = logging.getLogger(__name__)
 
@@ -144,7 +144,7 @@ class OplogMonitor:
         self._clock = clock
         self._seen: dict[str, StreamTimes] = {}
         self._findings: Mapping[str, StreamLag] = {}
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._said: dict[str, str] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="oplog-watch", daemon=True)
@@ -177,9 +177,9 @@ class OplogMonitor:
         """Each kind of trouble is said at once, though another one was said before."""
         last, kind = self._said.get(lane, ""), _FIGURES.sub("", sentence)
         if kind:
-            self._repeated.say(f"{lane}: {kind}", sentence)
+            self._repeated.log(f"{lane}: {kind}", sentence)
         elif last:
-            self._repeated.over(f"{lane}: {last}", "The stream is well again.")
+            self._repeated.resolved(f"{lane}: {last}", "The stream is well again.")
         self._said[lane] = kind
 
     def warning(self, lane: str) -> StreamWarning | None:

@@ -23,7 +23,7 @@ from typing import Self
 from mongo_agent.documents.extended_json import parse_json
 from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
 from sidecar.files.regular import read_regular
-from sidecar.logs import Repeated
+from sidecar.logs import RateLimitedLog
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class SignalFile:
         self._send = send
         self._interval_s = interval_s
         self._closed = threading.Event()
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._seen_size = 0
         self._thread = threading.Thread(target=self._run, name="signal-file", daemon=True)
 
@@ -83,10 +83,10 @@ class SignalFile:
         while not self._closed.is_set():
             try:
                 self._look()
-                self._repeated.over("file", "The file of signals is read again.")
+                self._repeated.resolved("file", "The file of signals is read again.")
             except OSError as error:
                 sentence = f"The file of signals {self._path} cannot be taken: {error.strerror}."
-                self._repeated.say("file", sentence)
+                self._repeated.log("file", sentence)
             self._closed.wait(self._interval_s)
 
     def _look(self) -> None:

@@ -13,7 +13,7 @@ from mongo_agent.server.oplog_monitor import OplogMonitor
 from mongo_agent.status.conditions import copy_component, status_from, stream_component
 from mongo_agent.status.facts import Facts, StreamFacts
 from sidecar.check.finding import Finding
-from sidecar.http.server import Build, Verdict
+from sidecar.http.server import Build, ProbeResult
 from sidecar.page.summary import duration_text
 from sidecar.schema_registry import Registrar
 from sidecar.schema_registry.health import registry_component
@@ -99,26 +99,28 @@ class MongoStatus:
     def build(self) -> Build:
         return Build(SERVICE_NAME, self._version)
 
-    def live(self) -> Verdict:
+    def live(self) -> ProbeResult:
         if self._pipeline is None:
-            return Verdict(True, self._waiting)
+            return ProbeResult(True, self._waiting)
         idle_s = self._stalled_s()
         if idle_s:
-            return Verdict(False, f"the pipeline has not moved for {idle_s:.0f} s")
-        return Verdict(True, "the pipeline moves")
+            return ProbeResult(False, f"the pipeline has not moved for {idle_s:.0f} s")
+        return ProbeResult(True, "the pipeline moves")
 
-    def ready(self) -> Verdict:
+    def ready(self) -> ProbeResult:
         if self._pipeline is None:
-            return Verdict(False, self._waiting)
+            return ProbeResult(False, self._waiting)
         view = self._pipeline.view
         if view.is_stopping:
-            return Verdict(False, "the agent is stopping")
+            return ProbeResult(False, "the agent is stopping")
         if not view.sink.healthy:
-            return Verdict(False, view.sink.sentence)
+            return ProbeResult(False, view.sink.message)
         for stream in view.streams:
             if not stream.state.is_open:
-                return Verdict(False, stream.state.sentence)
-        return Verdict(bool(view.streams), "the agent delivers" if view.streams else self._waiting)
+                return ProbeResult(False, stream.state.sentence)
+        return ProbeResult(
+            bool(view.streams), "the agent delivers" if view.streams else self._waiting
+        )
 
     def facts(self) -> Facts:
         """Everything that the status follows from, as it is now."""
@@ -140,7 +142,7 @@ class MongoStatus:
             record_error=view.quarantine_trouble,
             quarantine=view.quarantine,
             quarantine_directory=self._quarantine_directory,
-            registry_error="" if self._registrar is None else self._registrar.trouble,
+            registry_error="" if self._registrar is None else self._registrar.error,
             findings=tuple(self.findings()),
         )
 
@@ -196,7 +198,7 @@ class MongoStatus:
         yield component_of(
             status,
             "sink",
-            view.sink.sentence,
+            view.sink.message,
             {
                 "unacknowledged_events": view.unacknowledged_events,
                 "unacknowledged_age_s": round(view.unacknowledged_age_s, 3),

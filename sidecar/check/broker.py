@@ -36,7 +36,7 @@ def broker_of_run(state: SinkState | None, properties: SidecarProperties) -> Bro
     """The same in a running agent: a sink that does not reach the broker is not helped by another
     client that tries too. `state` is None before the sink is open."""
     if state is not None and not state.healthy:
-        return BrokerAnswer(error=UnavailableError(state.sentence))
+        return BrokerAnswer(error=UnavailableError(state.message))
     return ask_broker(properties)
 
 

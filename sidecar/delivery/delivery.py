@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, Source, Window
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
-from sidecar.sinks.base import Outcome, Sink, SinkState
+from sidecar.sinks.base import DeliveryResult, Sink, SinkState
 from sidecar.tracing import TRACEPARENT, BatchTrace, Tracing
 from sidecar.transform import Transform, TransformedBatch, header_added
 
@@ -111,8 +111,7 @@ class Delivery(Generic[Source, Position]):
         return replace(
             state,
             healthy=False,
-            sentence=f"{state.sentence}. Now it has none: "
-            f"{self._window.unacknowledged} events wait",
+            message=f"{state.message}. Now it has none: {self._window.unacknowledged} events wait",
         )
 
     @property
@@ -191,7 +190,7 @@ class Delivery(Generic[Source, Position]):
     def set_aside(self, refused: RejectedEvent[Source, Position]) -> None:
         """A refused event is kept elsewhere, and counts as done."""
         self._refused.remove(refused)
-        self._sink.set_aside(refused.number)
+        self._sink.dead_letter(refused.number)
         self._window.acknowledge((range(refused.number, refused.number + 1),))
         self._drop_spans()
 
@@ -220,7 +219,7 @@ class Delivery(Generic[Source, Position]):
             self._max_events, self._max_bytes, first_number=first_number, clock=self._clock
         )
 
-    def _note(self, outcome: Outcome) -> bool:
+    def _note(self, outcome: DeliveryResult) -> bool:
         if outcome.acknowledged:
             self._window.acknowledge(outcome.acknowledged)
             self._metrics.events_acknowledged.inc(sum(map(len, outcome.acknowledged)))

@@ -8,7 +8,7 @@ from typing import Generic
 from sidecar.delivery import Position, Source
 from sidecar.delivery.delivery import Delivery
 from sidecar.errors import RefusedError, SidecarError, SinkRestartError
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.sinks.base import SinkState
 
@@ -45,7 +45,7 @@ class SinkDriver(Generic[Source, Position]):
         self._open_at_s = self._poll_at_s = clock()
         self._restart_pause_s = _FIRST_RESTART_PAUSE_S
         self._poll_pause_s = _FIRST_POLL_PAUSE_S
-        self._refusals = Repeated(logger, clock=clock)
+        self._refusals = RateLimitedLog(logger, clock=clock)
 
     @property
     def due_in_s(self) -> float:
@@ -72,7 +72,7 @@ class SinkDriver(Generic[Source, Position]):
             is_stuck = not (worked or may_read)
             if delivery.poll(_FULL_POLL_S if is_stuck else 0.0):
                 self._restart_pause_s = _FIRST_RESTART_PAUSE_S
-                self._refusals.over("refused", "the sink is not refused any more")
+                self._refusals.resolved("refused", "the sink is not refused any more")
                 worked = True
         pause_s = min(_LONGEST_POLL_PAUSE_S, self._poll_pause_s * 2)
         self._poll_pause_s = _FIRST_POLL_PAUSE_S if worked else pause_s
@@ -84,7 +84,7 @@ class SinkDriver(Generic[Source, Position]):
         pause_s = self._restart_pause_s
         if isinstance(error, RefusedError):
             pause_s *= random.uniform(_LEAST_OF_PAUSE, 1.0)
-            self._refusals.say("refused", str(error), pause_s=round(pause_s, 1))
+            self._refusals.log("refused", str(error), pause_s=round(pause_s, 1))
             state = SinkState(False, str(error), code="sink_refused", remedy=_REFUSED_REMEDY)
         else:
             logger.warning(

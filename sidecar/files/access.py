@@ -1,5 +1,5 @@
-"""Why this process may not read a file: which part of its path refuses, to whom it belongs, and the
-commands that resolve it."""
+"""Why this process may not read a file: the part of its path that denies access, its owner, and the
+commands that fix it."""
 
 import grp
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A file or directory that refuses a process, with the facts that decide it."""
+class AccessDenial:
+    """A file or directory that denies access to a process, with owner and mode."""
 
     path: Path
     is_directory: bool
@@ -25,7 +25,7 @@ class Refusal:
 
     @property
     def message(self) -> str:
-        """Facts and remedy as sentences."""
+        """Cause and remedy."""
         kind, right = ("directory", "rx") if self.is_directory else ("file", "r")
         path = self.path
         return (
@@ -36,9 +36,9 @@ class Refusal:
         )
 
 
-def refusal(path: Path) -> Refusal | None:
-    """What refuses to let this process read `path`: the first directory on the way that it may not
-    search, or the path itself; None where nothing does, or nothing is there."""
+def access_denial(path: Path) -> AccessDenial | None:
+    """What keeps this process from reading `path`: the first directory that it may not search, or
+    the path itself. None where it may read, or the path does not exist."""
     for part in (*reversed(path.absolute().parents), path.absolute()):
         try:
             found = part.stat()
@@ -48,7 +48,7 @@ def refusal(path: Path) -> Refusal | None:
         is_last = part == path.absolute()
         wanted = (os.R_OK if is_last else 0) | (os.X_OK if is_directory else 0)
         if not os.access(part, wanted, effective_ids=True):
-            return Refusal(
+            return AccessDenial(
                 part,
                 is_directory,
                 _user(found.st_uid),

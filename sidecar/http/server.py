@@ -48,19 +48,19 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """Yes or no, and one sentence about it for a person."""
+class ProbeResult:
+    """Whether a probe succeeds, with a message for the operator."""
 
     ok: bool
-    sentence: str
+    message: str
 
 
 class Status(Protocol):
     """What the agent tells about itself. Called on the server's threads; must not wait."""
 
     def build(self) -> Build: ...
-    def live(self) -> Verdict: ...
-    def ready(self) -> Verdict: ...
+    def live(self) -> ProbeResult: ...
+    def ready(self) -> ProbeResult: ...
     def health(self) -> Health: ...
     def offsets(self) -> Mapping[str, object]:
         """A value that JSON can say."""
@@ -106,11 +106,11 @@ def create_app(
 
     @app.get("/live")
     def live() -> Response:
-        return _verdict(status.live())
+        return _probe(status.live())
 
     @app.get("/ready")
     def ready() -> Response:
-        return _verdict(status.ready())
+        return _probe(status.ready())
 
     @app.get("/health")
     def health() -> Response:
@@ -244,8 +244,14 @@ def _word(ok: bool) -> str:
     return "ok" if ok else "failing"
 
 
-def _verdict(verdict: Verdict) -> Response:
-    return _json({"status": _word(verdict.ok), "sentence": verdict.sentence}, ok=verdict.ok)
+def _probe(result: ProbeResult) -> Response:
+    document = {
+        "status": _word(result.ok),
+        "message": result.message,
+        # Deprecated name of 0.1.0.
+        "sentence": result.message,
+    }
+    return _json(document, ok=result.ok)
 
 
 def _json(value: Mapping[str, object], *, ok: bool = True) -> Response:

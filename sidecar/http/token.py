@@ -1,6 +1,6 @@
-"""The bearer token that requests which change something have to bring.
+"""The bearer token of requests that change something.
 
-It lies in a file, which is read at every such request: a new one counts as soon as it is there.
+The token file is read at every such request, so a new token is valid at once.
 """
 
 import hmac
@@ -23,13 +23,13 @@ View = TypeVar("View", bound=Callable[..., Response])
 
 
 def only_reads(view: View) -> View:
-    """Marks what answers a POST and changes nothing, so that it needs no token."""
+    """Marks a POST view that changes nothing, so that it needs no token."""
     setattr(view, _ONLY_READS, True)
     return view
 
 
 def read_token(file: Path) -> str:
-    """Raises ConfigError: one sentence with the file."""
+    """The token in a file. Raises ConfigError that names the file."""
     try:
         # Secrets are mounted as symbolic links, so these are followed.
         content = read_regular(file.resolve(), _MAX_BYTES)
@@ -43,8 +43,10 @@ def read_token(file: Path) -> str:
 
 
 def require_token(app: Flask, file: Path) -> None:
-    """Refuses whatever may change something and does not bring the token: 401 without one, 403 with
-    another one, 503 while the file cannot be read."""
+    """Reject requests that may change something and lack the token.
+
+    401 without a token, 403 with a wrong one, 503 while the file cannot be read.
+    """
 
     @app.before_request
     def check() -> Response | None:
@@ -54,18 +56,19 @@ def require_token(app: Flask, file: Path) -> None:
         try:
             token = read_token(file)
         except ConfigError as error:
-            return _refusal(503, str(error))
+            return _rejection(503, str(error))
         given = request.headers.get("Authorization", "")
         if not given.lower().startswith(_SCHEME):
-            return _refusal(401, "This needs the header `Authorization: Bearer …`.")
+            return _rejection(401, "This request needs the header `Authorization: Bearer TOKEN`.")
         if not hmac.compare_digest(given[len(_SCHEME) :].strip().encode(), token.encode()):
-            return _refusal(403, "The token is another one.")
+            return _rejection(403, "The token is wrong.")
         return None
 
 
-def _refusal(status: int, sentence: str) -> Response:
-    # `accepted` is what signals answer with.
-    text = json.dumps({"accepted": False, "sentence": sentence}, ensure_ascii=False) + "\n"
+def _rejection(status: int, message: str) -> Response:
+    # As the answers to signals. `sentence` is the deprecated name of 0.1.0.
+    document = {"accepted": False, "message": message, "sentence": message}
+    text = json.dumps(document, ensure_ascii=False) + "\n"
     response = Response(text, status=status, mimetype="application/json")
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"

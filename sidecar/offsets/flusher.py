@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from sidecar.errors import OffsetSaveError
-from sidecar.logs import Repeated
+from sidecar.logs import RateLimitedLog
 from sidecar.metrics import DeliveryMetrics
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class OffsetFlusher(Generic[Reached]):
         self._metrics = metrics
         self._clock = clock
         self._next_save_s = clock()
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self.reached = reached
         self.stored = reached
         self.trouble = ""
@@ -86,13 +86,13 @@ class OffsetFlusher(Generic[Reached]):
         except OffsetSaveError as error:
             self._metrics.offset_save_failures.inc()
             self.trouble = str(error)
-            self._repeated.say("save", self.trouble)
+            self._repeated.log("save", self.trouble)
             self._next_save_s = self._clock() + max(_RETRY_S, self._flush_interval_s)
             return False
         self._metrics.offset_saves.inc()
         self._metrics.offset_saved_timestamp_seconds.set_to_current_time()
         self.trouble = ""
-        self._repeated.over("save", "Progress is saved again.")
+        self._repeated.resolved("save", "Progress is saved again.")
         self.stored = reached
         self._next_save_s = self._clock() + self._flush_interval_s
         return True

@@ -17,7 +17,7 @@ import orjson
 from flask import Blueprint, Response
 
 from sidecar.http.server import Build, Status
-from sidecar.logs import RecentTrouble
+from sidecar.logs import RecentWarnings
 from sidecar.page.summary import Summary
 from sidecar.status import Health
 from sidecar.status.health import condition_document
@@ -31,7 +31,7 @@ _HEADERS = {
 
 
 def look_pages(
-    status: Status, summary: Callable[[Health], Summary], trouble: RecentTrouble
+    status: Status, summary: Callable[[Health], Summary], trouble: RecentWarnings
 ) -> Blueprint:
     """`summary` is called on the server's threads and must not wait."""
     pages = Blueprint("look", __name__)
@@ -52,7 +52,7 @@ def look_pages(
 
 
 def page_values(
-    build: Build, health: Health, summary: Summary, trouble: RecentTrouble
+    build: Build, health: Health, summary: Summary, trouble: RecentWarnings
 ) -> Mapping[str, object]:
     """Everything that the page shows; what JSON has no word for, such as infinity, is null."""
     return {
@@ -67,7 +67,7 @@ def page_values(
             {"name": part.name, "status": part.state.value, "sentence": part.sentence}
             for part in health.components
         ],
-        "trouble": [asdict(line) for line in trouble.lines],
+        "trouble": [{**asdict(line), "sentence": line.message} for line in trouble.lines],
     }
 
 

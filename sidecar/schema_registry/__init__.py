@@ -1,27 +1,27 @@
 """A schema registry that speaks Confluent's HTTP API: settings, a client, and who asks it."""
 
 from sidecar.schema_registry.client import (
-    RefusedSchemaError,
     RegistryClient,
     SchemaRegistry,
+    SchemaRejectedError,
 )
 from sidecar.schema_registry.registrar import (
-    Answer,
-    Outcome,
     Registrar,
+    Registration,
+    RegistrationStatus,
     Subjects,
     create_registrar,
 )
 from sidecar.schema_registry.settings import RegistrySettings, Strategy, registry_settings
 
 __all__ = [
-    "Answer",
-    "Outcome",
-    "RefusedSchemaError",
     "Registrar",
+    "Registration",
+    "RegistrationStatus",
     "RegistryClient",
     "RegistrySettings",
     "SchemaRegistry",
+    "SchemaRejectedError",
     "Strategy",
     "Subjects",
     "create_registrar",

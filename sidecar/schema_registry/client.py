@@ -5,7 +5,7 @@ What an answer means, by its status:
     200              the id
     401, 403         the registry refuses us: `RefusedError`, the process ends
     404, 409, 422    it refuses the schema: unknown and not to be registered, not compatible, not
-                     valid: `RefusedSchemaError`, somebody has to do something about it
+                     valid: `SchemaRejectedError`, somebody has to do something about it
     any other, none  it is away: `UnavailableError`, it is asked again
 """
 
@@ -56,7 +56,7 @@ class _TooLongError(urllib3.exceptions.HTTPError):
     """An answer that has no end, by its size or by its time."""
 
 
-class RefusedSchemaError(SidecarError):
+class SchemaRejectedError(SidecarError):
     """The registry does not take a schema; the message names the subject and its reason."""
 
     policy = Policy.QUARANTINE
@@ -67,7 +67,7 @@ class SchemaRegistry(Protocol):
 
     def schema_id(self, subject: str, schema: str) -> int:
         """The id of a schema under a subject. Waits for the answer. Raises UnavailableError,
-        RefusedSchemaError or RefusedError."""
+        SchemaRejectedError or RefusedError."""
 
 
 class RegistryClient:
@@ -109,7 +109,7 @@ class RegistryClient:
         """Asks for the latest schema of a subject, which need not exist. Raises UnavailableError,
         also for what is no registry, and RefusedError."""
         path = f"/subjects/{quote(subject, safe='')}/versions/latest"
-        with suppress(RefusedSchemaError):
+        with suppress(SchemaRejectedError):
             self._ask("GET", path, subject, is_survey=True)
 
     def close(self) -> None:
@@ -147,7 +147,7 @@ class RegistryClient:
                 if is_survey:
                     # Any web server answers 404; a registry does so in JSON.
                     _document(url, answer.content)
-                raise RefusedSchemaError(
+                raise SchemaRejectedError(
                     f"the schema registry does not take the schema of {subject}: {said}"
                 )
             failures.append(said)
@@ -226,9 +226,9 @@ def _check_same(subject: str, latest: str, ours: str) -> None:
     try:
         is_same = canonical(json.loads(latest)) == canonical(json.loads(ours))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise RefusedSchemaError(f"the latest schema of {subject} is no Avro: {error}") from error
+        raise SchemaRejectedError(f"the latest schema of {subject} is no Avro: {error}") from error
     if not is_same:
-        raise RefusedSchemaError(
+        raise SchemaRejectedError(
             f"the latest schema of {subject} has other fields than the events: register "
             "theirs, or let the agent do so with `auto.register.schemas=true`"
         )

@@ -1,7 +1,7 @@
-"""Ids for the schemas of messages, from the registries of keys and values.
+"""Schema ids from the registries of keys and values.
 
-Nothing is sent in front of its schemas. Who makes messages asks for them here, on a thread that may
-wait for a registry that is slow; anybody may look at what became of it.
+A message is sent only after its schemas have ids. Encoders request them here, on a thread that may
+wait for a slow registry; any thread may read the result.
 """
 
 import logging
@@ -13,14 +13,14 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.logs import fields
-from sidecar.schema_registry.client import RefusedSchemaError, RegistryClient, SchemaRegistry
+from sidecar.schema_registry.client import RegistryClient, SchemaRegistry, SchemaRejectedError
 from sidecar.schema_registry.settings import RegistrySettings, Strategy
 
 logger = logging.getLogger(__name__)
 
 
 class Unregistered(Protocol):
-    """A schema, and what its subject may be named after."""
+    """A schema without an id, with the names that its subject may derive from."""
 
     @property
     def side(self) -> Literal["key", "value"]: ...
@@ -40,36 +40,37 @@ SchemaOf_contra = TypeVar("SchemaOf_contra", bound=Unregistered, contravariant=T
 
 
 class SchemaIds(Protocol[SchemaOf_contra]):
-    """The ids that are known. Any thread may use it."""
+    """Known ids. Thread-safe."""
 
     def get(self, schema: SchemaOf_contra) -> int | None: ...
     def set(self, schema: SchemaOf_contra, id: int) -> None: ...
 
 
-class Outcome(Enum):
-    """What became of a question."""
+class RegistrationStatus(Enum):
+    """Whether schemas have ids."""
 
-    ASKED_FOR = auto()
-    """Nobody has answered yet."""
-    GIVEN = auto()
-    """All have ids."""
-    AWAY = auto()
+    PENDING = auto()
+    """No registry has answered yet."""
+    REGISTERED = auto()
+    """Every schema has an id."""
+    UNAVAILABLE = auto()
     """The registry does not answer, or not in time."""
-    REFUSED = auto()
-    """The registry does not take a schema."""
+    REJECTED = auto()
+    """The registry rejects a schema."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The outcome, and a sentence for people."""
+class Registration:
+    """The result of a request for ids."""
 
-    outcome: Outcome
-    sentence: str = ""
+    status: RegistrationStatus
+    error: str = ""
+    """The cause, unless the schemas are registered or pending."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """One side of messages: its registry, and how subjects are named there."""
+    """The registry of one side (key or value), and how it names subjects."""
 
     registry: SchemaRegistry
     strategy: Strategy
@@ -81,8 +82,11 @@ def create_registrar(
     *,
     waits_when_refused: bool = True,
 ) -> "Registrar[SchemaOf]":
-    """By the settings of the sides that are Avro. A registry that refuses the agent is asked again
-    with `waits_when_refused`, and ends it without. Raises ConfigError."""
+    """A registrar for the sides that are Avro.
+
+    With `waits_when_refused` the agent retries a registry that denies it access; otherwise it ends.
+    Raises ConfigError.
+    """
     clients = {side: RegistryClient(settings) for side, settings in registries.items()}
     sides: dict[str, Subjects] = {
         side: Subjects(client, registries[side].strategy) for side, client in clients.items()
@@ -93,7 +97,7 @@ def create_registrar(
 
 
 class Registrar(Generic[SchemaOf]):
-    """Those who make messages ask, in turn; any thread may look."""
+    """Registers schemas, one request at a time; any thread may read the state."""
 
     def __init__(
         self,
@@ -103,71 +107,74 @@ class Registrar(Generic[SchemaOf]):
         clients: Sequence[RegistryClient] = (),
         waits_when_refused: bool = False,
     ) -> None:
-        """`sides` are the ones that are Avro, by `key` and `value`; `clients` end with this."""
+        """`sides` are the Avro sides, by `key` and `value`; `close` closes `clients` too."""
         self._ids = ids
         self._clients = clients
         self._waits_when_refused = waits_when_refused
         self._sides = sides
-        self._asking = threading.Lock()
+        self._registering = threading.Lock()
         self._lock = threading.Lock()
-        self._answer = Answer(Outcome.GIVEN)
-        self._troubles: dict[str, str] = {}
+        self._last = Registration(RegistrationStatus.REGISTERED)
+        self._errors: dict[str, str] = {}
         self._fatal: RefusedError | None = None
         self._registered = 0
 
     @property
     def fatal(self) -> RefusedError | None:
-        """Why no registry will ever answer us, if one refused us."""
+        """The error of a registry that denied access, if the agent does not retry it."""
         with self._lock:
             return self._fatal
 
     @property
     def is_used(self) -> bool:
-        """False where nothing is Avro."""
+        """Whether keys or values are Avro."""
         return bool(self._sides)
 
     @property
-    def last(self) -> Answer:
-        """What became of the last question."""
+    def last(self) -> Registration:
+        """The last result."""
         with self._lock:
-            return self._answer
+            return self._last
 
     @property
-    def trouble(self) -> str:
-        """Why a schema has no id that was asked for; empty when all have one."""
+    def error(self) -> str:
+        """Why a requested schema has no id; empty when all have one."""
         with self._lock:
-            return next(iter(self._troubles.values()), "")
+            return next(iter(self._errors.values()), "")
 
     @property
     def registered(self) -> int:
-        """Schemas that have got an id."""
+        """Number of schemas with an id."""
         with self._lock:
             return self._registered
 
     def close(self) -> None:
-        """Nobody waits for an answer from now on. Any thread may call it."""
+        """End every request that waits for an answer. Thread-safe."""
         for client in self._clients:
             client.close()
 
-    def answer(self, schemas: Sequence[SchemaOf]) -> Answer:
-        """What became of the question for these."""
+    def registration(self, schemas: Sequence[SchemaOf]) -> Registration:
+        """The state of these schemas, without a request."""
         if all(self._ids.get(schema) is not None for schema in schemas):
-            return Answer(Outcome.GIVEN)
+            return Registration(RegistrationStatus.REGISTERED)
         last = self.last
-        return Answer(Outcome.ASKED_FOR) if last.outcome is Outcome.GIVEN else last
+        return (
+            Registration(RegistrationStatus.PENDING)
+            if last.status is RegistrationStatus.REGISTERED
+            else last
+        )
 
-    def register(self, schemas: Sequence[SchemaOf]) -> bool:
-        """Asks for the ids of schemas, one after the other; waits for each answer. True: all have
-        one."""
-        return self.ask(schemas).outcome is Outcome.GIVEN
+    def try_register(self, schemas: Sequence[SchemaOf]) -> bool:
+        """Whether all schemas have ids after `register`."""
+        return self.register(schemas).status is RegistrationStatus.REGISTERED
 
-    def ask(self, schemas: Sequence[SchemaOf]) -> Answer:
-        """The same, with the reason."""
-        with self._asking:
-            return self._ask(schemas)
+    def register(self, schemas: Sequence[SchemaOf]) -> Registration:
+        """Request the ids of schemas one after the other, waiting for each answer."""
+        with self._registering:
+            return self._register(schemas)
 
-    def _ask(self, schemas: Sequence[SchemaOf]) -> Answer:
-        answer, fatal = Answer(Outcome.GIVEN), None
+    def _register(self, schemas: Sequence[SchemaOf]) -> Registration:
+        answer, fatal = Registration(RegistrationStatus.REGISTERED), None
         for schema in schemas:
             if self._ids.get(schema) is not None:
                 continue
@@ -176,26 +183,26 @@ class Registrar(Generic[SchemaOf]):
             try:
                 number = subjects.registry.schema_id(subject, schema.schema)
             except UnavailableError as error:
-                answer = Answer(Outcome.AWAY, str(error))
-            except RefusedSchemaError as error:
-                answer = Answer(Outcome.REFUSED, str(error))
+                answer = Registration(RegistrationStatus.UNAVAILABLE, str(error))
+            except SchemaRejectedError as error:
+                answer = Registration(RegistrationStatus.REJECTED, str(error))
             except RefusedError as error:
                 if self._waits_when_refused:
-                    answer = Answer(Outcome.AWAY, str(error))
+                    answer = Registration(RegistrationStatus.UNAVAILABLE, str(error))
                 else:
-                    answer, fatal = Answer(Outcome.REFUSED, str(error)), error
-            if answer.outcome is not Outcome.GIVEN:
-                self._note_trouble(subject, answer.sentence)
+                    answer, fatal = Registration(RegistrationStatus.REJECTED, str(error)), error
+            if answer.status is not RegistrationStatus.REGISTERED:
+                self._note_error(subject, answer.error)
                 break
             self._ids.set(schema, number)
-            logger.info("a schema has an id", extra=fields(subject=subject, schema_id=number))
+            logger.info("schema registered", extra=fields(subject=subject, schema_id=number))
             with self._lock:
                 self._registered += 1
-                self._troubles.pop(subject, None)
+                self._errors.pop(subject, None)
         with self._lock:
-            self._answer, self._fatal = answer, fatal or self._fatal
+            self._last, self._fatal = answer, fatal or self._fatal
         return answer
 
-    def _note_trouble(self, subject: str, sentence: str) -> None:
+    def _note_error(self, subject: str, error: str) -> None:
         with self._lock:
-            self._troubles[subject] = sentence
+            self._errors[subject] = error

@@ -18,7 +18,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Generic, Protocol
 
 from sidecar.logs import fields
-from sidecar.schema_registry.registrar import Answer, Outcome, Registrar, SchemaOf, SchemaOf_contra
+from sidecar.schema_registry.registrar import (
+    Registrar,
+    Registration,
+    RegistrationStatus,
+    SchemaOf,
+    SchemaOf_contra,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -74,12 +80,12 @@ class SchemaRegistration(Generic[SchemaOf]):
                 for schema in refused_at_s:
                     refused_at_s[schema] += asked_at_s - before_s
             for schema, answer in answers.items():
-                if answer.outcome is Outcome.GIVEN:
+                if answer.status is RegistrationStatus.REGISTERED:
                     lacking.remove(schema)
-                elif answer.outcome is Outcome.REFUSED:
+                elif answer.status is RegistrationStatus.REJECTED:
                     held_s = asked_at_s - refused_at_s.setdefault(schema, asked_at_s)
                     if held_s >= self._hold_max_s and schema.topic != self._never_given_up:
-                        self._give_up(schema, answer.sentence)
+                        self._give_up(schema, answer.error)
                         lacking.remove(schema)
             if not lacking:
                 return True
@@ -96,27 +102,29 @@ class SchemaRegistration(Generic[SchemaOf]):
         answers = self._ask_all(given_up, closed)
         # Those that were not asked come first the next time.
         still = [schema for schema in given_up if schema not in answers]
-        still += [each for each in answers if answers[each].outcome is not Outcome.GIVEN]
+        still += [
+            each for each in answers if answers[each].status is not RegistrationStatus.REGISTERED
+        ]
         with self._lock:
             self._given_up = list(dict.fromkeys(still + self._given_up))
             self._reconsider_at_s = self._clock() + _RECONSIDERED_S
 
     def _ask_all(
         self, schemas: Sequence[SchemaOf], closed: threading.Event
-    ) -> dict[SchemaOf, Answer]:
+    ) -> dict[SchemaOf, Registration]:
         """The answers up to the first one that does not come: each of the others would be waited
         for as long."""
-        answers: dict[SchemaOf, Answer] = {}
+        answers: dict[SchemaOf, Registration] = {}
         for schema in schemas:
             if closed.is_set():
                 break
             answers[schema] = answer = self._ask(schema)
-            if answer.outcome is Outcome.AWAY:
+            if answer.status is RegistrationStatus.UNAVAILABLE:
                 break
         return answers
 
-    def _ask(self, schema: SchemaOf) -> Answer:
-        answer = self._registrar.ask([schema])
+    def _ask(self, schema: SchemaOf) -> Registration:
+        answer = self._registrar.register([schema])
         if (fatal := self._registrar.fatal) is not None:
             raise fatal
         return answer
@@ -133,10 +141,10 @@ class SchemaRegistration(Generic[SchemaOf]):
         )
 
 
-def _is_away(answers: Mapping[SchemaOf, Answer]) -> bool:
+def _is_away(answers: Mapping[SchemaOf, Registration]) -> bool:
     """Whether nothing was answered. Where something was, it is one schema's trouble, or too many
     questions."""
-    return all(answer.outcome is Outcome.AWAY for answer in answers.values())
+    return all(answer.status is RegistrationStatus.UNAVAILABLE for answer in answers.values())
 
 
 class SchemaRequests(Generic[SchemaOf]):
@@ -153,7 +161,7 @@ class SchemaRequests(Generic[SchemaOf]):
         self._registrar = registrar
         self._clock = clock
         self._pause_s = pause_s
-        self._asked: dict[SchemaOf, Future[Answer]] = {}
+        self._asked: dict[SchemaOf, Future[Registration]] = {}
         self._again_at_s: dict[SchemaOf, float] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="schemas")
 
@@ -167,7 +175,7 @@ class SchemaRequests(Generic[SchemaOf]):
                 self._again_at_s[schema] = self._clock() + self._pause_s
             elif asked is None and self._clock() >= self._again_at_s.get(schema, 0.0):
                 self._again_at_s.pop(schema, None)
-                asking = self._thread.submit(self._registrar.ask, [schema])
+                asking = self._thread.submit(self._registrar.register, [schema])
                 asking.add_done_callback(lambda _: wake())
                 self._asked[schema] = asking
         if (fatal := self._registrar.fatal) is not None:

@@ -1,14 +1,15 @@
 """The contract between the pipeline and a sink.
 
-A sink takes numbered batches in order, keeps the order of the events of a partition, and gives the
-numbers back when the events are safe. Acknowledgement may come in any order, and an event may
-arrive more than once (at least once).
+A sink takes numbered batches in order, keeps the order of events within a partition, and reports
+the numbers of events that are durable. Acknowledgements may arrive in any order, and an event may
+be delivered more than once (at least once).
 
-Errors are of three kinds. A *retriable* one is no exception: the sink keeps trying and `state` says
-what is wrong. One *of an event* is a `Failure` in an outcome; the pipeline decides what becomes of
-the event and the others go on. A *fatal* one is raised: `SinkRestartError` when the sink can go on
-after `close` and `open` with the events sent again from the watermark, `RefusedError`,
-`ConfigError` or `SinkError` when it cannot.
+Errors are of three kinds:
+
+* retriable: no exception. The sink retries, and `state` reports the cause.
+* per event: a `FailedEvent`. The pipeline decides about that event; delivery continues.
+* fatal: an exception. `SinkRestartError` when the sink works again after `close`, `open` and
+  resending from the watermark; `RefusedError`, `ConfigError` or `SinkError` otherwise.
 """
 
 from collections.abc import Sequence
@@ -19,65 +20,67 @@ from sidecar.delivery import Numbered
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """An event that the sink will never take, and why, in one sentence."""
+class FailedEvent:
+    """An event that the sink can never deliver, with the reason."""
 
     number: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Runs of numbers that are safe, and events that failed alone."""
+class DeliveryResult:
+    """Numbers of durable events, as runs, and events that failed alone."""
 
     acknowledged: Sequence[range] = ()
-    failed: Sequence[Failure] = ()
+    failed: Sequence[FailedEvent] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SinkState:
-    """Whether events go through, and one sentence about it for a person.
+    """Whether the sink delivers events, with a message for the operator.
 
-    `topics` are the destinations that wait for something outside, such as a topic to be made. While
-    events of others go through, a sink with such topics is healthy.
+    `topics` are the destinations that cannot be written to, such as a topic that does not exist.
+    While the sink delivers events of other topics, it is healthy.
     """
 
     healthy: bool
-    sentence: str
+    message: str
     topics: Sequence[str] = field(default=())
     code: str = ""
-    """Stable name of what is wrong, where one cause is known: `sink_refused`, `topic_missing`,
-    `topic_refused` or `topic_unavailable`."""
+    """Stable name of a known cause: `sink_refused`, `topic_missing`, `topic_refused` or
+    `topic_unavailable`."""
     remedy: str = ""
-    """What to do about it; empty where waiting is enough."""
+    """What the operator can do; empty where the sink recovers by itself."""
 
 
 class Sink(Protocol):
     """Used by one thread. `open` first, `close` last; after `close` it may be opened again."""
 
     def open(self) -> None:
-        """Get ready. A component that is away is no error; `state` tells."""
+        """Connect. An unavailable component is no error; `state` reports it."""
 
     def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
-        """Take events start … of the batch, in order, and say how many were taken.
+        """Accept events start … of the batch, in order, and return how many were accepted.
 
-        Returns after `deadline_s` seconds at the latest; 0 means: not now. What was taken is
-        answered by `poll` or `close`, each number once. A batch without events moves the position
-        alone: it is always taken, and nothing answers for it.
+        Returns after at most `deadline_s` seconds; 0 means that the sink accepts none now. `poll`
+        or `close` reports each accepted number once. A batch without events only moves the
+        position: it is always accepted and never reported.
         """
 
-    def poll(self, timeout_s: float) -> Outcome:
-        """What became known since the last call; waits for something up to `timeout_s` seconds."""
+    def poll(self, timeout_s: float) -> DeliveryResult:
+        """Return the results since the last call; wait up to `timeout_s` seconds for one."""
 
-    def set_aside(self, number: int) -> None:
-        """An event that failed is kept elsewhere. A sink that stores positions goes past it only
-        then."""
+    def dead_letter(self, number: int) -> None:
+        """Note that a failed event is recorded as a dead letter.
+
+        A sink that stores positions advances past the event only after this call.
+        """
 
     def state(self) -> SinkState:
-        """Never waits."""
+        """Never blocks."""
 
-    def close(self, deadline_s: float) -> Outcome:
-        """Bring to an end what was taken, within the deadline, and let go of everything.
+    def close(self, deadline_s: float) -> DeliveryResult:
+        """Finish what was accepted within the deadline, then release every resource.
 
-        Numbers without an answer are lost to this sink: they are sent again after the next start.
+        Numbers that are not reported must be sent again after the next `open`.
         """

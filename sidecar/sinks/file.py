@@ -10,7 +10,7 @@ from typing import Any
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
 from sidecar.files.regular import open_regular
-from sidecar.sinks.base import Outcome, SinkState
+from sidecar.sinks.base import DeliveryResult, SinkState
 
 _BLOCK_BYTES = 1 << 16
 
@@ -66,13 +66,13 @@ class FileSink:
         self._unsynced.append(range(numbered.first + start, numbered.first + stop))
         return stop - start
 
-    def poll(self, timeout_s: float) -> Outcome:
+    def poll(self, timeout_s: float) -> DeliveryResult:
         """Syncs what was written since the last call. Without anything to sync it waits only while
         a write fails, so that the caller does not try without pause."""
         if not self._unsynced:
             if self._problem is not None:
                 time.sleep(timeout_s)
-            return Outcome()
+            return DeliveryResult()
         assert self._descriptor is not None
         try:
             os.fsync(self._descriptor)
@@ -81,7 +81,7 @@ class FileSink:
             raise SinkRestartError(
                 f"The file {self._path} cannot be synced to its disk: {error.strerror}."
             ) from error
-        outcome = Outcome(acknowledged=tuple(self._unsynced))
+        outcome = DeliveryResult(acknowledged=tuple(self._unsynced))
         self._unsynced.clear()
         return outcome
 
@@ -90,14 +90,14 @@ class FileSink:
             return SinkState(False, f"{self._problem}; it is tried again")
         return SinkState(True, f"{self._path} has {self._size_bytes} bytes")
 
-    def set_aside(self, number: int) -> None:
-        """Nothing waits for that."""
+    def dead_letter(self, number: int) -> None:
+        """Nothing depends on it."""
 
-    def close(self, deadline_s: float) -> Outcome:
+    def close(self, deadline_s: float) -> DeliveryResult:
         try:
             return self.poll(0)
         except SinkRestartError:
-            return Outcome()
+            return DeliveryResult()
         finally:
             self._unsynced.clear()
             self._problem = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from sidecar.delivery import Message, Numbered
 from sidecar.errors import SidecarError
-from sidecar.sinks.base import Failure, Outcome, SinkState
+from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 
 
 class MemorySink:
@@ -21,12 +21,12 @@ class MemorySink:
     def __init__(self, *, automatic: bool = True, capacity: int | None = None) -> None:
         self.messages: list[tuple[int, Message]] = []
         self.waiting: list[int] = []
-        self.set_aside_numbers: list[int] = []
+        self.dead_letters: list[int] = []
         self.is_open = False
         self._automatic = automatic
         self._capacity = capacity
         self._acknowledged: list[range] = []
-        self._failed: list[Failure] = []
+        self._failed: list[FailedEvent] = []
         self._error: SidecarError | None = None
         self._away: str | None = None
 
@@ -50,10 +50,10 @@ class MemorySink:
             self.waiting.extend(numbers)
         return stop - start
 
-    def poll(self, timeout_s: float) -> Outcome:
+    def poll(self, timeout_s: float) -> DeliveryResult:
         """Never waits."""
         self._raise_error()
-        outcome = Outcome(tuple(self._acknowledged), tuple(self._failed))
+        outcome = DeliveryResult(tuple(self._acknowledged), tuple(self._failed))
         self._acknowledged.clear()
         self._failed.clear()
         return outcome
@@ -63,11 +63,11 @@ class MemorySink:
             return SinkState(False, self._away)
         return SinkState(True, f"{len(self.messages)} events are in memory")
 
-    def set_aside(self, number: int) -> None:
-        """Keeps the number in `set_aside_numbers`."""
-        self.set_aside_numbers.append(number)
+    def dead_letter(self, number: int) -> None:
+        """Keeps the number in `dead_letters`."""
+        self.dead_letters.append(number)
 
-    def close(self, deadline_s: float) -> Outcome:
+    def close(self, deadline_s: float) -> DeliveryResult:
         self.is_open = False
         self._error = None
         self.waiting.clear()
@@ -82,7 +82,7 @@ class MemorySink:
     def fail(self, number: int, reason: str) -> None:
         """Let one waiting event fail alone."""
         self.waiting.remove(number)
-        self._failed.append(Failure(number, reason))
+        self._failed.append(FailedEvent(number, reason))
 
     def go_away(self, sentence: str) -> None:
         """Take nothing until `come_back`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from sidecar.delivery import Numbered
 from sidecar.errors import SinkError
-from sidecar.sinks.base import Outcome, SinkState
+from sidecar.sinks.base import DeliveryResult, SinkState
 
 _CHUNK_EVENTS = 1000
 
@@ -48,9 +48,9 @@ class StdoutSink:
         self._write(until_s - time.monotonic())
         return taken
 
-    def poll(self, timeout_s: float) -> Outcome:
+    def poll(self, timeout_s: float) -> DeliveryResult:
         self._write(timeout_s)
-        outcome = Outcome(acknowledged=tuple(self._acknowledged))
+        outcome = DeliveryResult(acknowledged=tuple(self._acknowledged))
         self._acknowledged.clear()
         return outcome
 
@@ -59,14 +59,14 @@ class StdoutSink:
             return SinkState(False, "the reader of standard output does not keep up")
         return SinkState(True, f"{self._events} events are written to standard output")
 
-    def set_aside(self, number: int) -> None:
-        """Nothing waits for that."""
+    def dead_letter(self, number: int) -> None:
+        """Nothing depends on it."""
 
-    def close(self, deadline_s: float) -> Outcome:
+    def close(self, deadline_s: float) -> DeliveryResult:
         try:
             return self.poll(deadline_s)
         except SinkError:
-            return Outcome(acknowledged=tuple(self._acknowledged))
+            return DeliveryResult(acknowledged=tuple(self._acknowledged))
         finally:
             self._pending = memoryview(b"")
             self._numbers = range(0)

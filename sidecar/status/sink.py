@@ -17,7 +17,7 @@ def sink_conditions(sink: SinkState, *, subject: str, check: str) -> Iterator[Co
             sink.code or "sink_unavailable",
             State.FAILING,
             "sink",
-            f"Events are not delivered: {sink.sentence}",
+            f"Events are not delivered: {sink.message}",
             sink.remedy or f"Start the broker or correct what it rejects; `{check}` asks it.",
         )
     elif sink.topics:
@@ -25,7 +25,7 @@ def sink_conditions(sink: SinkState, *, subject: str, check: str) -> Iterator[Co
             sink.code or "topic_unavailable",
             State.DEGRADED,
             "sink",
-            f"Events of some {subject} are not delivered: {sink.sentence}",
+            f"Events of some {subject} are not delivered: {sink.message}",
             sink.remedy
             or f"Create the topics or let the agent write to them: {', '.join(sink.topics[:5])}.",
         )

@@ -4,7 +4,7 @@ import logging
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 from spark_jobs import metrics_files
 from spark_jobs.dedupe.figures import Batch, Figures
 from spark_jobs.options import StreamOptions
@@ -20,7 +20,7 @@ class Telling:
     def __init__(self, options: StreamOptions, *, silent_after_ms: int) -> None:
         self._options = options
         self._silent_after_ms = silent_after_ms
-        self._silence = Repeated(logger)
+        self._silence = RateLimitedLog(logger)
 
     def batch(self, batch: Batch, figures: Figures) -> None:
         """One line for a micro-batch that read something."""
@@ -43,9 +43,9 @@ class Telling:
         for node, silent_ms in figures.silent_ms(now_ms).items():
             key = f"silent {node}"
             if silent_ms >= self._silent_after_ms:
-                self._silence.say(key, "replica is silent", node=node, silent_ms=silent_ms)
+                self._silence.log(key, "replica is silent", node=node, silent_ms=silent_ms)
             else:
-                self._silence.over(key, "replica is heard again", node=node)
+                self._silence.resolved(key, "replica is heard again", node=node)
         metrics_files.write(self._options, figures.as_json(now_ms), registry_of(figures, now_ms))
 
 

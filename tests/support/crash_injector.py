@@ -10,7 +10,7 @@ from agent.quarantine.quarantine import QuarantineSource
 from agent.transfer import Transfer
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery import Numbered
-from sidecar.sinks.base import Outcome
+from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.memory import MemorySink
 from tests.support.pipeline_fakes import FakeStore
 
@@ -105,6 +105,6 @@ class DoomedSink(MemorySink):
         self._doom.step()
         return taken
 
-    def poll(self, timeout_s: float) -> Outcome:
+    def poll(self, timeout_s: float) -> DeliveryResult:
         self._doom.step()
         return super().poll(timeout_s)

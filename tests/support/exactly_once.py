@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sidecar.delivery import Message, Numbered, Window
 from sidecar.errors import SinkRestartError, UnavailableError
 from sidecar.offsets.position_store import PositionRecords
-from sidecar.sinks.base import Outcome
+from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.commit_rule import CommitRule
 from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
 from tests.support.batches import POSITION_STEP, ListBatch, message
@@ -151,7 +151,7 @@ class ExactDelivery:
                 break
             self._unsent.popleft()
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: DeliveryResult) -> None:
         self._window.acknowledge(outcome.acknowledged)
         for failure in outcome.failed:
             key = self._window.message(failure.number)[1]
@@ -160,7 +160,7 @@ class ExactDelivery:
         while self._refused and self._keeps_refused():
             number = self._refused.pop()
             self._window.acknowledge((range(number, number + 1),))
-            self.sink.set_aside(number)
+            self.sink.dead_letter(number)
         for progress in self._window.progress():
             self.done = progress.position
 

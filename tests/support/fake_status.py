@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sidecar.http.server import Build, Verdict
+from sidecar.http.server import Build, ProbeResult
 from sidecar.status import Condition, Health, component_of, health_of, status_of
 
 HOST = "127.0.0.1"
@@ -20,11 +20,11 @@ class FakeStatus:
     def build(self) -> Build:
         return Build("agent", "1.2.3")
 
-    def live(self) -> Verdict:
-        return Verdict(self.is_live, "The loop turns.")
+    def live(self) -> ProbeResult:
+        return ProbeResult(self.is_live, "The loop turns.")
 
-    def ready(self) -> Verdict:
-        return Verdict(self.is_ready, "The sink takes events.")
+    def ready(self) -> ProbeResult:
+        return ProbeResult(self.is_ready, "The sink takes events.")
 
     def health(self) -> Health:
         status = status_of(self.conditions)

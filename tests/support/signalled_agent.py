@@ -8,7 +8,7 @@ from mongo_agent.signals import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import SnapshotView, view_of
-from sidecar.http.server import Build, Verdict
+from sidecar.http.server import Build, ProbeResult
 from sidecar.status import Health, health_of, status_of
 
 
@@ -32,11 +32,11 @@ class Agent:
     def build(self) -> Build:
         return Build("mongo-agent", "1")
 
-    def live(self) -> Verdict:
-        return Verdict(True, "It lives.")
+    def live(self) -> ProbeResult:
+        return ProbeResult(True, "It lives.")
 
-    def ready(self) -> Verdict:
-        return Verdict(True, "It is ready.")
+    def ready(self) -> ProbeResult:
+        return ProbeResult(True, "It is ready.")
 
     def health(self) -> Health:
         return health_of(status_of(()), "It delivers.")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from sidecar.delivery import Message, Window
 from sidecar.errors import SinkRestartError
-from sidecar.sinks.base import Outcome
+from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.producer import KafkaSink
 from tests.support.batches import batch_of
 from tests.support.servers.processes import wait_until
@@ -65,7 +65,7 @@ class Delivery:
         self._numbered = self._window.add("a", batch_of(self.messages[index:]))
         self._sent = 0
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: DeliveryResult) -> None:
         self._window.acknowledge(outcome.acknowledged)
         self._window.acknowledge(range(f.number, f.number + 1) for f in outcome.failed)
         self.failed |= {self._start + f.number: f.reason for f in outcome.failed}

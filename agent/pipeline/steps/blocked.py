@@ -11,7 +11,7 @@ from agent.pipeline.context import PipelineContext
 from agent.pipeline.reader import Blocked
 from agent.quarantine import LostRange
 from commitlog import Schema
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 class BlockedStep:
     def __init__(self, context: PipelineContext) -> None:
         self._context = context
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._key = ""
 
     def begin_blocked(self, name: SegmentName, blocked: Blocked, schema: Schema) -> None:
@@ -39,7 +39,7 @@ class BlockedStep:
 
     def reading_goes_on(self, name: SegmentName) -> None:
         """A read met nothing that holds its segment."""
-        self._repeated.over(self._key, "reading goes on", segment=name)
+        self._repeated.resolved(self._key, "reading goes on", segment=name)
 
     def tick(self) -> bool:
         """Does what is to be done about the obstacle, if there is one."""
@@ -53,7 +53,7 @@ class BlockedStep:
             return True
         if context.read_worker.is_busy:
             return False
-        answer = context.registrar.answer(obstacle.unregistered)
+        answer = context.registrar.registration(obstacle.unregistered)
         match context.blocked_read.step(context.schema.current(), context.clock(), answer):
             case Step.READ:
                 context.blocked_read.end()
@@ -72,7 +72,7 @@ class BlockedStep:
             case Step.REGISTER:
                 context.blocked_read.asked(context.clock())
                 context.read_worker.refresh(
-                    partial(context.registrar.register, obstacle.unregistered)
+                    partial(context.registrar.try_register, obstacle.unregistered)
                 )
             case Step.GIVE_UP:
                 return self._give_up(context.blocked_read.obstacle or obstacle)
@@ -84,9 +84,9 @@ class BlockedStep:
         self._context.change(obstacle.name, is_blocked=True)
         key = f"{obstacle.name} {obstacle.position}"
         if key != self._key:
-            self._repeated.over(self._key, "reading goes on")
+            self._repeated.resolved(self._key, "reading goes on")
             self._key = key
-        self._repeated.say(
+        self._repeated.log(
             key,
             "a segment is held",
             segment=obstacle.name,

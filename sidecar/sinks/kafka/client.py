@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from sidecar.errors import SidecarError
-from sidecar.logs import Repeated, fields
+from sidecar.logs import RateLimitedLog, fields
 from sidecar.sinks.base import SinkState
 from sidecar.sinks.kafka.client_properties import client_config, connection
 from sidecar.sinks.kafka.contact import Contact
@@ -231,11 +231,11 @@ class _ClientLog:
     """Takes the lines of librdkafka; one of a kind is said once and then at growing intervals."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._repeated = Repeated(logger, clock=clock)
+        self._repeated = RateLimitedLog(logger, clock=clock)
 
     def log(self, level: int, pattern: str, kind: str, client: str, text: str) -> None:
         """Called by the client with the pattern `%s [%s] %s`."""
         line = text.partition("]: ")[2] or text
         # What an error means for delivery is said by the sink.
         level = min(level, logging.WARNING)
-        self._repeated.say(kind, "the Kafka client says", level, kind=kind, text=line)
+        self._repeated.log(kind, "the Kafka client says", level, kind=kind, text=line)

@@ -15,7 +15,7 @@ from typing import Any, Self
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from sidecar.errors import ConfigError
-from sidecar.logs import Repeated
+from sidecar.logs import RateLimitedLog
 from sidecar.sinks.kafka.client_properties import client_config, connection
 from sidecar.sinks.kafka.refusals import reason
 
@@ -68,7 +68,7 @@ class TopicFollower:
         self._behind = behind
         self._taken = taken
         self._is_closed = threading.Event()
-        self._repeated = Repeated(logger)
+        self._repeated = RateLimitedLog(logger)
         self._thread = threading.Thread(target=self._follow, name=f"following {topic}")
 
     @property
@@ -103,7 +103,7 @@ class TopicFollower:
             if error is not None:
                 self._say(error)
             elif offset is not None:
-                self._repeated.over("away", "the topic is followed again", topic=self._topic)
+                self._repeated.resolved("away", "the topic is followed again", topic=self._topic)
                 self._taken(FollowedRecord(record.key(), record.value(), offset))
 
     def _first(self) -> int:
@@ -125,6 +125,6 @@ class TopicFollower:
         return OFFSET_BEGINNING
 
     def _say(self, error: KafkaError) -> None:
-        self._repeated.say(
+        self._repeated.log(
             "away", "a topic cannot be followed", topic=self._topic, reason=reason(error)
         )

@@ -20,7 +20,7 @@ from confluent_kafka import Message as Report
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, SinkRestartError
 from sidecar.logs import fields
-from sidecar.sinks.base import Failure, Outcome, SinkState
+from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.handed_over import HandedOver
@@ -60,7 +60,7 @@ class KafkaSink:
     def _reset(self) -> None:
         self._waits_to_grow_since_s: float | None = None
         self._acknowledged: list[range] = []
-        self._failed: list[Failure] = []
+        self._failed: list[FailedEvent] = []
         self._is_closing = False
         self._waiting = WaitingTopics(self._clock)
 
@@ -214,7 +214,7 @@ class KafkaSink:
         self._client.contact.sent()
         return first + taken == piece.stop
 
-    def poll(self, timeout_s: float) -> Outcome:
+    def poll(self, timeout_s: float) -> DeliveryResult:
         producer = self._client.opened()
         self._client.serve(timeout_s)
         self._send_waiting(self._clock() + _WAITING_S)
@@ -228,10 +228,10 @@ class KafkaSink:
     def state(self) -> SinkState:
         return self._client.state(self._waiting.problems)
 
-    def set_aside(self, number: int) -> None:
-        """Nothing waits for that."""
+    def dead_letter(self, number: int) -> None:
+        """Nothing depends on it."""
 
-    def close(self, deadline_s: float) -> Outcome:
+    def close(self, deadline_s: float) -> DeliveryResult:
         producer = self._client.release()
         if producer is None:
             return self._take_outcome()
@@ -244,9 +244,9 @@ class KafkaSink:
             producer.poll(0)
         return self._take_outcome()
 
-    def _take_outcome(self) -> Outcome:
+    def _take_outcome(self) -> DeliveryResult:
         # The callbacks on their way hold the append of this very list.
-        outcome = Outcome(tuple(self._acknowledged), tuple(self._failed))
+        outcome = DeliveryResult(tuple(self._acknowledged), tuple(self._failed))
         self._acknowledged.clear()
         self._failed.clear()
         return outcome
@@ -295,7 +295,7 @@ class KafkaSink:
                     f"not given: {why}."
                 )
             )
-        self._failed.append(Failure(number, why))
+        self._failed.append(FailedEvent(number, why))
         return True
 
     def _on_refused_batch(self, handed: HandedOver, error: KafkaError, report: Report) -> bool:
@@ -308,7 +308,9 @@ class KafkaSink:
     def _on_refused_call(self, number: int, error: KafkaError) -> None:
         """The client did not even take the message."""
         if error.code() in OF_THE_EVENT or error.code() in OF_THE_BATCH:
-            self._failed.append(Failure(number, f"the Kafka client refuses it: {reason(error)}"))
+            self._failed.append(
+                FailedEvent(number, f"the Kafka client refuses it: {reason(error)}")
+            )
             return
         # What made the client give up is in a callback that waits.
         self._client.serve(0)

@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError
 from confluent_kafka import Message as Report
 
 from sidecar.errors import SinkError, SinkRestartError
-from sidecar.sinks.base import Failure
+from sidecar.sinks.base import FailedEvent
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
 from sidecar.sinks.kafka.client_properties import PREFIX
@@ -76,7 +76,7 @@ class TransactionFailures:
         self._restart: SinkRestartError | None = None
         self.unsettled: set[int] = set()
         """Refused events that nobody has kept elsewhere."""
-        self.failed: list[Failure] = []
+        self.failed: list[FailedEvent] = []
         self.forget()
 
     def forget(self) -> None:
@@ -168,7 +168,7 @@ class TransactionFailures:
         self._is_explained = True
         self._refuse_number(number)
         self.unsettled.add(number)
-        self.failed.append(Failure(number, why))
+        self.failed.append(FailedEvent(number, why))
 
     def _restart_for(self, why: str) -> None:
         """The first reason counts."""

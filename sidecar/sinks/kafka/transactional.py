@@ -4,7 +4,7 @@
 
 A transaction ends where reading can start again (`boundaries`), when it is due (`CommitRule`). What
 is in it is kept until it is committed. An event that Kafka refuses is the end of its transaction:
-the event is answered as failed, and, once it is kept elsewhere (`set_aside`), all others are sent
+the event is answered as failed, and, once it is kept elsewhere (`dead_letter`), all others are sent
 again in a transaction without it. For any other cause the pipeline sends again from the stored
 position, which `load` gives.
 """
@@ -31,7 +31,7 @@ from sidecar.offsets.position_store import (
     all_values,
     position_bytes,
 )
-from sidecar.sinks.base import Outcome, SinkState
+from sidecar.sinks.base import DeliveryResult, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.boundaries import boundary_from, boundary_up_to
 from sidecar.sinks.kafka.client import KafkaClient
@@ -154,13 +154,13 @@ class TransactionalKafkaSink:
             self._turn(_STEP_S)
             self._client.probe_if_due()
             if self._clock() >= until_s:
-                raise UnavailableError(f"The position cannot be read: {sentence().sentence}.")
+                raise UnavailableError(f"The position cannot be read: {sentence().message}.")
         topics = self._client.topics(position_topic_creation(self._creation))
         while topics.partition_count(topic, _STEP_S) is None:
             self._client.serve(_STEP_S)
             if self._clock() >= until_s:
                 missing = topics.missing.get(topic)
-                why = sentence().sentence if missing is None else missing.message
+                why = sentence().message if missing is None else missing.message
                 raise UnavailableError(f"The position cannot be read: {why} (position.topic).")
         positions = PositionTopic(
             topic, self._client.connection(), self._client.admin, clock=self._clock
@@ -179,7 +179,7 @@ class TransactionalKafkaSink:
         until_s = self._clock() + _LOAD_S
         while not begun.keys() <= self._positions.keys():
             if self._clock() >= until_s:
-                raise UnavailableError(f"The position is not stored: {self.state().sentence}.")
+                raise UnavailableError(f"The position is not stored: {self.state().message}.")
             if self._joined.phase is Phase.READY:
                 self._joined.begin()
                 self._store_position({**begun, **self._positions})
@@ -212,14 +212,14 @@ class TransactionalKafkaSink:
                 self._marks[numbered.source] = _Mark(batch, taken)
         return taken - start
 
-    def poll(self, timeout_s: float) -> Outcome:
+    def poll(self, timeout_s: float) -> DeliveryResult:
         self._turn(timeout_s)
         outcome = self._take_outcome()
         if not outcome.acknowledged:
             self._client.probe_if_due()
         return outcome
 
-    def set_aside(self, number: int) -> None:
+    def dead_letter(self, number: int) -> None:
         self._failures.unsettled.discard(number)
 
     def state(self) -> SinkState:
@@ -242,10 +242,10 @@ class TransactionalKafkaSink:
             return SinkState(False, "an event that Kafka refuses waits to be kept elsewhere")
         return state
 
-    def close(self, deadline_s: float) -> Outcome:
+    def close(self, deadline_s: float) -> DeliveryResult:
         """Commits what ends at a boundary and aborts what does not."""
         if self._transactions is None:
-            return Outcome()
+            return DeliveryResult()
         until_s = self._clock() + deadline_s
         self._is_closing = True
         if not self._is_at_boundary:
@@ -471,8 +471,8 @@ class TransactionalKafkaSink:
             error, self._records.transactional_id, open_for_s, int(self._timeout_ms) / 1000
         )
 
-    def _take_outcome(self) -> Outcome:
-        outcome = Outcome(tuple(self._acknowledged), tuple(self._failures.failed))
+    def _take_outcome(self) -> DeliveryResult:
+        outcome = DeliveryResult(tuple(self._acknowledged), tuple(self._failures.failed))
         self._acknowledged.clear()
         self._failures.failed.clear()
         return outcome

@@ -142,7 +142,7 @@ def deliver_exactly(broker: AuthorisingBroker, *, creates: bool = False) -> str:
             return delivery.is_done or is_troubled(sink)
 
         wait_until(is_over, "the end or a report")
-        return "" if delivery.is_done else sink.state().sentence
+        return "" if delivery.is_done else sink.state().message
     except SidecarError as error:
         return str(error)
     finally:
@@ -150,7 +150,7 @@ def deliver_exactly(broker: AuthorisingBroker, *, creates: bool = False) -> str:
 
 
 def is_troubled(sink: TransactionalKafkaSink) -> bool:
-    return any(word in sink.state().sentence for word in ("refused", "refuses", "does not exist"))
+    return any(word in sink.state().message for word in ("refused", "refuses", "does not exist"))
 
 
 @pytest.mark.parametrize("missing", [None, WRITE, TRANSACTION, POSITION])

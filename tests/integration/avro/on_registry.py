@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 import commitlog
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import RefusedSchemaError, RegistryClient, registry_settings
+from sidecar.schema_registry import RegistryClient, SchemaRejectedError, registry_settings
 from tests.oracle.reference.recordings import Scenario
 from tests.support.avro.changes import CHANGE_NAMES, CHANGES, schemas_of
 from tests.support.avro.encodings import MODES, SCENARIOS, Encoding, in_both, is_of_types
@@ -191,7 +191,7 @@ def test_what_is_not_compatible_is_refused_until_somebody_allows_it(
     text, _ = schemas_of(tmp_path, DDL.format(columns="a text"))
     asking = client(registry)
     known = asking.schema_id(subject, number)
-    with pytest.raises(RefusedSchemaError) as refused:
+    with pytest.raises(SchemaRejectedError) as refused:
         asking.schema_id(subject, text)
     assert str(refused.value) == (
         f"the schema registry does not take the schema of {subject}: {registry.url} answers 409: "
@@ -213,7 +213,7 @@ def test_modes_of_numbers_are_not_compatible_with_each_other(
     for first, second in ((lossy, precise), (precise, lossy)):
         subject = fresh()
         asking.schema_id(subject, first)
-        with pytest.raises(RefusedSchemaError, match="409"):
+        with pytest.raises(SchemaRejectedError, match="409"):
             asking.schema_id(subject, second)
 
 
@@ -238,18 +238,18 @@ def test_what_is_not_there_is_not_registered_by_a_look_up(
 ) -> None:
     latest = {**LOOK_UP, "use.latest.version": "true"}
     for named in (LOOK_UP, latest):
-        with pytest.raises(RefusedSchemaError, match=r"answers 404: Subject not found$"):
+        with pytest.raises(SchemaRejectedError, match=r"answers 404: Subject not found$"):
             client(registry, **named).schema_id(subject, SCHEMA)
     client(registry).schema_id(subject, SCHEMA)
     other = SCHEMA.replace('"int"', '"string"')
-    with pytest.raises(RefusedSchemaError, match=f"answers 404: .*{subject}.* not found"):
+    with pytest.raises(SchemaRejectedError, match=f"answers 404: .*{subject}.* not found"):
         client(registry, **LOOK_UP).schema_id(subject, other)
-    with pytest.raises(RefusedSchemaError, match="has other fields than the events"):
+    with pytest.raises(SchemaRejectedError, match="has other fields than the events"):
         client(registry, **latest).schema_id(subject, other)
 
 
 def test_what_is_no_avro_is_refused(registry: SchemaRegistryServer, subject: str) -> None:
-    with pytest.raises(RefusedSchemaError, match=r"answers 422: Invalid Avro schema$"):
+    with pytest.raises(SchemaRejectedError, match=r"answers 422: Invalid Avro schema$"):
         client(registry).schema_id(subject, "{")
 
 
@@ -278,7 +278,7 @@ def test_every_version_is_compared(registry: SchemaRegistryServer, subject: str)
     asking = client(registry)
     asking.schema_id(subject, schema(("n", "int")))
     asking.schema_id(subject, SCHEMA)
-    with pytest.raises(RefusedSchemaError, match="409"):
+    with pytest.raises(SchemaRejectedError, match="409"):
         asking.schema_id(subject, schema(("n", "string")))
 
 

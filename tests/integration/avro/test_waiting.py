@@ -11,9 +11,9 @@ from agent.quarantine.entries import request_retry
 from commitlog import EventFormat, Schema, SchemaIds, Unregistered
 from sidecar.errors import RefusedError, UnavailableError
 from sidecar.schema_registry import (
-    Outcome,
-    RefusedSchemaError,
     Registrar,
+    RegistrationStatus,
+    SchemaRejectedError,
     Strategy,
     Subjects,
 )
@@ -123,7 +123,7 @@ def taking(subject: str) -> None:
 
 def refuse_other(subject: str) -> None:
     if subject == "demo.ks.other-value":
-        raise RefusedSchemaError(
+        raise SchemaRejectedError(
             "the schema registry does not take the schema of demo.ks.other-value: 409: no"
         )
 
@@ -196,7 +196,7 @@ def test_a_schema_that_is_refused_is_waited_for_and_then_quarantined(place: Plac
 
 def test_a_schema_that_is_taken_after_all(place: Place) -> None:
     def refuse(subject: str) -> None:
-        raise RefusedSchemaError("409")
+        raise SchemaRejectedError("409")
 
     place.registry.mood = refuse
     place.write()
@@ -272,4 +272,4 @@ def test_a_registry_that_refuses_us_ends_the_process(place: Place) -> None:
         place.rig.settle()
     registrar = place.rig.registrar
     assert registrar is not None
-    assert registrar.last.outcome is Outcome.REFUSED
+    assert registrar.last.status is RegistrationStatus.REJECTED

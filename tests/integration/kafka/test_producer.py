@@ -12,7 +12,7 @@ from confluent_kafka.admin._resource import ResourceType
 
 from sidecar.delivery import Message
 from sidecar.errors import ConfigError, RefusedError, SinkRestartError
-from sidecar.sinks.base import Outcome
+from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.kafka.topics import TopicCreation
 from tests.support.batches import message
 from tests.support.kafka_arrivals import assert_arrived
@@ -48,7 +48,7 @@ def test_events_arrive_in_order_and_are_acknowledged(
     assert (delivery.failed, delivery.restarts) == ({}, [])
     assert_arrived(messages, broker.consume_all(*counts), counts)
     assert sink.state().healthy
-    assert sink.close(10.0) == Outcome()
+    assert sink.close(10.0) == DeliveryResult()
 
 
 def test_close_brings_what_was_taken_to_an_end(broker: KafkaBroker, make_sink: SinkFactory) -> None:
@@ -87,7 +87,7 @@ def test_a_missing_topic_is_waited_for(broker: KafkaBroker, make_sink: SinkFacto
     assert delivery.answered == 1
     state = sink.state()
     assert (state.healthy, state.code, state.topics) == (True, "topic_missing", ("missing",))
-    assert state.sentence.startswith("the topic missing does not exist.")
+    assert state.message.startswith("the topic missing does not exist.")
     assert state.remedy == "Create it, or set topic.creation.enable=true."
     broker.create_topic("missing", 3)
     delivery.run()
@@ -122,8 +122,8 @@ def test_a_topic_that_cannot_be_created_says_why(
 ) -> None:
     sink = make_sink(broker.bootstrap, TopicCreation(replication_factor=3))
     Delivery(sink, spread(["made-never"], 1)).step()
-    assert "the topic made-never cannot be created: " in sink.state().sentence
-    assert "replication factor" in sink.state().sentence.lower()
+    assert "the topic made-never cannot be created: " in sink.state().message
+    assert "replication factor" in sink.state().message.lower()
     wrong = make_sink(broker.bootstrap, TopicCreation(settings={"cleanup.polcy": "x"}))
     with pytest.raises(ConfigError, match=r"made-never.*topic\.creation\.default\.\*"):
         Delivery(wrong, spread(["made-never"], 1)).step()
@@ -150,7 +150,7 @@ def test_a_broker_that_stops_and_one_that_crashes(
         if ends and delivery.answered >= min(ends):
             ends.pop(min(ends))()
             delivery.until(lambda: not sink.state().healthy, "the loss to be seen")
-            assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().sentence
+            assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().message
             own_broker.start()
 
     delivery.run(end_in_the_middle)
@@ -175,7 +175,7 @@ def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
     try:
         delivery = Delivery(sink, [message("new", 0, 0)])
         delivery.until(lambda: not sink.state().healthy, "the report")
-        assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().sentence
+        assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().message
     finally:
         os.kill(pid, signal.SIGCONT)
     delivery.run()
@@ -188,7 +188,7 @@ def test_a_broker_that_is_not_there_yet(
     sink = make_sink(own_broker.bootstrap, TopicCreation(), reconnect_backoff_max_ms="500")
     assert not sink.state().healthy
     own_broker.start()
-    wait_until(lambda: sink.poll(0.05) == Outcome() and sink.state().healthy, "the broker")
+    wait_until(lambda: sink.poll(0.05) == DeliveryResult() and sink.state().healthy, "the broker")
     Delivery(sink, spread(["late"], 10)).run()
 
 
@@ -197,8 +197,8 @@ def test_close_does_not_wait_for_a_broker_that_is_away(
 ) -> None:
     sink = make_sink(NOWHERE)
     Delivery(sink, spread(["any"], 10)).step()
-    assert sink.close(0.1) == Outcome()
-    assert sink.close(0.1) == Outcome()
+    assert sink.close(0.1) == DeliveryResult()
+    assert sink.close(0.1) == DeliveryResult()
 
 
 def test_an_event_too_large_for_the_client_fails_alone(
@@ -296,7 +296,7 @@ def test_the_client_repeats_itself_at_growing_intervals(
     make_sink: SinkFactory, impatient: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     sink = make_sink(NOWHERE, reconnect_backoff_ms="10", reconnect_backoff_max_ms="10")
-    wait_until(lambda: sink.poll(0.1) == Outcome() and bool(caplog.records), "a line")
+    wait_until(lambda: sink.poll(0.1) == DeliveryResult() and bool(caplog.records), "a line")
     for _ in range(20):
         sink.poll(0.05)
     (line,) = caplog.records

@@ -222,7 +222,7 @@ def test_a_broker_that_stops_and_one_that_crashes(
         deliver_to(delivery, done)
         end()
         delivery.until(lambda: not sink.state().healthy, "the loss to be seen")
-        assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().sentence
+        assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().message
         own_broker.start()
     delivery.run()
     assert sink.state().healthy

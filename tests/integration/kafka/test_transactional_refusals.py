@@ -42,7 +42,7 @@ def test_an_event_that_is_refused_is_set_aside_and_the_others_are_committed(
     )
     delivery.until(lambda: bool(delivery.failed), "the refusal")
     delivery.until(
-        lambda: "waits to be kept elsewhere" in delivery.sink.state().sentence, "its report"
+        lambda: "waits to be kept elsewhere" in delivery.sink.state().message, "its report"
     )
     for _ in range(5):
         delivery.step()

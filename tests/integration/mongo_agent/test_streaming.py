@@ -174,7 +174,7 @@ def test_an_agent_that_waits_for_its_server_can_be_stopped(tmp_path: Path) -> No
     nobody = f"mongodb://127.0.0.1:{free_port()}/?replicaSet=rs0"
     with RunningAgent(tmp_path / "offsets", nobody) as agent:
         agent.wait_until(
-            lambda: "does not answer" in agent.service.status.ready().sentence, "a sentence"
+            lambda: "does not answer" in agent.service.status.ready().message, "a sentence"
         )
         agent.stop_at_once()
         assert agent.wait_until_ended() is None

@@ -106,7 +106,7 @@ def test_a_member_that_is_not_initiated_is_waited_for(tmp_path: Path) -> None:
         for string in (replica_set.connection_string, alone(replica_set.members[0])):
             with RunningAgent(tmp_path, string, hasty) as agent:
                 agent.wait_until(
-                    lambda agent=agent: "`rs.initiate()`" in agent.service.status.ready().sentence,
+                    lambda agent=agent: "`rs.initiate()`" in agent.service.status.ready().message,
                     "a sentence that says what to do",
                 )
         with RunningAgent(tmp_path, replica_set.connection_string, hasty) as agent:
@@ -135,7 +135,7 @@ def test_a_shard_that_a_router_does_not_reach_is_waited_for(tmp_path: Path) -> N
         data = {"failCommands": ["aggregate", "getMore"], "errorCode": 133}
         router.admin.command("configureFailPoint", "failCommand", mode="alwaysOn", data=data)
         agent.wait_until(
-            lambda: "is opened again" in agent.service.status.ready().sentence,
+            lambda: "is opened again" in agent.service.status.ready().message,
             "a stream that is not read any more",
         )
         router.shop.a.insert_one({"_id": 2})

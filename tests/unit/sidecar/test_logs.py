@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sidecar.logs import LogFormat, LogLevel, RecentTrouble, Repeated, configure, fields
+from sidecar.logs import LogFormat, LogLevel, RateLimitedLog, RecentWarnings, configure, fields
 
 logger = logging.getLogger("sidecar.test")
 
@@ -70,11 +70,11 @@ def test_a_condition_is_said_once_and_then_at_growing_intervals(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now_s = 0.0
-    repeated = Repeated(logger, clock=lambda: now_s)
+    repeated = RateLimitedLog(logger, clock=lambda: now_s)
     said_at_s = []
     for second in range(4000):
         now_s = float(second)
-        if repeated.say("kafka", "no broker answers", servers="a:1"):
+        if repeated.log("kafka", "no broker answers", servers="a:1"):
             said_at_s.append(second)
     assert said_at_s == [0, 10, 30, 70, 150, 310, 630, 1230, 1830, 2430, 3030, 3630]
     assert caplog.records[1].__dict__["sidecar_fields"] == {
@@ -89,14 +89,14 @@ def test_the_end_of_a_condition_is_said_if_its_beginning_was(
 ) -> None:
     caplog.set_level(logging.INFO)
     now_s = 5.0
-    repeated = Repeated(logger, clock=lambda: now_s)
-    assert not repeated.over("kafka", "the broker is back")
-    repeated.say("kafka", "no broker answers")
+    repeated = RateLimitedLog(logger, clock=lambda: now_s)
+    assert not repeated.resolved("kafka", "the broker is back")
+    repeated.log("kafka", "no broker answers")
     now_s = 7.5
-    assert repeated.over("kafka", "the broker is back")
-    assert not repeated.over("kafka", "the broker is back")
+    assert repeated.resolved("kafka", "the broker is back")
+    assert not repeated.resolved("kafka", "the broker is back")
     assert caplog.records[-1].__dict__["sidecar_fields"] == {"after_s": 2.5}
-    assert repeated.say("kafka", "no broker answers")
+    assert repeated.log("kafka", "no broker answers")
 
 
 def hide(text: str) -> str:
@@ -107,7 +107,7 @@ def hide(text: str) -> str:
 def test_secrets_are_hidden_in_messages_fields_and_tracebacks(log_format: LogFormat) -> None:
     target = io.StringIO()
     configure(log_format, "debug", target, hide)
-    with RecentTrouble(hide=hide) as trouble:
+    with RecentWarnings(hide=hide) as trouble:
         try:
             raise ValueError("it is not open sesame")
         except ValueError as error:
@@ -115,4 +115,4 @@ def test_secrets_are_hidden_in_messages_fields_and_tracebacks(log_format: LogFor
     assert "sesame" not in target.getvalue()
     assert target.getvalue().count("********") >= 3
     (line,) = trouble.lines
-    assert (line.sentence, line.fields) == ("******** is refused", 'said="********"')
+    assert (line.message, line.fields) == ("******** is refused", 'said="********"')

@@ -7,7 +7,12 @@ from typing import Any, Literal
 import fastavro
 
 import commitlog
-from sidecar.schema_registry import Answer, Outcome, create_registrar, registry_settings
+from sidecar.schema_registry import (
+    Registration,
+    RegistrationStatus,
+    create_registrar,
+    registry_settings,
+)
 from tests.support.avro.reading import Ids
 from tests.support.servers.apicurio import ApicurioRegistry
 
@@ -37,14 +42,14 @@ class RegisteredIds(Ids):
             },
         )
 
-    def ask(self, wanted: list[commitlog.Unregistered]) -> Answer:
+    def ask(self, wanted: list[commitlog.Unregistered]) -> Registration:
         """The registry's answer, whatever it is."""
-        return self.registrar.ask(wanted)
+        return self.registrar.register(wanted)
 
     def give(self, wanted: list[commitlog.Unregistered]) -> None:
         assert wanted
         answer = self.ask(wanted)
-        assert answer.outcome is Outcome.GIVEN, answer.sentence
+        assert answer.status is RegistrationStatus.REGISTERED, answer.error
         self.schemas += wanted
 
     def schema(self, number: int) -> str:

@@ -13,7 +13,7 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 import commitlog
-from sidecar.schema_registry import Outcome
+from sidecar.schema_registry import RegistrationStatus
 from tests.integration.avro.real_registry.registered import RegisteredIds, meaning
 from tests.support.avro.reading import Ids
 from tests.support.avro.tables import DDL, both, inserted, modes_of
@@ -92,17 +92,17 @@ def test_what_it_refuses_until_it_is_told_otherwise(
     (number,) = registry.versions(subject)
     later = value_of(schemas_of(tmp_path, prefix, DDL.format(columns=after), later_mode))
     answer = ids.ask([later])
-    assert answer.outcome is Outcome.REFUSED
+    assert answer.status is RegistrationStatus.REJECTED
     said = f"the schema registry does not take the schema of {subject}: {registry.url} answers 409:"
-    assert answer.sentence.startswith(said)
-    assert ids.registrar.trouble == answer.sentence
+    assert answer.error.startswith(said)
+    assert ids.registrar.error == answer.error
     assert ids.ids.get(later) is None
     assert registry.versions(subject) == [number]
 
     registry.set_compatibility("NONE", subject)
     ids.give([later])
     assert registry.versions(subject) == [number, ids.ids.get(later)]
-    assert ids.registrar.trouble == ""
+    assert ids.registrar.error == ""
 
 
 def test_the_same_schema_has_the_same_id(
@@ -144,8 +144,8 @@ def test_ways_of_registering(
     asking = RegisteredIds(registry, settings)
     if "auto.register.schemas" in settings:
         answer = asking.ask(schemas)
-        assert answer.outcome is Outcome.REFUSED
-        assert f"{registry.url} answers 404" in answer.sentence
+        assert answer.status is RegistrationStatus.REJECTED
+        assert f"{registry.url} answers 404" in answer.error
     RegisteredIds(registry).give(schemas)
     asking.give(schemas)
     (key,) = (each for each in schemas if each.side == "key")
@@ -189,8 +189,8 @@ def test_ids_outlive_the_registry(tmp_path: Path) -> None:
         after = schemas_of(tmp_path, "kept", DDL.format(columns="a int, b int")).schemas
         lacking = [each for each in after if ids.ids.get(each) is None]
         answer = ids.ask(lacking)
-        assert answer.outcome is Outcome.AWAY
-        assert "the schema registry is away" in answer.sentence
+        assert answer.status is RegistrationStatus.UNAVAILABLE
+        assert "the schema registry is away" in answer.error
         registry.start()
         assert [registry.schema(number) for number in numbers if number is not None] == texts
         again = RegisteredIds(registry)
@@ -199,4 +199,4 @@ def test_ids_outlive_the_registry(tmp_path: Path) -> None:
         ids.give(lacking)
         assert not {ids.ids.get(each) for each in lacking} & set(numbers)
         other = value_of(schemas_of(tmp_path, "kept", DDL.format(columns="a int, b text")))
-        assert ids.ask([other]).outcome is Outcome.REFUSED, "BACKWARD is kept too"
+        assert ids.ask([other]).status is RegistrationStatus.REJECTED, "BACKWARD is kept too"

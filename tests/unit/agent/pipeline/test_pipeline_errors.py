@@ -30,7 +30,7 @@ def test_a_sink_that_fails_starts_again_from_the_watermark(make_rig: MakeRig) ->
     rig.sink.raise_next(SinkRestartError("events were lost"))
     rig.settle()
     assert rig.collect() == log.ids()
-    assert "events were lost" in rig.view.sink.sentence
+    assert "events were lost" in rig.view.sink.message
     rig.pass_time(1)
     assert rig.collect() == log.ids() + log.ids()[6:]
     rig.sink.acknowledge()
@@ -71,7 +71,7 @@ def test_a_sink_that_refuses_the_agent_is_opened_again_after_growing_pauses(rig:
     for _ in range(80):
         rig.pass_time(0.5)
     state = rig.view.sink
-    assert (state.healthy, state.code, state.sentence) == (False, "sink_refused", "wrong password")
+    assert (state.healthy, state.code, state.message) == (False, "sink_refused", "wrong password")
     assert "restart it" in state.remedy
     pauses_s = [later - earlier for earlier, later in pairwise(opened)]
     assert all(pauses_s[n] >= 0.75 * 2**n for n in range(4)), pauses_s

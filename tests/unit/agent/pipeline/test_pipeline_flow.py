@@ -65,7 +65,7 @@ def test_a_sink_that_is_away_stops_reading_and_goes_on_by_itself(make_rig: MakeR
         rig.pass_time(1)
     assert log.reads == reads
     assert not rig.view.sink.healthy
-    assert "no broker" in rig.view.sink.sentence
+    assert "no broker" in rig.view.sink.message
     rig.sink.come_back()
     rig.pass_time(1)
     assert rig.collect() == log.ids()

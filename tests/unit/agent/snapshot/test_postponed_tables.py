@@ -12,7 +12,7 @@ from agent.snapshot.settings import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from commitlog import EventFormat, Schema, SchemaIds, SnapshotEncoder
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import RefusedSchemaError, Registrar, Strategy, Subjects
+from sidecar.schema_registry import Registrar, SchemaRejectedError, Strategy, Subjects
 from tests.support.fake_snapshot_node import FakeNode, acknowledge, component
 from tests.support.servers.processes import wait_until
 
@@ -37,7 +37,7 @@ class Registry:
         if self.is_away:
             raise UnavailableError("the schema registry is away: http://r:8081 does not answer")
         if self.refused and self.refused in subject:
-            raise RefusedSchemaError(f"the schema registry does not take the schema of {subject}")
+            raise SchemaRejectedError(f"the schema registry does not take the schema of {subject}")
         self.known.append(subject)
         return len(self.known)
 

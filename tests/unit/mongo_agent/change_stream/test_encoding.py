@@ -9,7 +9,7 @@ from commitlog import SchemaIds, Unregistered
 from commitlog.mongo import MongoEncoder
 from mongo_agent.change_stream.encoding import Encoding
 from sidecar.errors import UnavailableError
-from sidecar.schema_registry import RefusedSchemaError, Registrar, Strategy, Subjects
+from sidecar.schema_registry import Registrar, SchemaRejectedError, Strategy, Subjects
 from sidecar.schema_registry.registration import SchemaRegistration
 
 HOLD_S = 600.0
@@ -39,7 +39,7 @@ class Registry:
         if mood == "hangs":
             raise UnavailableError("no answer")
         if mood == "refuses":
-            raise RefusedSchemaError("incompatible")
+            raise SchemaRejectedError("incompatible")
         return len(self.asked)
 
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 
-from sidecar.check.answers import Once
+from sidecar.check.cached_answer import CachedAnswer
 from sidecar.check.check import Check
 from sidecar.check.finding import Finding, Level, fault, ok
 from sidecar.check.periodic import PeriodicChecks
@@ -92,7 +92,7 @@ def test_an_answer_is_asked_for_once() -> None:
         asked.append(1)
         return len(asked)
 
-    once = Once(ask)
+    once = CachedAnswer(ask)
     threads = [threading.Thread(target=once) for _ in range(4)]
     for thread in threads:
         thread.start()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.files.access import refusal
+from sidecar.files.access import access_denial
 
 UID = 23_456
 
@@ -17,9 +17,9 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root changes own
 def seen_by_another(path: Path) -> str:
     """The message that a process of another user gets."""
     code = (
-        "import os, sys; from pathlib import Path; from sidecar.files.access import refusal; "
+        "import os, sys; from pathlib import Path; from sidecar.files.access import access_denial; "
         f"os.setgroups([]); os.setgid({UID}); os.setuid({UID}); "
-        "found = refusal(Path(sys.argv[1])); print(found.message if found else '')"
+        "found = access_denial(Path(sys.argv[1])); print(found.message if found else '')"
     )
     command = [sys.executable, "-c", code, str(path)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
@@ -36,8 +36,8 @@ def folder(tmp_path: Path) -> Path:
 def test_what_can_be_read_refuses_nothing(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.touch()
-    assert refusal(file) is None
-    assert refusal(tmp_path / "missing") is None
+    assert access_denial(file) is None
+    assert access_denial(tmp_path / "missing") is None
 
 
 @needs_root

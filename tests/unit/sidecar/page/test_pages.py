@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.http.server import create_app
-from sidecar.logs import RecentTrouble, fields
+from sidecar.logs import RecentWarnings, fields
 from sidecar.page import Bar, Counts, Figure, Kept, Summary, look_pages
 from sidecar.page.pages import page_text
 from sidecar.page.summary import duration_text, size_text
@@ -52,11 +52,11 @@ var setTimeout = () => 0;
 
 @pytest.fixture
 def client() -> FlaskClient:
-    trouble = RecentTrouble()
+    trouble = RecentWarnings()
     return application(SUMMARY, trouble).test_client()
 
 
-def application(summary: Summary, trouble: RecentTrouble) -> Flask:
+def application(summary: Summary, trouble: RecentWarnings) -> Flask:
     status = FakeStatus()
     return create_app(status, [look_pages(status, lambda health: summary, trouble)])
 
@@ -118,14 +118,14 @@ def test_it_is_told_all_that_it_shows(client: FlaskClient) -> None:
 
 @pytest.mark.parametrize("summary", [SUMMARY, Summary("starting")])
 def test_its_script_shows_it(summary: Summary) -> None:
-    trouble = RecentTrouble()
+    trouble = RecentWarnings()
     told = application(summary, trouble).test_client().get("/page.json").text
     javascript(DOM).eval(f"show({told}); show({told});")
 
 
 def test_the_last_warnings_and_errors_are_told() -> None:
     logger = logging.getLogger("test.page")
-    with RecentTrouble(limit=2) as trouble:
+    with RecentWarnings(limit=2) as trouble:
         for number in range(3):
             logger.warning("no answer", extra=fields(attempt=number))
         logger.info("not of interest")

@@ -9,9 +9,9 @@ import pytest
 
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
 from sidecar.schema_registry import (
-    RefusedSchemaError,
     RegistryClient,
     RegistrySettings,
+    SchemaRejectedError,
     Strategy,
     registry_settings,
 )
@@ -48,7 +48,7 @@ def test_a_schema_is_registered_once(registry: FakeRegistry) -> None:
 
 def test_schemas_that_are_not_to_be_registered_are_looked_up(registry: FakeRegistry) -> None:
     asking = client(registry, auto_register_schemas="false")
-    with pytest.raises(RefusedSchemaError, match=r"s-value: .*404: Schema not found"):
+    with pytest.raises(SchemaRejectedError, match=r"s-value: .*404: Schema not found"):
         asking.schema_id("s-value", SCHEMA)
     client(registry).schema_id("s-value", SCHEMA)
     assert asking.schema_id("s-value", SCHEMA) == 0
@@ -63,7 +63,7 @@ def test_the_latest_version_is_taken_if_it_gives_the_same_bytes(registry: FakeRe
     documented["fields"].append({"name": "more", "type": "int"})
     client(registry).schema_id("s", json.dumps(documented))
     with pytest.raises(
-        RefusedSchemaError, match="latest schema of s has other fields than the events"
+        SchemaRejectedError, match="latest schema of s has other fields than the events"
     ):
         asking.schema_id("s", SCHEMA)
 
@@ -71,7 +71,7 @@ def test_the_latest_version_is_taken_if_it_gives_the_same_bytes(registry: FakeRe
 @pytest.mark.parametrize("status", [409, 422])
 def test_a_schema_that_the_registry_does_not_take(registry: FakeRegistry, status: int) -> None:
     registry.mood = lambda method, subject: (status, {"message": "not compatible: field v"})
-    with pytest.raises(RefusedSchemaError, match=f"of s: .*{status}: not compatible: field v"):
+    with pytest.raises(SchemaRejectedError, match=f"of s: .*{status}: not compatible: field v"):
         client(registry).schema_id("s", SCHEMA)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, SinkRestartError
-from sidecar.sinks.base import Outcome
+from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.file import FileSink
 from tests.support.batches import batch_of, message
 
@@ -39,8 +39,8 @@ def sink(path: Path) -> Iterator[FileSink]:
 def test_events_are_appended_and_acknowledged(sink: FileSink, path: Path) -> None:
     assert sink.send(numbered(3), 1, 1.0) == 2
     assert sink.send(numbered(2, first=3), 0, 1.0) == 2
-    assert sink.poll(0) == Outcome(acknowledged=(range(1, 3), range(3, 5)))
-    assert sink.poll(0) == Outcome()
+    assert sink.poll(0) == DeliveryResult(acknowledged=(range(1, 3), range(3, 5)))
+    assert sink.poll(0) == DeliveryResult()
     assert lines(path) == [1, 2, 3, 4]
     assert sink.state().healthy
 
@@ -61,7 +61,7 @@ def test_close_acknowledges_the_rest_and_open_goes_on(path: Path) -> None:
     for first in (0, 2):
         sink.open()
         sink.send(numbered(2, first=first), 0, 1.0)
-        assert sink.close(0) == Outcome(acknowledged=(range(first, first + 2),))
+        assert sink.close(0) == DeliveryResult(acknowledged=(range(first, first + 2),))
     assert lines(path) == [0, 1, 2, 3]
 
 
@@ -93,7 +93,7 @@ def test_a_full_disk_is_waited_for(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", nearly_full)
         assert sink.send(numbered(2, first=2), 0, 1.0) == 0
-        assert "No space left on device" in sink.state().sentence
+        assert "No space left on device" in sink.state().message
         assert not sink.state().healthy
         assert sink.poll(0).acknowledged == (range(2),)
     assert lines(path) == [0, 1]
@@ -112,7 +112,7 @@ def test_a_failed_sync_starts_again(sink: FileSink, monkeypatch: pytest.MonkeyPa
         patch.setattr(os, "fsync", broken)
         with pytest.raises(SinkRestartError, match="Input/output error"):
             sink.poll(0)
-        assert sink.close(0) == Outcome()
+        assert sink.close(0) == DeliveryResult()
     sink.open()
     sink.send(numbered(1), 0, 1.0)
     assert sink.poll(0).acknowledged == (range(1),)

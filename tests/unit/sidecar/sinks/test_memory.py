@@ -4,7 +4,7 @@ import pytest
 
 from sidecar.delivery import Numbered
 from sidecar.errors import SinkRestartError
-from sidecar.sinks.base import Failure, Outcome
+from sidecar.sinks.base import DeliveryResult, FailedEvent
 from sidecar.sinks.memory import MemorySink
 from tests.support.batches import ListBatch
 
@@ -19,20 +19,20 @@ def test_events_are_kept_with_their_numbers() -> None:
     assert sink.send(numbered(3, first=7), 1, 1.0) == 2
     assert [number for number, _ in sink.messages] == [8, 9]
     assert [message[0] for _, message in sink.messages] == ["topic", "topic"]
-    assert sink.poll(0) == Outcome(acknowledged=(range(8, 10),))
-    assert sink.poll(0) == Outcome()
+    assert sink.poll(0) == DeliveryResult(acknowledged=(range(8, 10),))
+    assert sink.poll(0) == DeliveryResult()
 
 
 def test_acknowledgement_in_any_order() -> None:
     sink = MemorySink(automatic=False)
     sink.open()
     sink.send(numbered(4), 0, 1.0)
-    assert sink.poll(0) == Outcome()
+    assert sink.poll(0) == DeliveryResult()
     sink.acknowledge([2])
     sink.fail(1, "too large")
-    assert sink.poll(0) == Outcome((range(2, 3),), (Failure(1, "too large"),))
+    assert sink.poll(0) == DeliveryResult((range(2, 3),), (FailedEvent(1, "too large"),))
     sink.acknowledge()
-    assert sink.close(0) == Outcome((range(1), range(3, 4)))
+    assert sink.close(0) == DeliveryResult((range(1), range(3, 4)))
 
 
 def test_a_full_sink_takes_nothing() -> None:
@@ -54,6 +54,6 @@ def test_faults_on_demand() -> None:
     sink.raise_next(SinkRestartError("start again"))
     with pytest.raises(SinkRestartError):
         sink.poll(0)
-    assert sink.close(0) == Outcome((range(1),))
+    assert sink.close(0) == DeliveryResult((range(1),))
     sink.open()
-    assert sink.poll(0) == Outcome()
+    assert sink.poll(0) == DeliveryResult()

@@ -11,7 +11,7 @@ import pytest
 
 from sidecar.delivery import Numbered
 from sidecar.errors import SinkError
-from sidecar.sinks.base import Outcome
+from sidecar.sinks.base import DeliveryResult
 from sidecar.sinks.stdout import StdoutSink
 from tests.support.batches import batch_of, message
 
@@ -43,10 +43,10 @@ def test_events_are_written_and_acknowledged(pipe: Pipe) -> None:
     sink = StdoutSink(pipe.writer.fileno())
     sink.open()
     assert sink.send(numbered(10), 4, 1.0) == 6
-    assert sink.poll(0) == Outcome(acknowledged=(range(4, 10),))
+    assert sink.poll(0) == DeliveryResult(acknowledged=(range(4, 10),))
     text = pipe.read().decode()
     assert [json.loads(line)["key"]["id"] for line in text.splitlines()] == [4, 5, 6, 7, 8, 9]
-    assert sink.close(0) == Outcome()
+    assert sink.close(0) == DeliveryResult()
 
 
 def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: Pipe) -> None:
@@ -57,7 +57,7 @@ def test_a_slow_reader_holds_the_sink_back_without_blocking_it(pipe: Pipe) -> No
     acknowledged: list[int] = []
     assert sink.send(batch, 0, 0.01) == 1000
     assert sink.send(batch, 1000, 0.01) == 0
-    assert sink.poll(0) == Outcome()
+    assert sink.poll(0) == DeliveryResult()
     assert not sink.state().healthy
     taken = 1000
     while len(acknowledged) < 3000:
@@ -79,4 +79,4 @@ def test_a_reader_that_is_gone_ends_it(pipe: Pipe) -> None:
     pipe.reader.close()
     with pytest.raises(SinkError, match="Broken pipe"):
         sink.send(numbered(1), 0, 1.0)
-    assert sink.close(0) == Outcome()
+    assert sink.close(0) == DeliveryResult()

@@ -1,4 +1,4 @@
-"""Answers that several checks read and that are asked for once."""
+"""Answers of servers that several checks share."""
 
 import threading
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from typing import Generic, TypeVar
 AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 
 
-class Once(Generic[AnswerT_co]):
-    """Calls a function at the first call, on the caller's thread, and keeps what it gives or
-    raises. Other threads wait for it."""
+class CachedAnswer(Generic[AnswerT_co]):
+    """Calls a function once, on the thread of the first caller, and caches its result or exception.
+    Other threads wait for it."""
 
     def __init__(self, ask: Callable[[], AnswerT_co]) -> None:
         self._ask = ask

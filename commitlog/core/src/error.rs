@@ -1,6 +1,6 @@
 //! What can be wrong with bytes.
 
-use crate::schema::TableId;
+use crate::table_id::TableId;
 
 /// A payload that does not follow the format, or that needs a schema which is not there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

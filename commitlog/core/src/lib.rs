@@ -1,7 +1,7 @@
 //! Reads Apache Cassandra commit-log segments: bytes to mutations.
 //!
 //! ```text
-//! segment   header | marker | records … | marker | records … |        (segment, chain, descriptor)
+//! segment   header | marker | records … | marker | records … |        (segment, descriptor)
 //! record    size | CRC | payload | CRC                                (record)
 //! payload   count | partition update …                                (head, mutation)
 //! update    table id | key | flags | times | column names             (mutation, columns)
@@ -15,9 +15,6 @@
 //!
 //! The section numbers in comments are those of `docs/reference/commitlog-format.md`.
 
-mod block_damage;
-mod block_section;
-mod chain;
 mod columns;
 pub mod cql_type;
 mod cursor;
@@ -26,18 +23,18 @@ pub mod dump;
 pub mod error;
 pub mod framing;
 pub mod head;
-mod marker;
 pub mod mutation;
 pub mod record;
-mod recovery;
 pub mod resync;
 pub mod row;
 pub mod scan;
 pub mod schema;
+pub mod schema_log;
 pub mod segment;
 pub mod source;
+mod table_id;
 mod times;
+mod type_inference;
 mod unfiltered;
 pub mod update_head;
-mod value_form;
 pub mod verify;

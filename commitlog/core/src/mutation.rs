@@ -20,7 +20,6 @@ use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
 use crate::head::Head;
-use crate::resync::Place;
 use crate::row::{Deletion, Row, Unfiltered};
 use crate::schema::{ColumnKind, Schema, Table, TableId};
 use crate::times::Times;
@@ -74,12 +73,21 @@ impl TablePlan {
     }
 }
 
-/// The part of a partition update in front of its rows.
+/// Where reading can resume in a payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResumePoint {
+    /// Offset of the first byte of an update.
+    pub offset: usize,
+    /// Index of that update in its mutation.
+    pub index: u64,
+}
+
+/// A partition update up to its rows.
 #[derive(Debug, Clone)]
 pub struct Update<'p> {
-    /// What [`MutationReader::table`] tells more of.
+    /// See [`MutationReader::table`].
     pub table_id: TableId,
-    /// Place in the mutation, and the number of updates there.
+    /// Index in the mutation, and the number of updates in it.
     pub index: u64,
     pub updates: u64,
     /// As on the wire: composite keys with their framing (§6.3).
@@ -142,7 +150,7 @@ impl Decoder {
         Ok(self.updates(head, updates, version))
     }
 
-    /// Goes on where [`Self::head`] ends.
+    /// The updates after what [`Self::head`] read.
     #[inline]
     pub fn updates<'d, 'p>(
         &'d mut self,
@@ -167,13 +175,13 @@ impl Decoder {
         &'d mut self,
         payload: &'p [u8],
         version: Version,
-        place: Place,
+        point: ResumePoint,
     ) -> Result<MutationReader<'d, 'p>> {
         let mut mutation = self.mutation(payload, version)?;
         let mut cursor = Cursor::new(payload);
-        cursor.bytes(place.offset)?;
+        cursor.bytes(point.offset)?;
         mutation.cursor = cursor;
-        mutation.next_update = place.index;
+        mutation.next_update = point.index;
         Ok(mutation)
     }
 }
@@ -213,7 +221,7 @@ impl<'p> MutationReader<'_, 'p> {
         self.updates
     }
 
-    /// What is not read yet.
+    /// The bytes that are not read yet.
     pub fn rest(&self) -> &'p [u8] {
         self.cursor.rest()
     }

@@ -37,12 +37,19 @@ pub enum Found<'b> {
 
 /// The size that a record's first eight bytes give, if their checksum is good and a mutation can
 /// be that short.
-pub(crate) fn size(header: &[u8]) -> Option<u32> {
+fn size(header: &[u8]) -> Option<u32> {
     let [size @ .., c0, c1, c2, c3] = header.first_chunk::<HEADER>()?;
     let number = u32::from_be_bytes(*size);
     let is_sound = number as usize >= MIN_PAYLOAD
         && crc32fast::hash(size) == u32::from_be_bytes([*c0, *c1, *c2, *c3]);
     is_sound.then_some(number)
+}
+
+/// Where the record at `at` whose first bytes are `header` ends, if its size is sound and the
+/// section is long enough.
+pub(crate) fn end(header: &[u8], at: u64, section_end: u64) -> Option<u64> {
+    let end = at + u64::from(size(header)?) + OVERHEAD as u64;
+    (end <= section_end).then_some(end)
 }
 
 /// Looks at the start of `bytes`, of a section that has `left` more bytes in all.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::{DecodeError, Result};
-use crate::mutation::Decoder;
+use crate::mutation::{Decoder, ResumePoint};
 use crate::schema::{Table, TableId};
 
 /// Places that are tried in one mutation; with more of them it is not worth the time.
@@ -19,15 +19,6 @@ const MOST_ATTEMPTS: usize = 256;
 
 /// Bytes of the longest number.
 const LONGEST_UVINT: usize = 9;
-
-/// Where reading can go on in a payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// Of the first byte of an update.
-    pub offset: usize,
-    /// Number of that update in its mutation.
-    pub index: u64,
-}
 
 /// A mutation with updates of unknown tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +29,7 @@ pub struct Resync {
     pub before: u64,
     /// The place from which on all updates are of known tables again; `None` when there is none,
     /// or none that is beyond doubt.
-    pub behind: Option<Place>,
+    pub behind: Option<ResumePoint>,
 }
 
 /// What is known of the mutation in front of the place that is looked for.
@@ -102,17 +93,17 @@ pub fn resynchronise(decoder: &mut Decoder, payload: &[u8], version: Version) ->
 }
 
 impl Known<'_> {
-    fn place_behind(&self, decoder: &mut Decoder, from: usize) -> Option<Place> {
+    fn place_behind(&self, decoder: &mut Decoder, from: usize) -> Option<ResumePoint> {
         let left = self.updates - self.tables.len() as u64 - 1;
         let mut attempts = 0;
-        let mut first: Option<(Place, Vec<usize>)> = None;
+        let mut first: Option<(ResumePoint, Vec<usize>)> = None;
         for offset in self.candidates(decoder, from) {
             for count in 1..=left {
                 attempts += 1;
                 if attempts > MOST_ATTEMPTS {
                     return None;
                 }
-                let place = Place {
+                let place = ResumePoint {
                     offset,
                     index: self.updates - count,
                 };
@@ -169,7 +160,7 @@ impl Known<'_> {
 
     /// The offsets of the updates from a place to the exact end of the payload; `None` when they do
     /// not belong to the mutation.
-    fn read_to_end(&self, decoder: &mut Decoder, place: Place) -> Result<Option<Vec<usize>>> {
+    fn read_to_end(&self, decoder: &mut Decoder, place: ResumePoint) -> Result<Option<Vec<usize>>> {
         let mut mutation = decoder.mutation_from(self.payload, self.version, place)?;
         let mut offsets = Vec::new();
         let mut tables: Vec<Arc<Table>> = Vec::new();

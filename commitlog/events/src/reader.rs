@@ -8,7 +8,8 @@ use commitlog_core::mutation::{Decoder, MutationReader};
 use commitlog_core::record::{OVERHEAD, Record};
 use commitlog_core::resync::{Resync, resynchronise};
 use commitlog_core::row::Row;
-use commitlog_core::schema::{ChangeReader, Schema};
+use commitlog_core::schema::Schema;
+use commitlog_core::schema_log::SchemaChangeReader;
 use commitlog_core::segment::{Fill, SegmentReader};
 use commitlog_core::source::Source;
 
@@ -58,7 +59,7 @@ pub struct EventReader {
     schema: Arc<Schema>,
     format: Arc<EventFormat>,
     decoder: Decoder,
-    changes: ChangeReader,
+    changes: SchemaChangeReader,
     publisher: Publisher,
     batches: u64,
     /// Events and bytes of the last batch: the next one is often as large.
@@ -70,7 +71,7 @@ impl EventReader {
     pub fn new(schema: Arc<Schema>, format: Arc<EventFormat>) -> Self {
         Self {
             decoder: Decoder::new(Arc::clone(&schema)),
-            changes: ChangeReader::new(&schema),
+            changes: SchemaChangeReader::new(&schema),
             publisher: Publisher::new(Arc::clone(&schema), Arc::clone(&format)),
             schema,
             format,
@@ -249,7 +250,7 @@ impl EventReader {
             // All updates of a mutation are of one keyspace, so the others are system tables too.
             _ if start.first_table.is_name_based() => {
                 writing.batch.skip("system", start.updates);
-                if ChangeReader::is_schema_table(start.first_table) {
+                if SchemaChangeReader::is_schema_table(start.first_table) {
                     self.schema_change(record, writing);
                 }
                 return Ok(());

@@ -15,7 +15,8 @@ use commitlog_core::framing::Keys;
 use commitlog_core::mutation::Decoder;
 use commitlog_core::row::Row;
 use commitlog_core::scan;
-use commitlog_core::schema::{ChangeReader, SchemaChange};
+use commitlog_core::schema::SchemaChange;
+use commitlog_core::schema_log::SchemaChangeReader;
 use commitlog_core::segment::{self, Fill};
 use commitlog_core::verify;
 use commitlog_events::batch;
@@ -173,7 +174,7 @@ impl State {
         let decoder = current_decoder(&mut self.decoder, schema);
         let version = self.segment.descriptor().version;
         let name = self.segment.segment().to_owned();
-        let mut changes = ChangeReader::new(schema);
+        let mut changes = SchemaChangeReader::new(schema);
         let mut out = String::new();
         self.changes.clear();
         while out.len() < max_bytes && self.changes.is_empty() {

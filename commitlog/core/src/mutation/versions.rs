@@ -11,7 +11,7 @@ use super::{MutationReader, OpenUpdate};
 use crate::error::{DecodeError, Result};
 use crate::row::{CellState, Row, Unfiltered};
 use crate::schema::{Column, Table, version_at};
-use crate::value_form::fits;
+use crate::type_inference::fits;
 
 /// Readings that are tried of one mutation.
 pub(super) const MOST_READINGS: u32 = 256;

@@ -13,19 +13,19 @@ use super::type_versions::TypeVersion;
 use super::{Column, Observed, Schema, Table, TableId, TableKind};
 
 /// A row and its write time in microseconds.
-pub(super) type Written<T> = (i64, T);
+pub(crate) type Written<T> = (i64, T);
 
 /// What one mutation of `system_schema` says of one keyspace.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaChange {
-    pub(super) keyspace: String,
+    pub(crate) keyspace: String,
     /// Rows of `tables` and `views`.
-    pub(super) tables: Vec<Written<TableRow>>,
-    pub(super) columns: Vec<Written<ColumnRow>>,
+    pub(crate) tables: Vec<Written<TableRow>>,
+    pub(crate) columns: Vec<Written<ColumnRow>>,
     /// Deletions of rows of `columns`: table and column.
-    pub(super) deleted_columns: Vec<Written<(String, String)>>,
-    pub(super) dropped_columns: Vec<Written<DroppedColumnRow>>,
-    pub(super) types: Vec<Written<TypeRow>>,
+    pub(crate) deleted_columns: Vec<Written<(String, String)>>,
+    pub(crate) dropped_columns: Vec<Written<DroppedColumnRow>>,
+    pub(crate) types: Vec<Written<TypeRow>>,
 }
 
 impl SchemaChange {

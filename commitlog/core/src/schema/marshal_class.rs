@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::SchemaError;
-use super::type_expression::NESTING_LIMIT;
 use crate::cql_type::{CqlType, UserType, UserTypeField};
+
+/// Types that are nested deeper are rejected, so that no text can exhaust the stack.
+pub(super) const NESTING_LIMIT: usize = 64;
 
 /// The package of Cassandra's own types; a class name without a package belongs to it.
 pub(super) const PACKAGE: &str = "org.apache.cassandra.db.marshal.";

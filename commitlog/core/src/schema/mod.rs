@@ -6,12 +6,10 @@
 //! every table and every version of every column that was ever seen, because a segment may be older
 //! than any schema change, and both give the same in whatever order they are told.
 
-mod builtin;
 mod change;
 mod column_history;
 mod ddl;
 mod joining;
-mod log_rows;
 mod marshal_class;
 mod marshal_name;
 mod stored;
@@ -29,12 +27,13 @@ use rustc_hash::FxHashMap;
 use crate::cql_type::CqlType;
 use type_versions::TypeVersions;
 
+pub use crate::table_id::TableId;
 pub use change::SchemaChange;
 pub use column_history::{ColumnHistory, version_at};
 pub use ddl::parse_cql;
-pub use log_rows::ChangeReader;
 pub use marshal_name::marshal_name;
 pub use system_rows::parse_system_rows;
+pub(crate) use system_rows::rows;
 pub use type_name::{UserTypes, parse_type};
 
 /// A schema is read by the clock of one machine and changed by that of another. A change up to this
@@ -54,56 +53,6 @@ pub enum SchemaError {
         table: String,
         what: String,
     },
-}
-
-/// Table id: the 16 bytes of the UUID, most significant first (format notes §5.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct TableId(pub [u8; 16]);
-
-impl TableId {
-    /// Bytes of an id.
-    pub const LENGTH: usize = 16;
-
-    /// Reads the usual text form with its four hyphens (or without them).
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut bytes = [0_u8; 16];
-        let mut digits = text.chars().filter(|c| *c != '-');
-        for byte in &mut bytes {
-            let high = digits.next()?.to_digit(16)?;
-            let low = digits.next()?.to_digit(16)?;
-            *byte = u8::try_from(high * 16 + low).ok()?;
-        }
-        digits.next().is_none().then_some(Self(bytes))
-    }
-
-    /// Whether the id is derived from a name, as the ids of system tables are
-    /// (`TableId#unsafeDeterministic`): a version 3 UUID. User tables carry time UUIDs.
-    pub fn is_name_based(self) -> bool {
-        self.uuid_version() == Some(3)
-    }
-
-    /// Whether the id is a time UUID, as Cassandra gives to user tables.
-    pub fn is_time_based(self) -> bool {
-        self.uuid_version() == Some(1)
-    }
-
-    /// The version of a UUID by RFC 4122; `None` for bytes that are none.
-    fn uuid_version(self) -> Option<u8> {
-        let [.., version, _, variant, _, _, _, _, _, _, _] = self.0;
-        (variant >> 6 == 0b10).then_some(version >> 4)
-    }
-}
-
-impl std::fmt::Display for TableId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (index, byte) in self.0.iter().enumerate() {
-            if matches!(index, 4 | 6 | 8 | 10) {
-                f.write_str("-")?;
-            }
-            write!(f, "{byte:02x}")?;
-        }
-        Ok(())
-    }
 }
 
 /// Where a column stands in its table.

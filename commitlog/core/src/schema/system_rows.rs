@@ -1,6 +1,6 @@
 //! The schema out of the rows of `system_schema`.
 
-pub(super) mod rows;
+pub(crate) mod rows;
 
 use rustc_hash::FxHashMap;
 

@@ -1,13 +1,11 @@
 //! CQL types as they are written, before the user types in them are known.
 
+use super::marshal_class::NESTING_LIMIT;
 use super::marshal_name::marshal_name;
 use super::token::TokenKind;
 use super::token_cursor::TokenCursor;
 use super::{SchemaError, marshal_class};
 use crate::cql_type::CqlType;
-
-/// Nested types deeper than this are refused, so that no text can exhaust the stack.
-pub(super) const NESTING_LIMIT: usize = 64;
 
 /// A type as written; names are resolved by [`super::UserTypes`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::marshal_class::NESTING_LIMIT;
 use super::token::tokens;
 use super::token_cursor::TokenCursor;
-use super::type_expression::{NESTING_LIMIT, TypeExpression};
+use super::type_expression::TypeExpression;
 use super::{SchemaError, marshal_class};
 use crate::cql_type::{CqlType, UserType, UserTypeField};
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::schema::ColumnKind;
 
 #[derive(Debug, Clone, Deserialize)]
-pub(in crate::schema) struct Rows {
+pub(crate) struct Rows {
     #[serde(default)]
     pub tables: Vec<TableRow>,
     #[serde(default)]
@@ -20,7 +20,7 @@ pub(in crate::schema) struct Rows {
 
 /// A row of `tables` or `views`.
 #[derive(Debug, Clone, Deserialize)]
-pub(in crate::schema) struct TableRow {
+pub(crate) struct TableRow {
     pub keyspace_name: String,
     #[serde(rename = "table_name", alias = "view_name")]
     pub name: String,
@@ -32,7 +32,7 @@ pub(in crate::schema) struct TableRow {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(in crate::schema) struct ColumnRow {
+pub(crate) struct ColumnRow {
     pub keyspace_name: String,
     pub table_name: String,
     pub column_name: String,
@@ -44,7 +44,7 @@ pub(in crate::schema) struct ColumnRow {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(in crate::schema) struct DroppedColumnRow {
+pub(crate) struct DroppedColumnRow {
     pub keyspace_name: String,
     pub table_name: String,
     pub column_name: String,
@@ -56,7 +56,7 @@ pub(in crate::schema) struct DroppedColumnRow {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(in crate::schema) struct TypeRow {
+pub(crate) struct TypeRow {
     pub keyspace_name: String,
     pub type_name: String,
     pub field_names: Vec<String>,
@@ -65,7 +65,7 @@ pub(in crate::schema) struct TypeRow {
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::schema) enum Kind {
+pub(crate) enum Kind {
     PartitionKey,
     Clustering,
     Static,

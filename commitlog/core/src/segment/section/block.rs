@@ -8,27 +8,23 @@
 //! No checksum covers L, and all positions behind it depend on it. So it is believed when the block
 //! says the same or decodes to it.
 
+use super::{SectionDecoder, reuse};
 use crate::error::SegmentError;
-use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH, Encrypted, Framing};
-use crate::marker::{MARKER_LENGTH, Marker};
-use crate::segment::SegmentReader;
-use crate::source::{Source, io_error, read_fully};
+use crate::framing::{BLOCK_HEADER_LENGTH, Framing};
+use crate::segment::marker::{MARKER_LENGTH, Marker};
+use crate::source::Source;
 
 /// Bytes of a block from which a decoder may tell its decoded length.
-const BLOCK_START: usize = 16;
+pub(super) const BLOCK_START: usize = 16;
 /// A compressor makes no more than this of nothing.
 const MAX_EMPTY_BLOCK: usize = 16;
-/// Buffers are kept for the next block unless they are this many times too large.
-const MAX_SLACK: usize = 4;
 /// Of the records of one section. Cassandra's buffer for a section has the size of a segment, 32 MiB
 /// unless `commitlog_segment_size` says otherwise; without a bound 64 KiB of Zstandard take 2 GiB.
 const MAX_SECTION_BYTES: usize = 512 << 20;
-/// How many chunks are tried before a key counts as wrong.
-const MAX_KEY_TRIALS: usize = 1024;
 
 /// The bytes of one block as they are stored.
 #[derive(Default)]
-pub(crate) struct StoredBlock {
+pub(super) struct StoredBlock {
     bytes: Vec<u8>,
     length: usize,
     /// What the reader's buffer holds decoded: physical start, end, and length of the records.
@@ -54,18 +50,10 @@ impl BlockHeader {
     }
 }
 
-/// `length` bytes of a buffer that is kept; what they hold does not matter.
-fn kept(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
-    if buffer.len() < length || buffer.len() > length.saturating_mul(MAX_SLACK) {
-        *buffer = vec![0; length];
-    }
-    buffer.get_mut(..length).unwrap_or_default()
-}
-
-impl<S: Source> SegmentReader<S> {
+impl<S: Source> SectionDecoder<S> {
     /// Whether a whole block lies between two physical offsets, of the length that its section's
     /// header gives.
-    pub(crate) fn is_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
+    pub fn is_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
         let Some(header) = self.block_header(physical, end)? else {
             return Ok(false);
         };
@@ -78,31 +66,27 @@ impl<S: Source> SegmentReader<S> {
 
     /// Where an empty block section ends whose marker leads to no other: at the next marker if it
     /// is as near as it must be, since there is nothing to decode that would tell.
-    pub(crate) fn empty_block_end(
+    pub fn empty_block_end(
         &self,
+        at: u64,
         marker: Marker,
         file_length: u64,
     ) -> Result<Option<u64>, SegmentError> {
-        let content = self.marker_physical + MARKER_LENGTH;
+        let content = at + MARKER_LENGTH;
         let mut length = [0; BLOCK_HEADER_LENGTH as usize];
-        let read = read_fully(&self.source, content, &mut length)
-            .map_err(|error| io_error(&self.segment, error))?;
+        let read = self.file.read(content, &mut length)?;
         if self.is_plain() || read < length.len() || length != [0; BLOCK_HEADER_LENGTH as usize] {
             return Ok(None);
         }
         let first = content + BLOCK_HEADER_LENGTH;
         let is_near = |end: &u64| (first..=first + MAX_EMPTY_BLOCK as u64).contains(end);
-        let next = self.find_marker(first, file_length)?.filter(is_near);
+        let next = self.file.find_marker(first, file_length)?.filter(is_near);
         let last = Some(file_length).filter(is_near);
         Ok(next.or(last).or(Some(marker.end).filter(is_near)))
     }
 
     /// The decoded length of a block section; `None` when it cannot be known.
-    pub(crate) fn block_length(
-        &mut self,
-        physical: u64,
-        end: u64,
-    ) -> Result<Option<usize>, SegmentError> {
+    pub fn block_length(&mut self, physical: u64, end: u64) -> Result<Option<usize>, SegmentError> {
         let Some(header) = self.block_header(physical, end)? else {
             return Ok(None);
         };
@@ -135,8 +119,7 @@ impl<S: Source> SegmentReader<S> {
             return Ok(None);
         };
         let mut start = [0; BLOCK_HEADER_LENGTH as usize + BLOCK_START];
-        let read = read_fully(&self.source, physical, &mut start)
-            .map_err(|error| io_error(&self.segment, error))?;
+        let read = self.file.read(physical, &mut start)?;
         let start = start.get(..read).unwrap_or_default();
         let stored = end.checked_sub(physical + BLOCK_HEADER_LENGTH);
         let (Some((length, block)), Some(stored)) = (start.split_first_chunk::<4>(), stored) else {
@@ -161,9 +144,32 @@ impl<S: Source> SegmentReader<S> {
             .and_then(|block| decoder.decoded_length(block)))
     }
 
-    /// Fills the buffer with the records of a block section; the inner error is damage. An
-    /// encrypted one that nothing says the key is right for is an error.
-    pub(crate) fn decode_block(
+    /// Decodes the block between two physical offsets, whose records end at the logical position
+    /// `section_end`. What is damaged becomes gaps.
+    ///
+    /// # Errors
+    /// The file cannot be read, or an encrypted segment has no chunk that its key opens.
+    pub fn decode(
+        &mut self,
+        physical: u64,
+        end: u64,
+        section_end: u64,
+    ) -> Result<(), SegmentError> {
+        let length = (section_end - self.start) as usize;
+        let failure = self.decode_block(physical, end, length)?.err();
+        if failure.is_some() {
+            self.decode_start(physical, end, length)?;
+        }
+        self.gaps = self.block_gaps(section_end, failure.as_deref())?;
+        self.is_sound = self.gaps.is_empty() && failure.is_none();
+        if let Some(end) = self.readable_end() {
+            self.length = end.saturating_sub(self.start) as usize;
+        }
+        Ok(())
+    }
+
+    /// Fills the buffer with the records of a block section; the inner error is damage.
+    fn decode_block(
         &mut self,
         physical: u64,
         end: u64,
@@ -183,7 +189,7 @@ impl<S: Source> SegmentReader<S> {
         length: usize,
     ) -> Result<Result<(), String>, SegmentError> {
         if self.block.decoded == Some((physical, end, length)) {
-            self.buffer_length = length;
+            self.length = length;
             return Ok(Ok(()));
         }
         self.block.decoded = None;
@@ -198,9 +204,9 @@ impl<S: Source> SegmentReader<S> {
             .bytes
             .get(..self.block.length)
             .unwrap_or_default();
-        let done = decoder.decode(block, kept(&mut self.buffer, length));
+        let done = decoder.decode(block, reuse(&mut self.buffer, length));
         if done.is_ok() {
-            self.buffer_length = length;
+            self.length = length;
             self.block.decoded = Some((physical, end, length));
         } else {
             self.check_key(physical, end)?;
@@ -209,12 +215,7 @@ impl<S: Source> SegmentReader<S> {
     }
 
     /// Decodes a damaged block into the buffer as far as it goes.
-    pub(crate) fn decode_start(
-        &mut self,
-        physical: u64,
-        end: u64,
-        length: usize,
-    ) -> Result<(), SegmentError> {
+    fn decode_start(&mut self, physical: u64, end: u64, length: usize) -> Result<(), SegmentError> {
         self.block.decoded = None;
         self.read_block(physical, end)?;
         let Framing::Blocks(decoder) = &mut self.framing else {
@@ -227,7 +228,7 @@ impl<S: Source> SegmentReader<S> {
         self.buffer = vec![0; length];
         // The error is known: it is why this is done.
         let _ = decoder.decode(block.unwrap_or_default(), &mut self.buffer);
-        self.buffer_length = length;
+        self.length = length;
         Ok(())
     }
 
@@ -235,92 +236,10 @@ impl<S: Source> SegmentReader<S> {
     fn read_block(&mut self, physical: u64, end: u64) -> Result<bool, SegmentError> {
         let from = physical + BLOCK_HEADER_LENGTH;
         // A damaged marker may claim more than the file has.
-        let to = end.min(self.file_length()?);
+        let to = end.min(self.file.length()?);
         self.block.length = to.saturating_sub(from) as usize;
-        let block = kept(&mut self.block.bytes, self.block.length);
-        let read = read_fully(&self.source, from, block)
-            .map_err(|error| io_error(&self.segment, error))?;
+        let block = reuse(&mut self.block.bytes, self.block.length);
+        let read = self.file.read(from, block)?;
         Ok(read == self.block.length && to == end)
-    }
-
-    /// After an encrypted block that was not understood: damage is what remains when the key opens
-    /// any other chunk of the segment.
-    fn check_key(&mut self, physical: u64, end: u64) -> Result<(), SegmentError> {
-        let Some(encrypted) = self.encrypted() else {
-            return Ok(());
-        };
-        if encrypted.is_key_proven() {
-            return Ok(());
-        }
-        let alias = encrypted.alias().to_owned();
-        let mut trials = 0;
-        if self.opens_a_chunk(physical + BLOCK_HEADER_LENGTH, end, &mut trials)? {
-            return Ok(());
-        }
-        let length = self.file_length()?;
-        let mut at = self.descriptor.length;
-        while at + MARKER_LENGTH <= length && trials < MAX_KEY_TRIALS {
-            let marker = self.read_marker(at)?;
-            if !marker.is_plausible(at, length) || !self.checksum.matches(at, &marker) {
-                let Some(next) = self.find_marker(at + 1, length)? else {
-                    break;
-                };
-                at = next;
-                continue;
-            }
-            let chunks = at + MARKER_LENGTH + BLOCK_HEADER_LENGTH;
-            if self.opens_a_chunk(chunks, marker.end, &mut trials)? {
-                return Ok(());
-            }
-            at = marker.end;
-        }
-        if trials == 0 {
-            return Ok(());
-        }
-        Err(SegmentError::Key {
-            segment: self.segment.clone(),
-            alias,
-            what: "is not the one that was given: nothing that it decrypts makes sense".to_owned(),
-        })
-    }
-
-    /// Whether the key opens any chunk between two physical offsets.
-    fn opens_a_chunk(
-        &mut self,
-        from: u64,
-        end: u64,
-        trials: &mut usize,
-    ) -> Result<bool, SegmentError> {
-        let mut at = from;
-        while at < end && *trials < MAX_KEY_TRIALS {
-            let mut start = [0; CHUNK_HEADER_LENGTH + BLOCK_START];
-            let read = read_fully(&self.source, at, &mut start)
-                .map_err(|error| io_error(&self.segment, error))?;
-            let Some((length, _)) = start.split_first_chunk::<4>() else {
-                break;
-            };
-            let length = u64::from(u32::from_be_bytes(*length));
-            let next = at + CHUNK_HEADER_LENGTH as u64 + length;
-            let wanted = start.len().min((next - at) as usize);
-            if next > end || read < wanted {
-                break;
-            }
-            let cipher_text = start.get(CHUNK_HEADER_LENGTH..wanted).unwrap_or_default();
-            *trials += 1;
-            if let Some(encrypted) = self.encrypted()
-                && encrypted.prove_key(cipher_text)
-            {
-                return Ok(true);
-            }
-            at = next;
-        }
-        Ok(false)
-    }
-
-    fn encrypted(&mut self) -> Option<&mut Encrypted> {
-        match &mut self.framing {
-            Framing::Plain => None,
-            Framing::Blocks(decoder) => decoder.encryption(),
-        }
     }
 }

@@ -10,25 +10,26 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
+use super::SectionDecoder;
 use crate::error::SegmentError;
 use crate::record::{Found, OVERHEAD, Records, inspect};
-use crate::segment::{Gap, SegmentReader};
+use crate::segment::gap::Gap;
 use crate::source::Source;
 
 const REPEATED: &str = "a block is damaged: a record repeats an earlier one";
 const BAD_RECORD: &str = "the checksum of a record does not match";
 const BROKEN: &str = "the checksum of a record's size does not match";
 
-impl<S: Source> SegmentReader<S> {
+impl<S: Source> SectionDecoder<S> {
     /// The ranges of the decoded block in the buffer that are not to be read; none in a good one.
     /// `failure` says why decoding stopped early: then nothing behind the first doubt is read.
-    pub(crate) fn block_gaps(
+    pub(super) fn block_gaps(
         &self,
         end: u64,
         failure: Option<&str>,
     ) -> Result<VecDeque<Gap>, SegmentError> {
-        let content = self.buffer_start;
-        let bytes = self.buffer.get(..self.buffer_length).unwrap_or_default();
+        let content = self.start;
+        let bytes = self.buffer.get(..self.length).unwrap_or_default();
         let whole = Records::new(bytes, content, end - content).last();
         let mut gaps = VecDeque::new();
         if failure.is_none() && whole.map_or(content, |record| record.end) == end {

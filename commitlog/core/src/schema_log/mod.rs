@@ -1,29 +1,30 @@
-//! The rows of `system_schema` as mutations in the log have them.
+//! Schema changes in the log: the rows of `system_schema`, decoded from their mutations.
+
+mod builtin;
 
 use std::sync::{Arc, OnceLock};
 
-use super::builtin::SYSTEM_SCHEMA;
-use super::change::SchemaChange;
-use super::system_rows::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
-use super::{Schema, TableId, parse_cql};
 use crate::cursor::Cursor;
 use crate::descriptor::Version;
 use crate::error::Result;
 use crate::mutation::Decoder;
 use crate::row::{Cell, CellState, Row, Unfiltered};
+use crate::schema::rows::{ColumnRow, DroppedColumnRow, Kind, TableRow, TypeRow};
+use crate::schema::{Schema, SchemaChange, Table, TableId, parse_cql};
+use builtin::SYSTEM_SCHEMA;
 
-/// The tables of `system_schema`, whatever the feeders say of them.
+/// The tables of `system_schema`, independent of any schema that was read.
 fn system_schema() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();
     SCHEMA.get_or_init(|| parse_cql(SYSTEM_SCHEMA).unwrap_or_default())
 }
 
-/// Reads mutations of `system_schema`.
-pub struct ChangeReader {
+/// Reads the mutations of `system_schema` in a log.
+pub struct SchemaChangeReader {
     decoder: Decoder,
 }
 
-impl ChangeReader {
+impl SchemaChangeReader {
     /// `known` adds what the built-in tables lack: a later release may have more columns.
     pub fn new(known: &Schema) -> Self {
         let builtin = system_schema();
@@ -37,13 +38,13 @@ impl ChangeReader {
         }
     }
 
-    /// Whether updates of this table tell of changes.
+    /// Whether updates of this table are schema changes.
     pub fn is_schema_table(id: TableId) -> bool {
         id.is_name_based() && system_schema().table(id).is_some()
     }
 
-    /// What a mutation says beyond what `schema` knows, if it is one of `system_schema` that can be
-    /// read.
+    /// The schema change in a mutation. `None` if `schema` has it already, or if the mutation is not
+    /// a readable one of `system_schema`.
     pub fn read_if_new(
         &mut self,
         payload: &[u8],
@@ -59,10 +60,10 @@ impl ChangeReader {
         (!is_known).then_some(change)
     }
 
-    /// What a mutation says; `None` when nothing of it matters to a reader.
+    /// The schema change in a mutation; `None` if it changes nothing that a reader needs.
     ///
     /// # Errors
-    /// A mutation that cannot be decoded, of a release that is not known.
+    /// The mutation cannot be decoded: it is of an unknown release.
     pub fn read(&mut self, payload: &[u8], version: Version) -> Result<Option<SchemaChange>> {
         let mut change = SchemaChange::default();
         let mut row = Row::default();
@@ -91,7 +92,7 @@ impl ChangeReader {
 
 /// A row of one of the tables.
 struct SchemaRow<'r, 'p> {
-    table: &'r super::Table,
+    table: &'r Table,
     row: &'r Row<'p>,
 }
 

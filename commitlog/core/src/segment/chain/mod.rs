@@ -1,0 +1,410 @@
+//! The chain of sync markers: the next section, and what replaces it where the chain is broken
+//! (format notes §2.1, §2.2, §2.7).
+//!
+//! A marker's checksum covers its own offset, not the offset that it points to. So an end that leads
+//! to no marker is not trusted: the chain searches the next marker by its checksum.
+
+mod recovery;
+
+use super::file::{SegmentFile, Tail};
+use super::gap::Gap;
+use super::marker::{MARKER_LENGTH, Marker};
+use super::section::SectionDecoder;
+use crate::error::SegmentError;
+use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH};
+use crate::source::Source;
+
+/// The offset of the next marker once nothing is left to read.
+const NOWHERE: u64 = u64::MAX - MARKER_LENGTH;
+
+/// One section of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section {
+    /// Logical position of its marker.
+    pub marker: u64,
+    /// Physical offset of its marker, and of the end of its bytes in the file.
+    pub marker_physical: u64,
+    pub end_physical: u64,
+    /// Logical position from which on it is read.
+    pub(super) start: u64,
+    /// Logical end of its bytes in the file.
+    pub end: u64,
+    /// Logical end by its marker, if the file ends before.
+    pub claimed_end: Option<u64>,
+    /// Whether a search for the next marker found the end.
+    pub end_is_searched: bool,
+    /// No marker follows: the chain ends where the node left room for one, eight zeros.
+    pub is_open_ended: bool,
+}
+
+/// What the next marker led to.
+pub(super) enum Opened {
+    Section,
+    /// The section ends before the position of the reader.
+    Skipped,
+    Gap(Gap),
+    End,
+}
+
+/// How far a chain is followed. The fields are the same as for [`super::SegmentReader::step`].
+#[derive(Clone, Copy)]
+pub(super) struct Reach {
+    /// Everything before this logical position is consumed.
+    pub position: u64,
+    pub limit: Option<u64>,
+    pub is_complete: bool,
+}
+
+/// Follows the markers of a segment from section to section.
+///
+/// Invariant: a next marker's physical offset and logical position are those after the current
+/// section, or after the last one while no section is open. They move only when a section is open
+/// or given up, so a failed read can be repeated.
+pub(super) struct Chain<S> {
+    decoder: SectionDecoder<S>,
+    /// Physical offset and logical position of the next marker.
+    marker_physical: u64,
+    marker_logical: u64,
+    section: Option<Section>,
+    /// Logical position of the marker of the last section.
+    section_marker: u64,
+    expected_end: u64,
+    completed_at: u64,
+}
+
+impl<S: Source> Chain<S> {
+    pub fn new(decoder: SectionDecoder<S>) -> Self {
+        let first = decoder.file().descriptor().length;
+        Self {
+            decoder,
+            marker_physical: first,
+            marker_logical: first,
+            section: None,
+            section_marker: first,
+            expected_end: 0,
+            completed_at: 0,
+        }
+    }
+
+    /// As [`super::SegmentReader::expect_end`].
+    pub fn expect_end(&mut self, end: u64) {
+        self.expected_end = self.expected_end.max(end);
+    }
+
+    /// As [`super::SegmentReader::expect_completed`].
+    pub fn expect_completed(&mut self, number: u64) {
+        self.completed_at = number;
+    }
+
+    /// The section that is being read.
+    pub fn section(&self) -> Option<Section> {
+        self.section
+    }
+
+    pub fn decoder(&self) -> &SectionDecoder<S> {
+        &self.decoder
+    }
+
+    pub fn decoder_mut(&mut self) -> &mut SectionDecoder<S> {
+        &mut self.decoder
+    }
+
+    fn file(&self) -> &SegmentFile<S> {
+        self.decoder.file()
+    }
+
+    /// The bytes after the last section.
+    pub fn tail(&self) -> Result<Tail, SegmentError> {
+        self.file().tail(self.marker_physical)
+    }
+
+    /// Whether the checksum of a section's marker is good.
+    pub fn marker_is_good(&self, section: &Section) -> Result<bool, SegmentError> {
+        self.file().is_marker(section.marker_physical)
+    }
+
+    /// Leaves a section that is read to its end.
+    pub fn close_section(&mut self) {
+        self.section = None;
+    }
+
+    /// Leaves a section without an end at `position`, where the node left room for a marker.
+    pub fn close_section_at(&mut self, position: u64) {
+        self.marker_physical = position;
+        self.marker_logical = position;
+        self.section = None;
+    }
+
+    /// Leaves nothing to read.
+    pub fn end(&mut self) {
+        self.section = None;
+        self.marker_physical = NOWHERE;
+    }
+
+    /// Passes a damaged range of the current block section.
+    pub fn pass_gap(&mut self) -> Option<Gap> {
+        let (gap, end) = self.decoder.pass_gap(self.marker_logical)?;
+        if let Some(section) = &mut self.section {
+            section.end = end;
+        }
+        Some(gap)
+    }
+
+    /// The logical position up to which the node synced a section that ends in zeros. It sets a
+    /// marker after it has written all records before, and completes a segment with the last marker
+    /// (§7.3).
+    pub fn synced_end(&self, section: Section) -> u64 {
+        match self.completed_at {
+            0 => section.end.min(self.expected_end),
+            _ => section.end,
+        }
+    }
+
+    /// Opens the section after the next marker.
+    pub fn open_next(&mut self, reach: Reach) -> Result<Opened, SegmentError> {
+        let length = self.file().length()?;
+        let at = self.marker_physical;
+        if at + MARKER_LENGTH > length {
+            return self.end_of_chain(reach, length);
+        }
+        let marker = self.file().marker(at)?;
+        if marker.is_zero() {
+            return if reach.is_complete && self.is_plain() && reach.position > at {
+                self.open_at_position(reach, length)
+            } else {
+                self.end_of_chain(reach, length)
+            };
+        }
+        let is_good = self.file().is_good(at, &marker);
+        if !reach.is_complete {
+            // A torn marker of a live file is one that is not there yet.
+            return if is_good && marker.is_plausible(at, length) {
+                self.open_chained(marker.end, reach, length)
+            } else {
+                Ok(Opened::End)
+            };
+        }
+        let is_inside = reach.position > at + MARKER_LENGTH && reach.position < marker.end;
+        if is_good
+            && is_inside
+            && self.is_plain()
+            && !self.file().is_marker(marker.end)?
+            && self.file().find_marker(reach.position, length)?.is_some()
+        {
+            // Records tell of a wrong end where it should be, which may have been passed by now.
+            return self.open_at_position(reach, length);
+        }
+        let leads_on =
+            marker.is_plausible(at, length) && self.is_marker_or_end(marker.end, length)?;
+        if !is_good && self.is_plain() && self.file().is_record(at, length)? {
+            return self.open_unmarked(reach, length);
+        }
+        match (is_good, leads_on) {
+            (true, true) => self.open_chained(marker.end, reach, length),
+            (true, false) => self.open_doubtful(marker, reach, length),
+            // The two words of a marker are not stored at once, so a node may have died between
+            // them (CASSANDRA-16842). The records carry checksums of their own.
+            (false, true) if marker.crc == 0 => self.open_chained(marker.end, reach, length),
+            (false, true) => {
+                let cause = "the checksum of a sync marker does not match; its records are read";
+                self.open_damaged(marker.end, reach, length, cause)
+            }
+            (false, false) if self.is_plain() => self.open_unmarked(reach, length),
+            // Where logical and physical positions differ, those behind are not known.
+            (false, false) => Ok(self.give_up("a sync marker is damaged")),
+        }
+    }
+
+    /// Where no marker stands: the end of the log, or a hole before a position that an index named.
+    fn end_of_chain(&mut self, reach: Reach, length: u64) -> Result<Opened, SegmentError> {
+        let reached = self.marker_logical.max(reach.position);
+        if !reach.is_complete || self.has_ended() {
+            return Ok(Opened::End);
+        }
+        if !self.is_plain() {
+            let is_short =
+                reached < self.expected_end || self.is_before_completed(reached, length)?;
+            // Where logical and physical positions differ, those behind are not known.
+            return Ok(if is_short {
+                self.give_up("the chain ends before a position that an index of the node names")
+            } else {
+                Opened::End
+            });
+        }
+        if reached >= self.expected_end {
+            // A replay names the length of the file. Markers behind a hole prove what was there.
+            let is_replayed = self.completed_at == length;
+            let at = self.marker_physical;
+            return Ok(
+                if is_replayed && self.file().find_marker(at, length)?.is_some() {
+                    self.give_up("the chain ends before sync markers that stand behind it")
+                } else {
+                    Opened::End
+                },
+            );
+        }
+        if self.marker_physical + MARKER_LENGTH < length.min(self.expected_end) {
+            return self.open_unmarked(reach, length);
+        }
+        let cause = "the file ends before a position that an index of the node names";
+        self.end();
+        Ok(Opened::Gap(Gap::new(
+            reached,
+            Some(self.expected_end),
+            cause,
+        )))
+    }
+
+    /// Whether a chain of blocks that ends here misses the number beside COMPLETED, logical or
+    /// physical as it may be. Blocks leave no room behind them, so a replayed file is all chain.
+    fn is_before_completed(&self, reached: u64, length: u64) -> Result<bool, SegmentError> {
+        let is_whole = reached == self.completed_at && self.marker_physical == length;
+        let is_short = !is_whole && self.marker_physical < self.completed_at;
+        Ok(is_short && !self.is_unfinished_sync(length)?)
+    }
+
+    /// Whether what stands here is what a killed node leaves of an encrypted section: the node
+    /// stores the chunks first and their marker last, so nothing of it was synced.
+    fn is_unfinished_sync(&self, length: u64) -> Result<bool, SegmentError> {
+        if self.file().descriptor().encryption.is_none() {
+            return Ok(false);
+        }
+        let content = self.marker_physical + MARKER_LENGTH + BLOCK_HEADER_LENGTH;
+        let mut bytes = [0; (MARKER_LENGTH + BLOCK_HEADER_LENGTH) as usize + CHUNK_HEADER_LENGTH];
+        let read = self.file().read(self.marker_physical, &mut bytes)?;
+        let (header, chunk) = bytes.split_at((MARKER_LENGTH + BLOCK_HEADER_LENGTH) as usize);
+        let is_hole = header.iter().all(|byte| *byte == 0);
+        let is_chunk = read == bytes.len() && chunk.iter().any(|byte| *byte != 0);
+        Ok(is_hole && is_chunk && self.file().find_marker(content, length)?.is_none())
+    }
+
+    /// A good marker that leads to no other: its end is wrong, or the next marker is damaged.
+    fn open_doubtful(
+        &mut self,
+        marker: Marker,
+        reach: Reach,
+        length: u64,
+    ) -> Result<Opened, SegmentError> {
+        let at = self.marker_physical;
+        if let Some(end) = self.decoder.empty_block_end(at, marker, length)? {
+            let cause = "a sync marker points to no other; the next one was found";
+            return self.open_damaged(end, reach, length, cause);
+        }
+        let is_right = marker.is_plausible(at, length)
+            && (self.is_plain() || self.decoder.is_block(at + MARKER_LENGTH, marker.end)?);
+        if is_right {
+            // Records of a plain section tell by themselves where it does not end.
+            return self.open_chained(marker.end, reach, length);
+        }
+        if let Some(next) = self.file().find_marker(at + MARKER_LENGTH, length)? {
+            let cause = "a sync marker points to no other; the next one was found";
+            return self.open_damaged(next, reach, length, cause);
+        }
+        if self.is_plain() && marker.end > length {
+            return self.open_chained(marker.end, reach, length);
+        }
+        if !self.is_plain() && self.decoder.is_block(at + MARKER_LENGTH, length)? {
+            let cause = "a sync marker points to no other; its section is read to the file's end";
+            return self.open_damaged(length, reach, length, cause);
+        }
+        if self.is_plain() {
+            let cause = "a sync marker points to no place behind it; its records are read";
+            let content = at + MARKER_LENGTH;
+            self.open_plain(at, content, None, length);
+            return Ok(Opened::Gap(Gap::new(at, Some(content), cause)));
+        }
+        Ok(self.give_up("a sync marker points outside of the file"))
+    }
+
+    /// Opens a section and reports its marker as damaged.
+    fn open_damaged(
+        &mut self,
+        end: u64,
+        reach: Reach,
+        length: u64,
+        cause: &str,
+    ) -> Result<Opened, SegmentError> {
+        let start = self.marker_logical;
+        Ok(match self.open_chained(end, reach, length)? {
+            Opened::Section => Opened::Gap(Gap::new(start, Some(start + MARKER_LENGTH), cause)),
+            other => other,
+        })
+    }
+
+    /// Opens the section behind the current marker, whose physical end is `end`.
+    fn open_chained(
+        &mut self,
+        end: u64,
+        reach: Reach,
+        file_length: u64,
+    ) -> Result<Opened, SegmentError> {
+        let marker = self.marker_logical;
+        let content = marker + MARKER_LENGTH;
+        let physical = self.marker_physical + MARKER_LENGTH;
+        let is_cut = end > file_length;
+        let logical_end = if self.is_plain() {
+            end
+        } else {
+            match self.decoder.block_length(physical, end)? {
+                Some(length) => content + length as u64,
+                // The end of the section is unknown, so whether it may be read is too.
+                None if reach.limit.is_some() => return Ok(Opened::End),
+                None => return Ok(self.give_up("the length of a section is damaged")),
+            }
+        };
+        if reach.limit.is_some_and(|limit| logical_end > limit) {
+            return Ok(Opened::End);
+        }
+        let marker_physical = self.marker_physical;
+        let is_skipped = logical_end <= reach.position;
+        self.decoder.begin(content);
+        if !is_skipped && !self.is_plain() {
+            // Before the chain moves: a failed read can be repeated.
+            self.decoder.decode(physical, end, logical_end)?;
+        }
+        self.marker_physical = end;
+        self.marker_logical = logical_end;
+        if is_skipped {
+            return Ok(Opened::Skipped);
+        }
+        self.section_marker = marker;
+        let stored_end = if is_cut { file_length } else { logical_end };
+        self.section = Some(Section {
+            marker,
+            marker_physical,
+            end_physical: end.min(file_length),
+            start: content,
+            end: self.decoder.readable_end().unwrap_or(stored_end),
+            claimed_end: (is_cut && self.is_plain()).then_some(logical_end),
+            end_is_searched: false,
+            is_open_ended: false,
+        });
+        Ok(Opened::Section)
+    }
+
+    /// Whether the segment is stored without blocks, so that logical positions are physical ones.
+    pub fn is_plain(&self) -> bool {
+        self.decoder.is_plain()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.marker_physical == NOWHERE
+    }
+
+    /// Ends the segment at the current marker.
+    fn give_up(&mut self, cause: &str) -> Opened {
+        let start = self.marker_logical;
+        self.end();
+        Opened::Gap(Gap::new(start, None, cause))
+    }
+
+    /// Whether a section may end at `at`: another marker, or the end of the file, or in plain
+    /// files the zeros that nothing was written over.
+    fn is_marker_or_end(&self, at: u64, length: u64) -> Result<bool, SegmentError> {
+        if at + MARKER_LENGTH > length {
+            return Ok(self.is_plain() || at == length);
+        }
+        let marker = self.file().marker(at)?;
+        Ok(marker.is_zero() && self.is_plain() || self.file().is_good(at, &marker))
+    }
+}

@@ -1,0 +1,135 @@
+//! Sections of a broken chain (format notes §2.7).
+//!
+//! A plain section without a marker of its own is read as far as its records lead. It ends at the
+//! next marker, or at the eight zeros that the node leaves for one at a sync.
+
+use super::{Chain, Opened, Reach, Section};
+use crate::error::SegmentError;
+use crate::segment::gap::Gap;
+use crate::segment::marker::MARKER_LENGTH;
+use crate::source::Source;
+
+impl<S: Source> Chain<S> {
+    /// Whether records may be searched for after damage at `position`.
+    ///
+    /// Eight zeros can be the end of the chain, with records after it that were never synced. The
+    /// search goes on only if a marker or an index of the node proves that the section ends later.
+    pub fn may_search(&self, section: Section, position: u64) -> Result<bool, SegmentError> {
+        let is_synced = section.end <= self.expected_end;
+        Ok(!self.is_plain()
+            || is_synced
+            || !self.decoder.has_zero_header(position)?
+            || self.file().is_marker(section.end)?)
+    }
+
+    /// Corrects the end of a plain section that a damaged record makes doubtful, by looking for
+    /// the next marker. `None` when there is nothing to correct.
+    pub fn correct_section_end(
+        &mut self,
+        section: Section,
+        position: u64,
+    ) -> Result<Option<Gap>, SegmentError> {
+        if !self.is_plain() || section.end_is_searched {
+            return Ok(None);
+        }
+        let length = self.file().length()?;
+        let next = self.file().find_marker(position, length)?;
+        let end = next.unwrap_or(length);
+        if end == section.end || (next.is_none() && self.is_marker_or_end(section.end, length)?) {
+            return Ok(None);
+        }
+        self.section = Some(Section {
+            end,
+            end_physical: end,
+            claimed_end: None,
+            end_is_searched: true,
+            is_open_ended: next.is_none(),
+            ..section
+        });
+        self.marker_physical = end;
+        self.marker_logical = end;
+        let cause = "a sync marker points to a wrong place; its records are read";
+        let end = section.marker + MARKER_LENGTH;
+        Ok(Some(Gap::new(section.marker, Some(end), cause)))
+    }
+
+    /// Opens a plain section at a place where no good marker stands, and reports it.
+    pub(super) fn open_unmarked(
+        &mut self,
+        reach: Reach,
+        length: u64,
+    ) -> Result<Opened, SegmentError> {
+        let at = self.marker_physical;
+        if reach.position > at {
+            return self.open_at_position(reach, length);
+        }
+        let next = self.file().find_marker(at + 1, length)?;
+        let (gap, content) = if self.file().is_record(at, length)? {
+            // What the node has not synced stands behind eight zeros, so this was synced.
+            let cause = "a sync marker points to a place inside its section; it is read on";
+            let before = self.section_marker;
+            (Gap::new(before, Some(before + MARKER_LENGTH), cause), at)
+        } else {
+            let is_synced = (at + MARKER_LENGTH + 1..=length).contains(&self.expected_end);
+            if next.is_none() && !is_synced {
+                // Records may stand here that the node never synced.
+                return Ok(self.give_up("a sync marker is damaged"));
+            }
+            let cause = "a sync marker is damaged; its records are read";
+            let content = (at + MARKER_LENGTH).min(next.unwrap_or(length));
+            (Gap::new(at, Some(content), cause), content)
+        };
+        self.open_plain(at, content, next, length);
+        if next.is_none() {
+            self.end_where_expected();
+        }
+        Ok(Opened::Gap(gap))
+    }
+
+    /// Ends a section without a next marker where an index of the node says that it was synced.
+    fn end_where_expected(&mut self) {
+        let end = self.expected_end;
+        if let Some(section) = &mut self.section
+            && end > section.marker + MARKER_LENGTH
+        {
+            section.end = end;
+            section.end_physical = end;
+            section.is_open_ended = false;
+            self.marker_physical = end;
+            self.marker_logical = end;
+        }
+    }
+
+    /// Opens a plain section at the position that the reader was opened at, where the chain breaks
+    /// off before it: reading up to there had found its way.
+    pub(super) fn open_at_position(
+        &mut self,
+        reach: Reach,
+        length: u64,
+    ) -> Result<Opened, SegmentError> {
+        let at = self.marker_physical;
+        let cause = "a sync marker points to a wrong place; what was not read yet is read";
+        let next = self.file().find_marker(reach.position, length)?;
+        self.open_plain(at, reach.position, next, length);
+        Ok(Opened::Gap(Gap::new(at, Some(at + MARKER_LENGTH), cause)))
+    }
+
+    /// A plain section from `content` to the next marker or, without one, to where none was set.
+    pub(super) fn open_plain(&mut self, marker: u64, content: u64, next: Option<u64>, length: u64) {
+        let end = next.unwrap_or(length);
+        self.marker_physical = end;
+        self.marker_logical = end;
+        self.section_marker = marker;
+        self.decoder.begin(content);
+        self.section = Some(Section {
+            marker,
+            marker_physical: marker,
+            end_physical: end,
+            start: content,
+            end,
+            claimed_end: None,
+            end_is_searched: true,
+            is_open_ended: next.is_none(),
+        });
+    }
+}

@@ -1,0 +1,162 @@
+//! The file of a segment: its header, its bytes, and the sync markers at their physical offsets.
+
+use super::marker::{MARKER_LENGTH, Marker, MarkerChecksum};
+use crate::descriptor::Descriptor;
+use crate::error::SegmentError;
+use crate::record;
+use crate::source::{Source, io_error, read_fully};
+
+/// Bytes that a search reads at once.
+const SEARCH_BYTES: usize = 256 << 10;
+/// Bytes that [`SegmentFile::tail`] and [`SegmentFile::is_zero`] read at once.
+const ZERO_CHECK_BYTES: usize = 64 << 10;
+
+/// The bytes of a file after the last section of its chain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tail {
+    /// File offset; the length of the file if the chain leads there or is broken.
+    pub physical: u64,
+    pub bytes: u64,
+    /// Up to the last byte that is not zero: written, but not closed by a marker (yet).
+    pub written_bytes: u64,
+}
+
+/// A segment's file.
+///
+/// Invariant: it has no position and keeps no bytes besides the header. Every answer depends only
+/// on the file and the arguments.
+pub(super) struct SegmentFile<S> {
+    name: String,
+    source: S,
+    descriptor: Descriptor,
+    checksum: MarkerChecksum,
+}
+
+impl<S: Source> SegmentFile<S> {
+    pub fn open(name: &str, source: S) -> Result<Self, SegmentError> {
+        let descriptor = read_descriptor(name, &source)?;
+        Ok(Self {
+            name: name.to_owned(),
+            checksum: MarkerChecksum::of(descriptor.id),
+            source,
+            descriptor,
+        })
+    }
+
+    pub fn length(&self) -> Result<u64, SegmentError> {
+        self.source
+            .length()
+            .map_err(|error| io_error(&self.name, error))
+    }
+
+    /// Reads until `buffer` is full or the file ends; returns the number of bytes.
+    pub fn read(&self, at: u64, buffer: &mut [u8]) -> Result<usize, SegmentError> {
+        read_fully(&self.source, at, buffer).map_err(|error| io_error(&self.name, error))
+    }
+
+    /// The eight bytes at `at`, whatever they are.
+    pub fn marker(&self, at: u64) -> Result<Marker, SegmentError> {
+        let mut bytes = [0; MARKER_LENGTH as usize];
+        self.read(at, &mut bytes)?;
+        Ok(Marker::parse(&bytes))
+    }
+
+    /// Whether the checksum of a marker at `at` is good.
+    pub fn is_good(&self, at: u64, marker: &Marker) -> bool {
+        self.checksum.matches(at, marker)
+    }
+
+    /// Whether a marker with a good checksum is at `at`.
+    pub fn is_marker(&self, at: u64) -> Result<bool, SegmentError> {
+        Ok(self.is_good(at, &self.marker(at)?))
+    }
+
+    /// The offset of the first marker with a good checksum, from `from` on.
+    pub fn find_marker(&self, from: u64, length: u64) -> Result<Option<u64>, SegmentError> {
+        let mut chunk = vec![0; SEARCH_BYTES];
+        let mut at = from;
+        while at + MARKER_LENGTH <= length {
+            let read = self.read(at, &mut chunk)?;
+            let bytes = chunk.get(..read).unwrap_or_default();
+            for (offset, window) in (at..).zip(bytes.windows(MARKER_LENGTH as usize)) {
+                let marker = Marker::parse(window);
+                if marker.is_plausible(offset, length) && self.is_good(offset, &marker) {
+                    return Ok(Some(offset));
+                }
+            }
+            let step = read.saturating_sub(MARKER_LENGTH as usize - 1);
+            if step == 0 {
+                break;
+            }
+            at += step as u64;
+        }
+        Ok(None)
+    }
+
+    /// Whether the header of a record that fits before `end` is at `at`.
+    pub fn is_record(&self, at: u64, end: u64) -> Result<bool, SegmentError> {
+        let mut header = [0; record::HEADER];
+        let read = self.read(at, &mut header)?;
+        Ok(record::end(header.get(..read).unwrap_or_default(), at, end).is_some())
+    }
+
+    /// Whether all bytes of a range are there and zero.
+    pub fn is_zero(&self, from: u64, end: u64) -> Result<bool, SegmentError> {
+        let mut at = from;
+        let mut chunk = vec![0; ZERO_CHECK_BYTES];
+        while at < end {
+            let length = (chunk.len() as u64).min(end - at) as usize;
+            let bytes = chunk.get_mut(..length).unwrap_or_default();
+            let read = self.read(at, bytes)?;
+            if read < length || bytes.iter().any(|byte| *byte != 0) {
+                return Ok(false);
+            }
+            at += length as u64;
+        }
+        Ok(true)
+    }
+
+    /// The bytes from `from` to the end of the file.
+    pub fn tail(&self, from: u64) -> Result<Tail, SegmentError> {
+        let length = self.length()?;
+        let mut tail = Tail {
+            physical: from.min(length),
+            bytes: length.saturating_sub(from),
+            written_bytes: 0,
+        };
+        let mut chunk = vec![0; ZERO_CHECK_BYTES];
+        let mut at = tail.physical;
+        while at < length {
+            let read = self.read(at, &mut chunk)?;
+            let bytes = chunk.get(..read).unwrap_or_default();
+            if bytes.is_empty() {
+                break;
+            }
+            if let Some(last) = bytes.iter().rposition(|byte| *byte != 0) {
+                tail.written_bytes = at + last as u64 + 1 - tail.physical;
+            }
+            at += bytes.len() as u64;
+        }
+        Ok(tail)
+    }
+}
+
+impl<S> SegmentFile<S> {
+    /// The file name, as the caller gave it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+}
+
+/// Reads the header of a segment.
+pub fn read_descriptor(segment: &str, source: &impl Source) -> Result<Descriptor, SegmentError> {
+    // The longest header: the length of its JSON part has 16 bits.
+    let mut header = vec![0; 18 + usize::from(u16::MAX)];
+    let read = read_fully(source, 0, &mut header).map_err(|error| io_error(segment, error))?;
+    header.truncate(read);
+    Descriptor::parse(segment, &header)
+}

@@ -1,0 +1,20 @@
+//! Ranges of a segment that gave no records.
+
+/// A logical range without records, and why. `end` is `None` if the loss extends to the end of the
+/// segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    pub start: u64,
+    pub end: Option<u64>,
+    pub cause: String,
+}
+
+impl Gap {
+    pub(super) fn new(start: u64, end: Option<u64>, cause: &str) -> Self {
+        Self {
+            start,
+            end,
+            cause: cause.to_owned(),
+        }
+    }
+}

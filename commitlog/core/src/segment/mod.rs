@@ -1,0 +1,33 @@
+//! A segment read forward: sync markers, logical positions, and the records of each section
+//! (`CommitLogSegmentReader`, format notes §2 and §8).
+//!
+//! ```text
+//! header | marker | records … | marker | records … | zero marker or end of file
+//! ```
+//!
+//! Four types read a segment; each owns the one before it and knows nothing of the one after it:
+//!
+//! ```text
+//! SegmentFile     bytes and markers at physical offsets                    (file)
+//! SectionDecoder  the records of one section, decoded into memory          (section)
+//! Chain           from marker to marker, and on past damaged ones          (chain)
+//! SegmentReader   a logical position that moves from record to record      (reader)
+//! ```
+//!
+//! Positions are logical: those of the writer's uncompressed buffer (§2.3). Memory holds one
+//! chunk of a plain section or one decoded block section, never a file.
+
+mod chain;
+mod file;
+mod gap;
+mod marker;
+mod reader;
+mod section;
+
+pub use chain::Section;
+pub use file::{Tail, read_descriptor};
+pub use gap::Gap;
+pub use reader::{Fill, SegmentReader, Step};
+
+/// Bytes of the marker before each section.
+pub const MARKER_BYTES: u64 = marker::MARKER_LENGTH;

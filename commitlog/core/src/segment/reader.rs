@@ -1,0 +1,302 @@
+//! Records one after another, from a logical position on.
+//!
+//! ```no_run
+//! # use commitlog_core::segment::{Fill, SegmentReader};
+//! # let file = std::fs::File::open("CommitLog-7-1.log").unwrap();
+//! let mut segment = SegmentReader::open("CommitLog-7-1.log", file, 0)?;
+//! loop {
+//!     match segment.fill(None, true)? {
+//!         Fill::Records => {
+//!             let mut end = segment.position();
+//!             for record in segment.records() {
+//!                 end = record.end;
+//!             }
+//!             segment.consume(end);
+//!         }
+//!         Fill::Gap(gap) => eprintln!("{gap:?}"),
+//!         Fill::End => break,
+//!     }
+//! }
+//! # Ok::<(), commitlog_core::error::SegmentError>(())
+//! ```
+
+use super::chain::{Chain, Opened, Reach, Section};
+use super::file::{SegmentFile, Tail};
+use super::gap::Gap;
+use super::section::SectionDecoder;
+use crate::descriptor::Descriptor;
+use crate::error::SegmentError;
+use crate::framing::Keys;
+use crate::record::{Found, OVERHEAD, Records, inspect};
+use crate::source::Source;
+
+/// What [`SegmentReader::fill`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// At least one whole record is in memory.
+    Records,
+    /// The reader skipped damage.
+    Gap(Gap),
+    /// Nothing more is readable.
+    End,
+}
+
+/// What [`SegmentReader::step`] found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A section begins: [`SegmentReader::section`].
+    Section,
+    /// At least one whole record is in memory.
+    Records,
+    /// The reader skipped damage.
+    Gap(Gap),
+    /// The reader skipped a record with a good size and a damaged payload.
+    BadRecord(Gap),
+    /// The section is read to its end; its last `unwritten` bytes are zeros without a record.
+    SectionEnd { unwritten: u64 },
+    /// A section before the position that the reader was opened at.
+    Skipped,
+    /// Nothing more is readable.
+    End,
+}
+
+/// One segment and a position in it.
+///
+/// Invariant: the position is the end of a record, or of a gap that the reader reported. It only
+/// grows.
+pub struct SegmentReader<S> {
+    chain: Chain<S>,
+    /// Everything before is consumed.
+    position: u64,
+}
+
+impl<S: Source> SegmentReader<S> {
+    /// Opens a segment that needs no key; see [`Self::open_with_keys`].
+    pub fn open(segment: &str, source: S, position: u64) -> Result<Self, SegmentError> {
+        Self::open_with_keys(segment, source, position, &Keys::default())
+    }
+
+    /// Reads the header. `position` is 0 or the end of a record: records before it are skipped.
+    /// Encrypted segments are decrypted with `keys`.
+    pub fn open_with_keys(
+        segment: &str,
+        source: S,
+        position: u64,
+        keys: &Keys,
+    ) -> Result<Self, SegmentError> {
+        let file = SegmentFile::open(segment, source)?;
+        let chain = Chain::new(SectionDecoder::new(file, keys)?);
+        Ok(Self { chain, position })
+    }
+
+    pub fn descriptor(&self) -> &Descriptor {
+        self.chain.decoder().file().descriptor()
+    }
+
+    /// The file name, as the caller gave it.
+    pub fn segment(&self) -> &str {
+        self.chain.decoder().file().name()
+    }
+
+    /// Logical position up to which everything is consumed.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// A logical position that an index of the node named: the chain once led there, so it is
+    /// damaged if it ends earlier. The largest one counts.
+    pub fn expect_end(&mut self, end: u64) {
+        self.chain.expect_end(end);
+    }
+
+    /// The number beside COMPLETED in the segment's index, 0 for none: the logical end if the node
+    /// closed the segment, the length of the file if it replayed the segment (§7.4). A chain of
+    /// blocks leads to one of the two.
+    pub fn expect_completed(&mut self, number: u64) {
+        self.chain.expect_completed(number);
+    }
+
+    /// The section that is being read. A section with a damaged marker begins with a gap instead of
+    /// [`Step::Section`].
+    pub fn section(&self) -> Option<Section> {
+        self.chain.section()
+    }
+
+    /// The bytes after the last section of the chain. They are not part of the log, whatever they
+    /// look like: only records that a marker closes are (§2.4).
+    pub fn tail(&self) -> Result<Tail, SegmentError> {
+        self.chain.tail()
+    }
+
+    /// Whether the checksum of a section's marker is good.
+    pub fn marker_is_good(&self, section: &Section) -> Result<bool, SegmentError> {
+        self.chain.marker_is_good(section)
+    }
+
+    /// Whether the segment is stored without blocks, so that logical positions are physical ones.
+    pub fn is_plain(&self) -> bool {
+        self.chain.is_plain()
+    }
+
+    /// Records from the current position on that are in memory; empty unless the last
+    /// [`Self::fill`] gave [`Fill::Records`].
+    pub fn records(&self) -> Records<'_> {
+        let left = (self.section()).map_or(0, |section| section.end.saturating_sub(self.position));
+        self.chain.decoder().records(self.position, left)
+    }
+
+    /// Moves on to `position`, the end of a record of [`Self::records`].
+    pub fn consume(&mut self, position: u64) {
+        self.position = position;
+    }
+
+    /// Brings the next whole record into memory, or says what stands there instead.
+    ///
+    /// `limit`: only sections whose logical end is at most this are read. `complete`: the file
+    /// does not change any more, so an unreadable marker is damage; otherwise it is "not yet".
+    pub fn fill(&mut self, limit: Option<u64>, complete: bool) -> Result<Fill, SegmentError> {
+        loop {
+            match self.step(limit, complete)? {
+                Step::Records => return Ok(Fill::Records),
+                Step::Gap(gap) | Step::BadRecord(gap) => return Ok(Fill::Gap(gap)),
+                Step::End => return Ok(Fill::End),
+                Step::Section | Step::SectionEnd { .. } | Step::Skipped => {}
+            }
+        }
+    }
+
+    /// As [`Self::fill`], and reports the structure between records too.
+    pub fn step(&mut self, limit: Option<u64>, complete: bool) -> Result<Step, SegmentError> {
+        let Some(section) = self.section() else {
+            return self.open_section(limit, complete);
+        };
+        let left = section.end.saturating_sub(self.position);
+        let mut found = inspect(self.bytes(), left);
+        // A large record needs two loads: its header gives its size.
+        while let Found::NeedsBytes(wanted) = found {
+            let before = self.bytes().len();
+            let decoder = self.chain.decoder_mut();
+            decoder.load(self.position, section.end, wanted)?;
+            found = inspect(self.bytes(), left);
+            if self.bytes().len() <= before {
+                break;
+            }
+        }
+        let cause = match found {
+            Found::Record(_) => return Ok(Step::Records),
+            Found::SectionEnd => return Ok(self.end_section(section)),
+            Found::BadPayloadCrc(payload) => {
+                let start = self.position;
+                let end = start + (payload.len() + OVERHEAD) as u64;
+                self.position = end;
+                let cause = "the checksum of a record does not match";
+                return Ok(Step::BadRecord(Gap::new(start, Some(end), cause)));
+            }
+            Found::Zero if section.is_open_ended => {
+                self.chain.close_section_at(self.position);
+                return Ok(Step::SectionEnd { unwritten: 0 });
+            }
+            Found::Zero if self.is_rest_zero(section)? => {
+                return Ok(self.end_unwritten_section(section));
+            }
+            Found::Zero => "a record was never written (its size is zero)".to_owned(),
+            Found::BadSize(size) => {
+                format!("a record's size of {size} bytes does not fit its section")
+            }
+            Found::BadSizeCrc(size) => {
+                format!("the checksum of a record's size ({size}) does not match")
+            }
+            Found::NeedsBytes(_) => "the file ends inside a section".to_owned(),
+        };
+        self.skip_damage(section, &cause, complete).map(Step::Gap)
+    }
+
+    /// Opens the section after the next marker.
+    fn open_section(&mut self, limit: Option<u64>, complete: bool) -> Result<Step, SegmentError> {
+        let opened = self.chain.open_next(Reach {
+            position: self.position,
+            limit,
+            is_complete: complete,
+        })?;
+        if let Some(section) = self.section() {
+            self.position = self.position.max(section.start);
+        }
+        Ok(match opened {
+            Opened::Section => Step::Section,
+            Opened::Skipped => Step::Skipped,
+            Opened::Gap(gap) => Step::Gap(gap),
+            Opened::End => Step::End,
+        })
+    }
+
+    /// At the end of a section's bytes: a damaged range follows, or the next section.
+    fn end_section(&mut self, section: Section) -> Step {
+        if let Some(gap) = self.chain.pass_gap() {
+            self.position = self.position.max(gap.end.unwrap_or_default());
+            return Step::Gap(gap);
+        }
+        self.chain.close_section();
+        match section.claimed_end {
+            None => Step::SectionEnd {
+                unwritten: section.end.saturating_sub(self.position),
+            },
+            Some(end) => {
+                let cause = "the file is cut short inside a section";
+                Step::Gap(Gap::new(section.end, Some(end), cause))
+            }
+        }
+    }
+
+    fn is_rest_zero(&self, section: Section) -> Result<bool, SegmentError> {
+        Ok(section.claimed_end.is_none()
+            && self.chain.decoder().is_zero(self.position, section.end)?)
+    }
+
+    /// Leaves a section whose remaining bytes are zeros.
+    fn end_unwritten_section(&mut self, section: Section) -> Step {
+        let start = self.position;
+        let synced_end = self.chain.synced_end(section);
+        self.position = section.end;
+        self.chain.close_section();
+        if synced_end > start {
+            let cause = "zeros stand where an index of the node names records";
+            return Step::Gap(Gap::new(start, Some(synced_end), cause));
+        }
+        Step::SectionEnd {
+            unwritten: section.end.saturating_sub(start),
+        }
+    }
+
+    /// Moves on to the next record after damage, if there is one.
+    #[cold]
+    fn skip_damage(
+        &mut self,
+        section: Section,
+        cause: &str,
+        complete: bool,
+    ) -> Result<Gap, SegmentError> {
+        let start = self.position;
+        if complete && let Some(gap) = self.chain.correct_section_end(section, start)? {
+            return Ok(gap);
+        }
+        if section.is_open_ended {
+            self.chain.end();
+            return Ok(Gap::new(start, None, cause));
+        }
+        if section.claimed_end.is_none()
+            && self.chain.may_search(section, start)?
+            && let Some(next) = self.chain.decoder().find_record(start, section.end)?
+        {
+            self.position = next;
+            return Ok(Gap::new(start, Some(next), cause));
+        }
+        let end = section.claimed_end.unwrap_or(section.end);
+        self.position = end;
+        self.chain.close_section();
+        Ok(Gap::new(start, Some(end), cause))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.chain.decoder().bytes(self.position)
+    }
+}

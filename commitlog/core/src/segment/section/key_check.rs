@@ -1,0 +1,95 @@
+//! Whether the key of an encrypted segment is the right one.
+//!
+//! A wrong key and a damaged block look alike: neither decodes. The key is right if it opens any
+//! chunk of the segment.
+
+use super::SectionDecoder;
+use super::block::BLOCK_START;
+use crate::error::SegmentError;
+use crate::framing::{BLOCK_HEADER_LENGTH, CHUNK_HEADER_LENGTH, Encrypted, Framing};
+use crate::segment::marker::MARKER_LENGTH;
+use crate::source::Source;
+
+/// Chunks that are tried before a key counts as wrong.
+const MAX_KEY_TRIALS: usize = 1024;
+
+impl<S: Source> SectionDecoder<S> {
+    /// Fails if the block between two physical offsets did not decode because the key is wrong.
+    pub(super) fn check_key(&mut self, physical: u64, end: u64) -> Result<(), SegmentError> {
+        let Some(encrypted) = self.encrypted() else {
+            return Ok(());
+        };
+        if encrypted.is_key_proven() {
+            return Ok(());
+        }
+        let alias = encrypted.alias().to_owned();
+        let mut trials = 0;
+        if self.opens_a_chunk(physical + BLOCK_HEADER_LENGTH, end, &mut trials)? {
+            return Ok(());
+        }
+        let length = self.file.length()?;
+        let mut at = self.file.descriptor().length;
+        while at + MARKER_LENGTH <= length && trials < MAX_KEY_TRIALS {
+            let marker = self.file.marker(at)?;
+            if !marker.is_plausible(at, length) || !self.file.is_good(at, &marker) {
+                let Some(next) = self.file.find_marker(at + 1, length)? else {
+                    break;
+                };
+                at = next;
+                continue;
+            }
+            let chunks = at + MARKER_LENGTH + BLOCK_HEADER_LENGTH;
+            if self.opens_a_chunk(chunks, marker.end, &mut trials)? {
+                return Ok(());
+            }
+            at = marker.end;
+        }
+        if trials == 0 {
+            return Ok(());
+        }
+        Err(SegmentError::Key {
+            segment: self.file.name().to_owned(),
+            alias,
+            what: "is not the one that was given: nothing that it decrypts makes sense".to_owned(),
+        })
+    }
+
+    /// Whether the key opens any chunk between two physical offsets.
+    fn opens_a_chunk(
+        &mut self,
+        from: u64,
+        end: u64,
+        trials: &mut usize,
+    ) -> Result<bool, SegmentError> {
+        let mut at = from;
+        while at < end && *trials < MAX_KEY_TRIALS {
+            let mut start = [0; CHUNK_HEADER_LENGTH + BLOCK_START];
+            let read = self.file.read(at, &mut start)?;
+            let Some((length, _)) = start.split_first_chunk::<4>() else {
+                break;
+            };
+            let length = u64::from(u32::from_be_bytes(*length));
+            let next = at + CHUNK_HEADER_LENGTH as u64 + length;
+            let wanted = start.len().min((next - at) as usize);
+            if next > end || read < wanted {
+                break;
+            }
+            let cipher_text = start.get(CHUNK_HEADER_LENGTH..wanted).unwrap_or_default();
+            *trials += 1;
+            if let Some(encrypted) = self.encrypted()
+                && encrypted.prove_key(cipher_text)
+            {
+                return Ok(true);
+            }
+            at = next;
+        }
+        Ok(false)
+    }
+
+    fn encrypted(&mut self) -> Option<&mut Encrypted> {
+        match &mut self.framing {
+            Framing::Plain => None,
+            Framing::Blocks(decoder) => decoder.encryption(),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The records of one section in memory: chunks of a plain section, or a whole decoded block.
+
+mod block;
+mod damage;
+mod key_check;
+mod search;
+
+use std::collections::VecDeque;
+
+use super::file::SegmentFile;
+use super::gap::Gap;
+use crate::error::SegmentError;
+use crate::framing::{Framing, Keys};
+use crate::record::Records;
+use crate::source::Source;
+use block::StoredBlock;
+
+/// Bytes read of a plain section at once; more only for a larger record. Small enough to stay in
+/// a core's own cache until they are decoded.
+const CHUNK_BYTES: u64 = 256 << 10;
+/// A buffer is reused unless it is this many times too large.
+const MAX_SLACK: usize = 4;
+
+/// Decodes one section at a time.
+///
+/// Invariant: `buffer[..length]` holds the bytes of the section from the logical position `start`
+/// on, as the node wrote them. Of a block section these end where the first of `gaps` starts.
+/// `is_sound` only if every record in the buffer has good checksums.
+pub(super) struct SectionDecoder<S> {
+    file: SegmentFile<S>,
+    framing: Framing,
+    buffer: Vec<u8>,
+    start: u64,
+    length: usize,
+    /// Stored bytes of the last block.
+    block: StoredBlock,
+    /// Damaged ranges of the block section, in order.
+    gaps: VecDeque<Gap>,
+    is_sound: bool,
+}
+
+impl<S: Source> SectionDecoder<S> {
+    pub fn new(file: SegmentFile<S>, keys: &Keys) -> Result<Self, SegmentError> {
+        let framing = Framing::of(file.name(), file.descriptor(), keys)?;
+        Ok(Self {
+            file,
+            framing,
+            buffer: Vec::new(),
+            start: 0,
+            length: 0,
+            block: StoredBlock::default(),
+            gaps: VecDeque::new(),
+            is_sound: false,
+        })
+    }
+
+    /// Begins a section whose records start at the logical position `start`.
+    pub fn begin(&mut self, start: u64) {
+        self.start = start;
+        self.length = 0;
+        self.gaps.clear();
+        self.is_sound = false;
+    }
+
+    /// Reads `wanted` or more bytes of a plain section from `position` on; no more than up to `end`.
+    /// A block section is in memory already.
+    pub fn load(&mut self, position: u64, end: u64, wanted: usize) -> Result<(), SegmentError> {
+        if !self.is_plain() {
+            return Ok(());
+        }
+        let left = end.saturating_sub(position);
+        let length = (wanted as u64).max(CHUNK_BYTES).min(left) as usize;
+        self.start = position;
+        self.length = 0;
+        self.length = self.file.read(position, reuse(&mut self.buffer, length))?;
+        Ok(())
+    }
+
+    /// Whether the section holds only zeros from `position` to `end`.
+    pub fn is_zero(&self, position: u64, end: u64) -> Result<bool, SegmentError> {
+        if self.is_plain() {
+            self.file.is_zero(position, end)
+        } else {
+            Ok(self.bytes(position).iter().all(|byte| *byte == 0))
+        }
+    }
+
+    /// Where the readable part of the section ends, if a damaged range follows.
+    pub fn readable_end(&self) -> Option<u64> {
+        self.gaps.front().map(|gap| gap.start)
+    }
+
+    /// Passes the next damaged range of a block section that ends at `section_end`; returns it and
+    /// where the readable part after it ends.
+    pub fn pass_gap(&mut self, section_end: u64) -> Option<(Gap, u64)> {
+        let gap = self.gaps.pop_front()?;
+        let end = self.readable_end().unwrap_or(section_end);
+        self.length = end.saturating_sub(self.start) as usize;
+        Some((gap, end))
+    }
+
+    fn read(&self, at: u64, target: &mut [u8]) -> Result<usize, SegmentError> {
+        if self.is_plain() {
+            return self.file.read(at, target);
+        }
+        let bytes = self.bytes(at);
+        let length = bytes.len().min(target.len());
+        if let (Some(to), Some(from)) = (target.get_mut(..length), bytes.get(..length)) {
+            to.copy_from_slice(from);
+        }
+        Ok(length)
+    }
+}
+
+impl<S> SectionDecoder<S> {
+    pub fn file(&self) -> &SegmentFile<S> {
+        &self.file
+    }
+
+    /// Whether the segment is stored without blocks, so that logical positions are physical ones.
+    pub fn is_plain(&self) -> bool {
+        matches!(self.framing, Framing::Plain)
+    }
+
+    /// The bytes in memory from a logical position on.
+    pub fn bytes(&self, position: u64) -> &[u8] {
+        position
+            .checked_sub(self.start)
+            .and_then(|from| usize::try_from(from).ok())
+            .and_then(|from| self.buffer.get(from..self.length))
+            .unwrap_or_default()
+    }
+
+    /// The records in memory from a logical position on; the section has `left` more bytes.
+    pub fn records(&self, position: u64, left: u64) -> Records<'_> {
+        let records = Records::new(self.bytes(position), position, left);
+        if self.is_sound {
+            records.checked()
+        } else {
+            records
+        }
+    }
+}
+
+/// `length` bytes of a buffer; their content is arbitrary.
+fn reuse(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
+    if buffer.len() < length || buffer.len() > length.saturating_mul(MAX_SLACK) {
+        *buffer = vec![0; length];
+    }
+    buffer.get_mut(..length).unwrap_or_default()
+}

@@ -1,0 +1,172 @@
+"""Modules of a crate know each other in one direction: no circle among siblings at any level."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+CRATES = Path(__file__).resolve().parents[3] / "commitlog"
+WORD = re.compile(r"[A-Za-z_]\w*|::|[{},*;]")
+PATH_START = re.compile(r"\b(?:crate|self|super)\b\s*::")
+INLINE_TESTS = re.compile(r"^#\[cfg\(test\)\]\s*\nmod \w+ \{.*", re.MULTILINE | re.DOTALL)
+
+Module = tuple[str, ...]
+
+
+def source_of(path: Path) -> str:
+    """A module's text without comments and inline tests."""
+    text = INLINE_TESTS.sub("", path.read_text(encoding="utf-8"))
+    return re.sub(r"//.*", "", text)
+
+
+def modules_of(crate: Path) -> dict[Module, Path]:
+    """Each module by its path in the crate; `()` is the root. Modules of tests are left out."""
+    source = crate / "src"
+    modules: dict[Module, Path] = {}
+    for path in sorted(source.rglob("*.rs")):
+        parts = path.relative_to(source).with_suffix("").parts
+        if "tests" in parts or parts[0] in {"bin", "main"}:
+            continue
+        if parts[-1] in {"mod", "lib"}:
+            parts = parts[:-1]
+        modules[parts] = path
+    return modules
+
+
+def used_paths(text: str) -> Iterator[list[str]]:
+    """Each path that starts with `crate`, `self` or `super`; groups in braces are spread out."""
+    for start in PATH_START.finditer(text):
+        if text[: start.start()].rstrip().endswith("::"):
+            continue
+        yield from spread([], WORD.findall(text[start.start() : start.start() + 2_000]))
+
+
+def spread(prefix: list[str], words: list[str]) -> Iterator[list[str]]:
+    """Walks one path: names joined by `::`, or a group of paths in braces after the last `::`."""
+    path = list(prefix)
+    at = 0
+    while at < len(words):
+        if words[at] == "{":
+            at += 1
+            depth = 1
+            item: list[str] = []
+            while at < len(words) and depth:
+                word = words[at]
+                depth += (word == "{") - (word == "}")
+                if (word == "," and depth == 1) or depth == 0:
+                    yield from spread(path, item)
+                    item = []
+                else:
+                    item.append(word)
+                at += 1
+            return
+        path.append(words[at])
+        if at + 1 >= len(words) or words[at + 1] != "::":
+            break
+        at += 2
+    if len(path) > len(prefix):
+        yield path
+
+
+class Crate:
+    """Resolves used paths to modules, re-exports included."""
+
+    def __init__(self, directory: Path) -> None:
+        self.modules = modules_of(directory)
+        self.sources = {module: source_of(path) for module, path in self.modules.items()}
+        self.exports: dict[Module, dict[str, list[str]]] = {}
+        for module, text in self.sources.items():
+            found: dict[str, list[str]] = {}
+            for match in re.finditer(
+                r"^\s*(?:pub(?:\([^)]*\))? )?use ([^;]*);", text, re.MULTILINE
+            ):
+                for path in spread([], WORD.findall(match[1])):
+                    found[path[-1]] = path
+            self.exports[module] = found
+
+    def absolute(self, module: Module, path: list[str]) -> Module:
+        head, *rest = path
+        if head == "crate":
+            return self.followed((), rest)
+        if head == "self":
+            return self.followed(module, rest)
+        if head == "super":
+            base = module[:-1]
+            while rest and rest[0] == "super":
+                base = base[:-1]
+                rest = rest[1:]
+            return self.followed(base, rest)
+        return self.followed(module, path)
+
+    def followed(self, base: Module, rest: list[str], depth: int = 0) -> Module:
+        """The module that defines what a path names."""
+        while rest and (*base, rest[0]) in self.modules:
+            base = (*base, rest[0])
+            rest = rest[1:]
+        if rest and depth < 5:
+            exported = self.exports.get(base, {}).get(rest[0])
+            if exported and exported[0] not in {"std", "core"}:
+                if exported[0] == "crate":
+                    return self.followed((), exported[1:], depth + 1)
+                if exported[0] == "self":
+                    return self.followed(base, exported[1:], depth + 1)
+                if exported[0] == "super":
+                    return self.absolute(base, exported)
+                if (*base, exported[0]) in self.modules:
+                    return self.followed(base, exported, depth + 1)
+        return base
+
+    def arrows(self) -> dict[tuple[Module, Module], set[str]]:
+        """The uses between siblings. A use in a nested module counts for the sibling around it."""
+        arrows: dict[tuple[Module, Module], set[str]] = {}
+        for module, text in self.sources.items():
+            for path in used_paths(text):
+                target = self.absolute(module, path)
+                shared = 0
+                while shared < min(len(module), len(target)) and module[shared] == target[shared]:
+                    shared += 1
+                if shared < len(module) and shared < len(target):
+                    arrow = module[: shared + 1], target[: shared + 1]
+                    arrows.setdefault(arrow, set()).add("::".join(module))
+        return arrows
+
+
+def circles(arrows: dict[tuple[Module, Module], set[str]]) -> list[list[Module]]:
+    following: dict[Module, set[Module]] = {}
+    for user, used in arrows:
+        following.setdefault(user, set()).add(used)
+
+    def reached(start: Module) -> set[Module]:
+        seen: set[Module] = set()
+        stack = [start]
+        while stack:
+            for module in following.get(stack.pop(), ()):
+                if module not in seen:
+                    seen.add(module)
+                    stack.append(module)
+        return seen
+
+    reach = {module: reached(module) for module in following}
+    found = {
+        tuple(sorted(other for other in reach[module] if module in reach.get(other, ())))
+        for module in following
+        if module in reach[module]
+    }
+    return [list(circle) for circle in sorted(found)]
+
+
+CLEAN = ("core",)
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_no_circle_of_modules(name: str) -> None:
+    crate = Crate(CRATES / name)
+    arrows = crate.arrows()
+    for circle in circles(arrows):
+        lines = [
+            f"  {'::'.join(user)} uses {'::'.join(used)} in {', '.join(sorted(files))}"
+            for (user, used), files in sorted(arrows.items())
+            if user in circle and used in circle
+        ]
+        pytest.fail(f"commitlog/{name}: a circle of modules\n" + "\n".join(lines))

@@ -1,6 +1,6 @@
 //! The extension module `commitlog._commitlog`: the parser as Python sees it.
 //!
-//! Thin on purpose: it converts arguments and errors, lets go of the GIL while Rust works, and
+//! Thin on purpose: it converts arguments and errors, releases the GIL while Rust works, and
 //! knows nothing that the crates below it could know.
 
 // PyO3 hands arguments over by value.
@@ -9,6 +9,7 @@
 mod avro;
 mod batch;
 mod counters;
+mod descriptor;
 mod error;
 mod format;
 mod messages;
@@ -32,6 +33,8 @@ mod _commitlog {
     #[pymodule_export]
     use crate::counters::CounterHistory;
     #[pymodule_export]
+    use crate::descriptor::{Descriptor, read_descriptor};
+    #[pymodule_export]
     use crate::format::EventFormat;
     #[pymodule_export]
     use crate::mongo::{
@@ -39,7 +42,7 @@ mod _commitlog {
         events_of_reply, join_fragments, split_of,
     };
     #[pymodule_export]
-    use crate::reader::{Descriptor, Scan, SegmentReader, read_descriptor};
+    use crate::reader::{Scan, SegmentReader};
     #[pymodule_export]
     use crate::rows::{RowBatch, RowDecoder};
     #[pymodule_export]

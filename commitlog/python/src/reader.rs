@@ -1,14 +1,11 @@
-//! `SegmentReader` and `Descriptor`.
+//! `SegmentReader`.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use commitlog_core::descriptor;
 use commitlog_core::dump::write_mutation;
 use commitlog_core::error::{DecodeError, SegmentError};
 use commitlog_core::framing::Keys;
@@ -29,38 +26,11 @@ use pyo3::types::{PyBytes, PyMapping};
 
 use crate::batch::{EventBatch, Gap, Origin};
 use crate::counters::CounterHistory;
+use crate::descriptor::{Descriptor, keys_of, open, segment_name};
 use crate::error::from_segment_error;
 use crate::format::EventFormat;
 use crate::schema::{Schema, SchemaChanges};
 use crate::structure::Verification;
-
-/// The header of a segment.
-#[pyclass(frozen, get_all, module = "commitlog")]
-#[derive(Clone)]
-pub struct Descriptor {
-    segment: String,
-    version: i32,
-    segment_id: i64,
-    compression: Option<String>,
-    encrypted: bool,
-    cipher: Option<String>,
-    key_alias: Option<String>,
-}
-
-impl Descriptor {
-    fn of(segment: &str, descriptor: &descriptor::Descriptor) -> Self {
-        let encryption = descriptor.encryption.as_ref();
-        Self {
-            segment: segment.to_owned(),
-            version: descriptor.version.number(),
-            segment_id: descriptor.id,
-            compression: descriptor.compression_class.clone(),
-            encrypted: encryption.is_some(),
-            cipher: encryption.map(|encryption| encryption.cipher.clone()),
-            key_alias: encryption.map(|encryption| encryption.key_alias.clone()),
-        }
-    }
-}
 
 /// What `scan` saw.
 #[pyclass(frozen, get_all, module = "commitlog")]
@@ -94,45 +64,6 @@ struct State {
 pub struct SegmentReader {
     descriptor: Descriptor,
     state: Mutex<State>,
-}
-
-fn segment_name(path: &Path, name: Option<String>) -> String {
-    name.unwrap_or_else(|| {
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        name.to_string_lossy().into_owned()
-    })
-}
-
-fn open(path: &Path, name: &str, follow_links: bool) -> PyResult<File> {
-    open_regular(path, follow_links).map_err(|error| {
-        from_segment_error(SegmentError::Io {
-            segment: name.to_owned(),
-            error,
-        })
-    })
-}
-
-/// Opens a regular file. A pipe of that name would block the reader until somebody writes to it.
-fn open_regular(path: &Path, follow_links: bool) -> io::Result<File> {
-    let no_follow = if follow_links { 0 } else { libc::O_NOFOLLOW };
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | no_follow)
-        .open(path)?;
-    if file.metadata()?.is_file() {
-        Ok(file)
-    } else {
-        Err(io::Error::from_raw_os_error(libc::EINVAL))
-    }
-}
-
-fn keys_of(keys: Bound<'_, PyMapping>) -> PyResult<Keys> {
-    let mut by_alias = HashMap::new();
-    for entry in keys.items()? {
-        let (alias, key): (String, Bound<'_, PyBytes>) = entry.extract()?;
-        by_alias.insert(alias, key.as_bytes().to_vec());
-    }
-    Ok(Keys::new(by_alias))
 }
 
 pub fn now_ms() -> i64 {
@@ -488,14 +419,4 @@ impl SegmentReader {
         })
         .map_err(from_segment_error)
     }
-}
-
-/// Reads only the header of a segment.
-#[pyfunction]
-#[pyo3(signature = (path, *, name = None))]
-pub fn read_descriptor(path: PathBuf, name: Option<String>) -> PyResult<Descriptor> {
-    let name = segment_name(&path, name);
-    let file = open(&path, &name, true)?;
-    let descriptor = segment::read_descriptor(&name, &file).map_err(from_segment_error)?;
-    Ok(Descriptor::of(&name, &descriptor))
 }

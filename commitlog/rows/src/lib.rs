@@ -10,7 +10,6 @@ mod arrow_type;
 mod column;
 mod error;
 mod input;
-mod order;
 mod partition_key;
 mod rendering;
 mod table;

@@ -6,9 +6,10 @@ use arrow_schema::ArrowError;
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::{Reader, ValueError};
 
+use super::order;
 use super::{Column, Element, not_multi_cell, offset};
 use crate::arrow_type::element_field;
-use crate::{Misfit, Rendering, arrow_type, order};
+use crate::{Misfit, Rendering, arrow_type};
 
 /// `list`, `set` and `vector`.
 pub struct List {

@@ -6,9 +6,10 @@ use arrow_schema::{ArrowError, DataType, Field};
 use commitlog_core::cql_type::CqlType;
 use commitlog_events::value::{Reader, cql_name};
 
+use super::order;
 use super::{Column, Element, has_empty, offset};
 use crate::arrow_type::{element_field, entry_fields, holds_map};
-use crate::{Misfit, Rendering, arrow_type, order};
+use crate::{Misfit, Rendering, arrow_type};
 
 /// `map`: a map, or a list of its entries when there are maps in its keys.
 pub struct Map {

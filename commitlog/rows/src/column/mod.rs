@@ -8,6 +8,7 @@ mod fields;
 mod fixed;
 mod list;
 mod map;
+mod order;
 mod printed;
 mod raw;
 

@@ -21,7 +21,7 @@ from benches.progress import progress_bar
 from benches.segments import SegmentSet, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
 from spark_jobs.dedupe.job import run as run_dedupe
-from spark_jobs.dedupe.job_options import DedupeJobOptions
+from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.source import read_stream
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import options_of

@@ -23,10 +23,10 @@ from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
+from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
-from spark_jobs.reconcile.tables import kept_tables
-from spark_jobs.reconcile.typed import table_at
-from spark_jobs.reconcile.versions import COLUMNS, bucket_of, versions_in
+from spark_jobs.reconcile.typed_view import table_at
+from spark_jobs.reconcile.versions import COLUMNS, bucket_of, explode_events
 from spark_jobs.source import events, read, read_stream
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.options import options_of
@@ -68,8 +68,8 @@ class Bench:
         self._schema_file = segments.schema
         self._schema: SourceSchema = read_schema(segments.schema)
         options = self._options("read", "append")
-        found = kept_tables(self._schema).events(events(read(spark.session, options)), BUCKETS)
-        versions_in(found).write.parquet(str(folder / "cells"))
+        found = select_tables(self._schema).events(events(read(spark.session, options)), BUCKETS)
+        explode_events(found).write.parquet(str(folder / "cells"))
         self._cells = spark.session.read.parquet(str(folder / "cells"))
         self._cell_count = self._cells.count()
 
@@ -86,7 +86,7 @@ class Bench:
         options = self._options(name, layout_name)
         layout = open_layout(self._spark.session, options)
         times = -(-cells // self._cell_count)
-        layout.append(self._filling(times))
+        layout.write_versions(self._filling(times))
         filled = times * self._cell_count
         plain, ours = zip(
             *(self._round(f"{name}-{i}", options) for i in range(rounds)), strict=True

@@ -1,1 +1,1 @@
-"""Spark jobs over the events of all replicas: one copy of each event, or the table itself."""
+"""Spark jobs on the events of all replicas: deduplicated events, or the reconstructed tables."""

@@ -1,36 +1,36 @@
-"""Errors of the jobs; their policy and exit codes are those of `sidecar.errors`.
+"""Errors of the jobs. Their policies and exit codes follow `sidecar.errors`.
 
     SidecarError
-    ├── ConfigError              2   an option is not as it must be
-    └── JobError                 1   a job cannot go on
+    ├── ConfigError              2   an option is invalid
+    └── JobError                 1   a job cannot continue
         ├── SetupError           2   a jar, a package or a program is missing
         ├── CheckpointError      2   the checkpoint belongs to another job
-        └── InputError           6   a topic holds what is no event, or not an event of this form
+        └── InputError           6   a record is not an event of the supported format
 
-The message of an error is one sentence for a person: what happened, where, what to do. What Spark
-raises is turned into one of these where it has a known cause (`spark_jobs.faults`).
+A message states what failed, where, and what to do. `spark_jobs.error_mapping` maps exceptions of
+Spark with a known cause to these errors.
 """
 
 from sidecar.errors import SidecarError
 
 
 class JobError(SidecarError):
-    """A job cannot go on."""
+    """A job cannot continue."""
 
 
 class SetupError(JobError):
-    """Something that the job runs with is not there; the message says how to get it."""
+    """A jar, a package or a program is missing. The message explains how to install it."""
 
     exit_code = 2
 
 
 class CheckpointError(JobError):
-    """The checkpoint was written by another job or with options that cannot change."""
+    """The checkpoint belongs to another job, or a fixed option has changed."""
 
     exit_code = 2
 
 
 class InputError(JobError):
-    """A record is no event, or lacks what the job needs; the message names its place."""
+    """A record is not an event, or lacks a member that the job needs. The message names it."""
 
     exit_code = 6

@@ -1,7 +1,7 @@
-"""The jars beside `pyspark`, fetched once by Maven into a folder: `python -m spark_jobs.jars DIR`.
+"""Fetches the jars that `pyspark` lacks into a folder: `python -m spark_jobs.jars DIR`.
 
-A folder needs no network when a job starts, and goes into an image as it is (`spark.jars`, or the
-folder `jars` of a Spark distribution).
+With the folder, a job starts without network access. You can also copy the folder into an image
+(`spark.jars`, or the folder `jars` of a Spark distribution).
 """
 
 import os
@@ -16,8 +16,8 @@ from pathlib import Path
 import click
 
 from sidecar.errors import SidecarError
+from spark_jobs.dependency_versions import TESTED, DependencyVersions
 from spark_jobs.errors import SetupError
-from spark_jobs.versions import TESTED, Versions
 
 _RELEASE = re.compile(r"\d+\.\d+[\w.-]*")
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin"
@@ -25,17 +25,20 @@ _PLUGIN_VERSION = "3.6.1"
 
 
 def fetch(
-    directory: Path, versions: Versions = TESTED, *, environment: Mapping[str, str] | None = None
+    directory: Path,
+    versions: DependencyVersions = TESTED,
+    *,
+    environment: Mapping[str, str] | None = None,
 ) -> list[Path]:
-    """Copy the jars of these versions (default: the tested ones) into `directory`.
+    """Fetch the jars of these versions into `directory`; the default is `TESTED`.
 
-    Jars that are there already are left alone. `environment` is Maven's, by default that of this
-    process. Raises `SetupError` without Maven, or when a jar cannot be had.
+    Existing jars stay unchanged. `environment` is the environment of Maven, by default that of
+    this process. Raises `SetupError` if Maven is missing or fails.
     """
     program = shutil.which("mvn")
     if program is None:
         raise SetupError(
-            "Maven (`mvn`) is missing: install it, for example by `apt install maven`."
+            "Maven (`mvn`) is missing. Install it, for example with `apt install maven`."
         )
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -55,19 +58,19 @@ def fetch(
     return jars_in(directory, versions)
 
 
-def jars_in(directory: Path, versions: Versions = TESTED) -> list[Path]:
-    """The jars of these versions in a folder. Raises `SetupError` naming those that are missing."""
+def jars_in(directory: Path, versions: DependencyVersions = TESTED) -> list[Path]:
+    """The jars of these versions in a folder. Raises `SetupError` that names missing jars."""
     paths = [directory / each.file_name for each in versions.artifacts()]
     missing = [path.name for path in paths if not path.is_file()]
     if missing:
         raise SetupError(
-            f"{directory} lacks {', '.join(missing)}: run `python -m spark_jobs.jars {directory}`."
+            f"{directory} lacks {', '.join(missing)}. Run `python -m spark_jobs.jars {directory}`."
         )
     return paths
 
 
-def _pom(versions: Versions, directory: Path) -> str:
-    # A pom without dependencies: no parent pom is read, so no repository but Maven's own is asked.
+def _pom(versions: DependencyVersions, directory: Path) -> str:
+    # Without dependencies Maven reads no parent pom, so it asks no further repository.
     items = "".join(
         f"<artifactItem><groupId>{each.group}</groupId><artifactId>{each.name}</artifactId>"
         f"<version>{each.version}</version></artifactItem>"
@@ -86,30 +89,36 @@ def _pom(versions: Versions, directory: Path) -> str:
 
 def _release(context: click.Context, parameter: click.Parameter, value: str) -> str:
     if not _RELEASE.fullmatch(value):
-        raise click.BadParameter(f"`{value}` is no release; it must be one such as 4.2.0.")
+        raise click.BadParameter(f"`{value}` is not a release. Use a number such as 4.2.0.")
     return value
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
-    "--spark", default=TESTED.spark, callback=_release, help="Release of Spark, that of `pyspark`."
+    "--spark",
+    default=TESTED.spark,
+    callback=_release,
+    help="Release of Spark; must match `pyspark`.",
 )
 @click.option("--delta", default=TESTED.delta, callback=_release, help="Release of Delta Lake.")
 @click.option(
     "--unity-catalog",
     default=TESTED.unity_catalog,
     callback=_release,
-    help="The one Delta asks for.",
+    help="Release of Unity Catalog that Delta Lake requires.",
 )
 @click.option(
-    "--kafka-clients", default=TESTED.kafka_clients, callback=_release, help="Kafka's Java client."
+    "--kafka-clients",
+    default=TESTED.kafka_clients,
+    callback=_release,
+    help="Release of Kafka's Java client.",
 )
 @click.option(
     "--kafka-token-provider",
     default=TESTED.kafka_token_provider,
     callback=_release,
-    help="Spark's delegation tokens for Kafka; that of --spark where you use them.",
+    help="Release of the token provider. Use that of --spark if you use delegation tokens.",
 )
 def main(
     directory: Path,
@@ -119,8 +128,8 @@ def main(
     kafka_clients: str,
     kafka_token_provider: str,
 ) -> None:
-    """Fetch the jars that the jobs need beside pyspark into DIRECTORY, with Maven."""
-    versions = Versions(
+    """Fetch the jars that the jobs need beside pyspark into DIRECTORY. Needs Maven."""
+    versions = DependencyVersions(
         spark=spark,
         delta=delta,
         unity_catalog=unity_catalog,

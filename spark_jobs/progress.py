@@ -1,7 +1,7 @@
-"""Following a streaming query: the progress of each micro-batch once, failures for people.
+"""Runs a streaming query to its end: reports each micro-batch once and maps failures.
 
-Progress is polled where the job waits for the query anyway, so no call comes from the JVM into
-Python while micro-batches run.
+Python polls the progress while it waits for the query, so the JVM never calls back into Python
+during a micro-batch.
 """
 
 import signal
@@ -13,21 +13,21 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_jobs.faults import known_fault
+from spark_jobs.error_mapping import mapped_error
 
 _POLL_S = 1
 
 
 @contextmanager
-def stopping_on_signals() -> Iterator[threading.Event]:
+def stop_on_signals() -> Iterator[threading.Event]:
     """An event that SIGTERM and SIGINT set while the block runs."""
-    asked = threading.Event()
+    stop = threading.Event()
     before = {
-        number: signal.signal(number, lambda *_: asked.set())
+        number: signal.signal(number, lambda *_: stop.set())
         for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
-        yield asked
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -35,44 +35,47 @@ def stopping_on_signals() -> Iterator[threading.Event]:
 
 def follow(
     query: StreamingQuery,
-    each: Callable[[Mapping[str, Any]], None],
+    on_progress: Callable[[Mapping[str, Any]], None],
     *,
-    turn: Callable[[], None] = lambda: None,
+    tick: Callable[[], None] = lambda: None,
     stop: threading.Event | None = None,
 ) -> None:
-    """Wait for the end of a query, or stop it when `stop` is set.
+    """Wait until a query ends, or stop it when `stop` is set.
 
-    `each` gets the progress of every micro-batch once, in order; `turn` is called about every
-    second. What either raises stops the query. Raises what stands behind a failure of the query.
+    `on_progress` receives the progress of every micro-batch once, in order. `tick` is called about
+    once a second. An exception of either stops the query. A failure of the query is raised as the
+    error of its cause (`mapped_error`).
     """
-    seen = _Seen()
+    reported = _ReportedProgress()
     try:
         has_ended = False
         while not has_ended:
             if stop is not None and stop.is_set():
                 query.stop()
             has_ended = bool(query.awaitTermination(_POLL_S))
-            seen.hand_over(query, each)
-            turn()
+            reported.report_new(query, on_progress)
+            tick()
     except StreamingQueryException as error:
-        seen.hand_over(query, each)
-        fault = known_fault(error)
-        if fault is error:
+        reported.report_new(query, on_progress)
+        mapped = mapped_error(error)
+        if mapped is error:
             raise
-        raise fault from error
+        raise mapped from error
     finally:
         query.stop()
 
 
-class _Seen:
-    """Which progress was handed over."""
+class _ReportedProgress:
+    """Remembers the last progress that was reported."""
 
     def __init__(self) -> None:
         self._last = ""
 
-    def hand_over(self, query: StreamingQuery, each: Callable[[Mapping[str, Any]], None]) -> None:
+    def report_new(
+        self, query: StreamingQuery, on_progress: Callable[[Mapping[str, Any]], None]
+    ) -> None:
         for progress in query.recentProgress:
-            # The form of the timestamp is fixed, so its text is in the order of time.
+            # Timestamps have a fixed format, so they sort as text.
             if progress["timestamp"] > self._last:
                 self._last = progress["timestamp"]
-                each(progress)
+                on_progress(progress)

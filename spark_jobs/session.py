@@ -1,8 +1,8 @@
-"""The Spark session of a job, with the settings that matter.
+"""The Spark session of a job, with the settings that it needs.
 
-What the user gives wins: `spark-submit --conf`, `spark-defaults.conf`, then the job's own `spark.*`
-options, then what stands here. With `spark-submit` the jars come with the cluster or `--jars`;
-elsewhere they are taken from a folder (`spark_jobs.jars`).
+Settings apply in this order: `spark-submit --conf` and `spark-defaults.conf`, the `spark.*` options
+of the job, then the defaults in this module. With `spark-submit`, the cluster or `--jars` provides
+the jars. Without it, they come from a folder (`spark_jobs.jars`).
 """
 
 import os
@@ -19,16 +19,16 @@ from spark_jobs.jars import jars_in
 SETTINGS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # The default store keeps a quarter of a kilobyte of heap for each key.
+    # The default state store needs about 250 bytes of heap for each key.
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # Rows that come sorted are gathered as they come, not hashed and sorted once more.
+    # Sorted input is aggregated in order, without hashing and sorting again.
     "spark.sql.execution.replaceHashWithSortAgg": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-"""Every job needs these."""
+"""Settings that every job needs."""
 
 LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.host": "127.0.0.1",
@@ -36,11 +36,11 @@ LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
-    # Delta reads its own log in 50 pieces by default, each of them a task.
+    # Delta reads its transaction log in 50 tasks by default.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.shuffle.partitions": "4",
 }
-"""On one machine, besides."""
+"""Further settings on one machine."""
 
 _CLASSES = {
     "the Kafka source": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
@@ -55,15 +55,15 @@ def create_session(
     jars: Path | None = None,
     master: str | None = None,
 ) -> SparkSession:
-    """The session of this process, made when there is none.
+    """Get the session of this process, or create it.
 
-    `settings` are `spark.*` names. `master` counts where nothing else names one; without any it
-    is `local[*]`. Raises `SetupError` when `jars` lacks one, or the session finds no Kafka source
+    `settings` are `spark.*` names. `master` applies if no setting names one; the default is
+    `local[*]`. Raises `SetupError` if `jars` is incomplete, or if the session has no Kafka source
     or no Delta Lake.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    conf = _given()
+    conf = _submitted_conf()
     wanted = dict(settings or {})
     conf.setIfMissing("spark.master", wanted.pop("spark.master", master or "local[*]"))
     conf.setIfMissing("spark.app.name", name)
@@ -77,18 +77,18 @@ def create_session(
     return session
 
 
-def session_of_job(session: SparkSession, partitions: int | None) -> SparkSession:
-    """A session with settings of its own; `partitions` are those of state and exchanges."""
+def job_session(session: SparkSession, partitions: int | None) -> SparkSession:
+    """A new session with its own settings. `partitions` is the number of shuffle partitions."""
     session = session.newSession()
     if partitions is not None:
         session.conf.set("spark.sql.shuffle.partitions", partitions)
     return session
 
 
-def _given() -> SparkConf:
-    """What the user gave before this process began."""
+def _submitted_conf() -> SparkConf:
+    """The settings of spark-submit and of `spark-defaults.conf`."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
-        # Under spark-submit the JVM runs already and knows `--conf`.
+        # Under spark-submit the JVM already runs and has the values of `--conf`.
         SparkContext._ensure_initialized()
     return SparkConf()
 
@@ -101,6 +101,6 @@ def _require_classes(session: SparkSession) -> None:
             jvm.org.apache.spark.util.Utils.classForName(name, False, False)
         except Exception as error:
             raise SetupError(
-                f"Spark finds no jar of {what}: fetch the jars by `python -m spark_jobs.jars DIR` "
-                "and name the folder by `jars.dir=DIR`, or give them to spark-submit by `--jars`."
+                f"Spark has no jar of {what}. Fetch the jars with `python -m spark_jobs.jars DIR` "
+                "and set `jars.dir=DIR`, or pass them to spark-submit with `--jars`."
             ) from error

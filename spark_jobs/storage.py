@@ -1,4 +1,4 @@
-"""Small text files where checkpoints are: any file system that Spark knows, by its URI."""
+"""Small text files in a checkpoint, on any file system that Hadoop supports."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 
 
 class Folder:
-    """A folder on a file system of Hadoop's, for small UTF-8 files."""
+    """A folder for small UTF-8 files, on a Hadoop file system."""
 
     def __init__(self, session: SparkSession, uri: str) -> None:
         context = session.sparkContext
@@ -15,17 +15,8 @@ class Folder:
         self._path = self._jvm.org.apache.hadoop.fs.Path(uri)
         self._files = self._path.getFileSystem(context._jsc.hadoopConfiguration())
 
-    def __str__(self) -> str:
-        return str(self._path.toString())
-
     def exists(self, name: str) -> bool:
         return bool(self._files.exists(self._child(name)))
-
-    def names(self, name: str) -> list[str]:
-        """Names in a folder of this one; none where it does not exist."""
-        if not self.exists(name):
-            return []
-        return [status.getPath().getName() for status in self._files.listStatus(self._child(name))]
 
     def read_text(self, name: str) -> str:
         stream = self._files.open(self._child(name))
@@ -35,7 +26,7 @@ class Folder:
             stream.close()
 
     def write_text(self, name: str, text: str) -> None:
-        """Whole or not at all where the file system renames atomically."""
+        """Replace a file, atomically if the file system renames atomically."""
         unfinished = self._child(f".{name}.tmp")
         stream = self._files.create(unfinished, True)
         try:

@@ -92,9 +92,9 @@ def write(console: Console, stage: Stage, jobs: Jobs) -> None:
     print_records(console, stage)
     jobs.schema.write_text(user_schema(stage.nodes[0]), encoding="utf-8")
     with console.status("spark_jobs.dedupe reads what there is …"):
-        figures = jobs.dedupe()
+        stats = jobs.dedupe()
     console.print(
-        f"dedupe: {figures.records} records, [bold]{figures.events} events[/]. Nothing waits for "
+        f"dedupe: {stats.records} records, [bold]{stats.events} events[/]. Nothing waits for "
         "copies that have not come.\n"
     )
     with console.status("node3 and the agent of node2 come back, hints are handed over …"):
@@ -115,11 +115,11 @@ def compare(console: Console, stage: Stage, jobs: Jobs) -> None:
         now_s = int(time.time())
         selected = select_tables(stage.nodes[0], captured_tables(stage.nodes[0]))
     with console.status("spark_jobs.dedupe goes on …"):
-        figures = jobs.dedupe()
+        stats = jobs.dedupe()
     kept = jobs.events()
     console.print(
-        f"dedupe: {figures.records} more records, {figures.events} new events, "
-        f"{figures.records - figures.events} copies dropped; [bold]{len(kept)} events[/] in all."
+        f"dedupe: {stats.records} more records, {stats.events} new events, "
+        f"{stats.records - stats.events} copies dropped; [bold]{len(kept)} events[/] in all."
     )
     with console.status("Cassandra's own reader reads all segments of all nodes …"):
         logs = read_logs(stage, jobs.schema)

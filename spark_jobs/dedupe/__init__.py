@@ -1,10 +1,10 @@
-"""One copy of each event: every replica publishes what it writes, and this keeps the first copy.
+"""Deduplication: every replica publishes its writes; dedupe keeps one copy of each event.
 
-`dedupe` is a function from events to events, for notebooks and pipelines; `python -m
-spark_jobs.dedupe` is the job around it, from Kafka topics to Delta or Kafka.
+`dedupe` maps a DataFrame of events to a DataFrame of events, for notebooks and pipelines.
+`python -m spark_jobs.dedupe` runs it as a streaming job from Kafka topics to Delta or Kafka.
 """
 
-from spark_jobs.dedupe.first_copies import dedupe
 from spark_jobs.dedupe.options import DedupeOptions
+from spark_jobs.dedupe.replica_copies import dedupe
 
 __all__ = ["DedupeOptions", "dedupe"]

@@ -1,15 +1,16 @@
-"""`python -m spark_jobs.dedupe`, and for spark-submit."""
+"""The command `python -m spark_jobs.dedupe`, also for spark-submit."""
 
 from spark_jobs.dedupe.job import main
-from spark_jobs.dedupe.job_options import DedupeJobOptions
-from spark_jobs.options import configured
+from spark_jobs.dedupe.options import DedupeJobOptions
+from spark_jobs.options import job_command
 
-_ABOUT = """One copy of each event, from Kafka topics to a Delta table or a topic.
+_ABOUT = """Deduplicate events from Kafka topics into a Delta table or a topic.
 
-Every replica publishes what it writes, so each change arrives once for each of them. This keeps the
-first copy. No event is lost, however late; within ttl.ms none comes twice; a Delta table has each
-exactly once, over any failure. Exit codes: 0 done or stopped on request, 2 options, checkpoint or a
-missing jar, 6 a record that is no event, 1 anything else."""
+Every replica publishes its writes, so each change arrives once per replica. The job keeps the first
+copy of each event. It loses no event, however late, and writes none twice within ttl.ms. A Delta
+table has each event exactly once, even after failures. Exit codes: 0 the job ended or was stopped;
+2 invalid options, checkpoint of another job, or missing jar; 6 a record is not an event; 1 any
+other error."""
 
 if __name__ == "__main__":
-    configured("spark_jobs.dedupe", DedupeJobOptions, main, about=_ABOUT)(None)
+    job_command("spark_jobs.dedupe", DedupeJobOptions, main, about=_ABOUT)(None)

@@ -1,12 +1,12 @@
-"""What tells copies from events, as native expressions over the columns of `spark_jobs.source`."""
+"""Identity of events and cells, as native expressions on the columns of `spark_jobs.source`."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.faults import MARK
+from spark_jobs.error_mapping import record_error
 
-# Local deletion times stay out, as they do of the event id: each attempt of a statement has its
-# own, so with them a copy of an event would not be one.
+# Local deletion times are not part of the identity, nor of the event id: each attempt of a
+# statement has its own, so its replica copies would differ.
 _CELLS = """
     struct<
         kind: string, id: string, pk: string, ck: string, lo: string, hi: string,
@@ -16,7 +16,7 @@ _CELLS = """
         cell: array<struct<col: string, path: string, ts: bigint, ttl: int, val: string>>
     >
 """
-# With the schema of Connect's converter in front, the event is its payload.
+# If Connect's converter added a schema, the event is the payload.
 _VALUE = f"cells {_CELLS}, payload struct<cells: {_CELLS}>"
 _PIECE = "array<struct<what: string, col: string, path: string, ts: bigint, ttl: int, val: string>>"
 _PIECES = f"""
@@ -44,22 +44,21 @@ _SCOPE = ("kind", "id", "pk", "ck", "lo", "hi")
 
 
 def event_identity() -> Column:
-    """One binary for all copies of an event.
+    """A binary that is equal for all replica copies of an event.
 
-    A tombstone that follows a delete has the id of the delete and no value, so it has one more
-    byte. A record without an id is its own: its place in Kafka stands for it, so such records are
-    never taken for copies of each other.
+    The tombstone after a delete has the same id and no value, so its identity has one more byte.
+    The identity of a record without an id is its place in Kafka, so no two such records are equal.
     """
     of_event = F.when(F.col("value").isNull(), F.concat("id", F.lit(b"\0"))).otherwise(F.col("id"))
     return F.coalesce(of_event, _place().cast("binary"))
 
 
 def with_cell_identity(events: DataFrame, name: str) -> DataFrame:
-    """A row for each cell of each event, with 16 bytes in the column `name` that say which it is.
+    """One row for each cell of each event, with the 16-byte identity of the cell in `name`.
 
-    A cell is (table, partition key, clustering, column, path, write time, TTL, value); liveness
-    and each deletion are one too. What has no value or no id is one cell, its `event_identity`.
-    An event without `cells`, or with some that cannot be read, fails the query as an `InputError`.
+    The identity covers table, partition key, clustering, column, path, write time, TTL and value.
+    Liveness and each deletion count as cells. A record without a value or an id is one cell, with
+    its `event_identity`. Missing or invalid `cells` fail the query with an `InputError`.
     """
     is_whole = F.col("id").isNull() | F.col("value").isNull()
     is_readable = F.col("_cells.pk").isNotNull() & (F.size("_pieces") > 0) & F.expr(_READABLE)
@@ -88,11 +87,8 @@ def _place() -> Column:
 
 
 def _without_cells() -> Column:
-    return F.concat(
-        F.lit(f"{MARK}The record "),
+    return record_error(
         _place(),
-        F.lit(
-            " has no `cells` that can be read: identity=cell needs agents with event.cells=true "
-            "and their JSON; identity=event does without."
-        ),
+        " has no valid `cells`. identity=cell needs JSON of agents with event.cells=true. Change "
+        "the agents, or use identity=event.",
     )

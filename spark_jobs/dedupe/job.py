@@ -1,4 +1,4 @@
-"""The job: topics in, one copy of each event out, until there is nothing more or it is stopped."""
+"""The job: reads topics and writes one copy of each event, until the trigger ends or a signal."""
 
 import json
 import logging
@@ -10,88 +10,88 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sidecar.logs import fields
-from spark_jobs.checkpoint import JobIdentity, claim
+from spark_jobs.checkpoint_owner import CheckpointOwner, acquire_checkpoint
 from spark_jobs.dedupe import query
-from spark_jobs.dedupe.figures import Batch, Figures, batch_of
-from spark_jobs.dedupe.job_options import DedupeJobOptions
-from spark_jobs.dedupe.telling import Telling
+from spark_jobs.dedupe.options import DedupeJobOptions
+from spark_jobs.dedupe.reporter import Reporter
+from spark_jobs.dedupe.stats import BatchStats, RunStats, batch_stats
 from spark_jobs.errors import JobError
-from spark_jobs.progress import follow, stopping_on_signals
-from spark_jobs.session import create_session, session_of_job
+from spark_jobs.progress import follow, stop_on_signals
+from spark_jobs.session import create_session, job_session
 from spark_jobs.source import read_stream
 from spark_jobs.storage import Folder
 
 logger = logging.getLogger(__name__)
 
 REPLICAS_FILE = "cdc-replicas.json"
-"""In the checkpoint: when each node was heard last, so that silence is known from run to run."""
+"""File in the checkpoint with the time of the last record of each node, across runs."""
 
-_SAVE_EVERY_MS = 60_000
+_SAVE_INTERVAL_MS = 60_000
 
 
 def main(options: DedupeJobOptions) -> None:
-    """Run in a session of its own and print the summary."""
+    """Run in a new session and print the summary."""
     session = create_session(
         "cdc-dedupe", settings=options.spark_settings(), jars=options.jars_directory
     )
     try:
-        with stopping_on_signals() as stop:
-            figures = run(session, options, stop=stop)
-        print(figures.summary(_now_ms(), options.silent_after_ms))
+        with stop_on_signals() as stop:
+            stats = run(session, options, stop=stop)
+        print(stats.summary(_now_ms(), options.replica_idle_timeout_ms))
     finally:
         session.stop()
 
 
 def run(
     session: SparkSession, options: DedupeJobOptions, *, stop: threading.Event | None = None
-) -> Figures:
-    """Run to the end of the trigger, or until `stop` is set.
+) -> RunStats:
+    """Run until the trigger ends or `stop` is set.
 
-    Raises `CheckpointError`, `InputError`, or what Spark raises.
+    Raises `CheckpointError`, `InputError`, or an exception of Spark.
     """
-    session = session_of_job(session, options.state_partitions)
-    identity = JobIdentity("dedupe", options.subscription(), options.fixed())
-    claimed = claim(session, options.checkpoint, identity)
-    follower = _Follower(session, options)
+    session = job_session(session, options.state_partitions)
+    owner = CheckpointOwner("dedupe", options.subscription(), options.fixed())
+    checkpoint = acquire_checkpoint(session, options.checkpoint, owner)
+    progress = _RunProgress(session, options)
     records = read_stream(session, options, is_limited=options.trigger != "once")
-    started = query.start(records, options, claimed)
+    started = query.start(records, options, checkpoint)
     logger.info(
-        "dedupe runs",
-        extra=fields(topics=identity.topics, identity=options.identity, new=claimed.is_new),
+        "dedupe started",
+        extra=fields(topics=owner.topics, identity=options.identity, new=checkpoint.is_new),
     )
     try:
-        follow(started, follower.batch, turn=follower.turn, stop=stop)
+        follow(started, progress.add, tick=progress.tick, stop=stop)
     finally:
-        follower.save()
-    return follower.figures
+        progress.save()
+    return progress.stats
 
 
-class _Follower:
-    """Sums up the run and tells of it."""
+class _RunProgress:
+    """Sums the micro-batches of a run, reports them, and stores when each node was last seen."""
 
     def __init__(self, session: SparkSession, options: DedupeJobOptions) -> None:
         self._folder = Folder(session, options.checkpoint)
-        self._telling = Telling(options, silent_after_ms=options.silent_after_ms)
+        self._reporter = Reporter(options, replica_idle_timeout_ms=options.replica_idle_timeout_ms)
         self._saved_ms = 0
-        self.figures = Figures(node_seen_ms=self._load())
+        self.stats = RunStats(node_seen_ms=self._load())
 
-    def batch(self, progress: Mapping[str, Any]) -> None:
-        batch = batch_of(progress)
-        self.figures = self.figures.after(batch)
-        self._telling.batch(batch, self.figures)
-        self._telling.state(self.figures, _now_ms())
-        refuse_late_rows(batch)
+    def add(self, progress: Mapping[str, Any]) -> None:
+        batch = batch_stats(progress)
+        self.stats = self.stats.plus(batch)
+        self._reporter.report_batch(batch, self.stats)
+        self._reporter.report_run(self.stats, _now_ms())
+        reject_late_rows(batch)
 
-    def turn(self) -> None:
+    def tick(self) -> None:
         now_ms = _now_ms()
-        if now_ms - self._saved_ms >= _SAVE_EVERY_MS:
+        if now_ms - self._saved_ms >= _SAVE_INTERVAL_MS:
             self.save()
 
     def save(self) -> None:
-        """The figures to where they are watched, the replicas to the checkpoint."""
+        """Report the run, and store the replicas in the checkpoint."""
         self._saved_ms = _now_ms()
-        self._telling.state(self.figures, self._saved_ms)
-        self._folder.write_text(REPLICAS_FILE, json.dumps(dict(self.figures.node_seen_ms)) + "\n")
+        self._reporter.report_run(self.stats, self._saved_ms)
+        self._folder.write_text(REPLICAS_FILE, json.dumps(dict(self.stats.node_seen_ms)) + "\n")
 
     def _load(self) -> dict[str, int]:
         if not self._folder.exists(REPLICAS_FILE):
@@ -100,13 +100,16 @@ class _Follower:
         return seen
 
 
-def refuse_late_rows(batch: Batch) -> None:
-    """Raises `JobError` for a micro-batch that was read at a time before those it follows."""
+def reject_late_rows(batch: BatchStats) -> None:
+    """Raise `JobError` for a micro-batch that Spark read at an earlier time than its predecessor.
+
+    That happens only if the driver's clock was set back. Spark drops the late rows.
+    """
     if batch.late_rows:
         raise JobError(
             f"Micro-batch {batch.batch_id} dropped {batch.late_rows} records, because the driver's "
-            "clock stands more than half of `ttl.ms` behind where it stood before: correct the "
-            "clock, and read the topics again with another checkpoint."
+            "clock was set back by more than half of `ttl.ms`. Correct the clock, and read the "
+            "topics again with a new checkpoint."
         )
 
 

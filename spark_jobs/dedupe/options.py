@@ -1,29 +1,227 @@
-"""What counts as a copy, and for how long it is known."""
+"""Options of dedupe: identity of events, sinks, invalid records, idle replicas."""
 
+import re
 from typing import Annotated, Literal
 
-from sidecar.properties import LowerCase, Milliseconds, Properties, prop
+from pydantic import AfterValidator, model_validator
+
+from sidecar.properties import (
+    CommaList,
+    LowerCase,
+    Milliseconds,
+    PassThrough,
+    Properties,
+    broker_list,
+    pass_through,
+    prop,
+)
+from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
+from spark_jobs.options.kafka_client import kafka_problems, kafka_warnings
+from spark_jobs.options.types import SEPARATE_FOLDERS, Location, Topic, overlap
 
 IdentityName = Literal["event", "cell"]
+SINKS = ("delta", "kafka")
 
 _SIX_HOURS_MS = 6 * 3600 * 1000
+_ALL_REPLICAS = ("all", "-1")
+
+
+def _lower_all(values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value.lower() for value in values))
 
 
 class DedupeOptions(Properties):
-    """`DedupeOptions(identity="cell", ttl_ms=3_600_000)`."""
+    """Options of the function `dedupe`, such as `DedupeOptions(ttl_ms=3_600_000)`."""
 
     identity: Annotated[IdentityName, LowerCase] = prop(
         "identity",
         default="event",
-        doc="What copies have in common: `event`, the event id; `cell`, an event is dropped when "
-        "each of its cells has been seen, in whatever events, which needs `cells` and absorbs "
-        "what repairs bundle anew.",
+        doc="How the job recognizes replica copies. `event`: by the event id. `cell`: an event is "
+        "dropped when the job has seen each of its cells, in any events. This needs `cells` and "
+        "also drops events that a repair bundles again.",
     )
     ttl_ms: Milliseconds = prop(
         "ttl.ms",
         default=_SIX_HOURS_MS,
         ge=2,
-        doc="How long a first copy is remembered. Longer than the time that a replica may be "
-        "behind: hint window, lag of its agent, and a margin. A copy that comes later is an event "
-        "again; none is ever lost.",
+        doc="How long the job remembers an event. Use more than the longest delay of a replica: "
+        "hint window, lag of its agent, and a margin. A later replica copy counts as a new event; "
+        "no event is lost.",
     )
+
+
+class SinkOptions(Properties):
+    """Targets of events and of invalid records."""
+
+    sinks: Annotated[CommaList, AfterValidator(_lower_all)] = prop(
+        "sink",
+        default=("delta",),
+        doc="Where events go: `delta`, `kafka`, or both. Delta receives each event exactly once, "
+        "Kafka at least once: after a failure the job sends the last micro-batch again.",
+    )
+    delta_path: Location | None = prop(
+        "sink.delta.path", default=None, doc="Folder or URI of the Delta table of events."
+    )
+    topic: Topic | None = prop("sink.topic", default=None, doc="Target topic of all events.")
+    topic_prefix: Topic | None = prop(
+        "sink.topic.prefix",
+        default=None,
+        doc="Prefix for target topics, instead of `sink.topic`: an event goes to the topic with "
+        "this prefix and the name of its source topic.",
+    )
+    partition_by: Annotated[Literal["source", "key"], LowerCase] = prop(
+        "sink.partition.by",
+        default="source",
+        doc="Target partition of an event. `source`: the number of its source partition, which "
+        "keeps the order. `key`: Kafka's choice by the message key.",
+    )
+    sink_kafka: PassThrough = pass_through(
+        "sink.kafka.",
+        doc="Settings of the Kafka producer. Without `sink.kafka.bootstrap.servers` the job "
+        "writes to the cluster of `kafka.*`, with all its settings.",
+    )
+    invalid_records: Annotated[Literal["fail", "dead-letter"], LowerCase] = prop(
+        "invalid.records",
+        default="fail",
+        deprecated=("records.without.id",),
+        deprecated_values={"aside": "dead-letter"},
+        doc="Handling of records without the headers of an event. `fail`: the job fails with "
+        "their place before it writes any part of the micro-batch. `dead-letter`: the job writes "
+        "them to `dead.letter.path`.",
+    )
+    dead_letter_path: Location | None = prop(
+        "dead.letter.path",
+        default=None,
+        deprecated=("aside.path",),
+        doc="Folder or URI of the Delta table of invalid records.",
+    )
+
+    @model_validator(mode="after")
+    def _sinks_are_complete(self) -> "SinkOptions":
+        if not self.sinks or set(self.sinks) - set(SINKS):
+            raise ValueError("`sink` must be `delta`, `kafka` or `delta,kafka`")
+        if ("delta" in self.sinks) != (self.delta_path is not None):
+            raise ValueError("`sink.delta.path` must be set for `sink=delta`, and only then")
+        is_addressed = (self.topic is None) != (self.topic_prefix is None)
+        if "kafka" in self.sinks and not is_addressed:
+            raise ValueError(
+                "`sink.topic` or `sink.topic.prefix` must be set for `sink=kafka`, but not both"
+            )
+        if (self.invalid_records == "dead-letter") != (self.dead_letter_path is not None):
+            raise ValueError(
+                "`dead.letter.path` must be set for `invalid.records=dead-letter`, and only then"
+            )
+        events, invalid = self.delta_path, self.dead_letter_path
+        if events and invalid and overlap(events, invalid):
+            raise ValueError(
+                f"`dead.letter.path` and `sink.delta.path` overlap. {SEPARATE_FOLDERS}"
+            )
+        self._check_producer()
+        return self
+
+    def _check_producer(self) -> None:
+        servers = self.sink_kafka.get("bootstrap.servers")
+        if servers is not None:
+            try:
+                broker_list(servers)
+            except ValueError as error:
+                raise ValueError(f"`sink.kafka.bootstrap.servers` {error}") from error
+            problem = next(kafka_problems("sink.kafka.", self.sink_kafka), None)
+            if problem is not None:
+                raise ValueError(problem)
+        acks = self.sink_kafka.get("acks")
+        if acks is not None and acks.strip() not in _ALL_REPLICAS:
+            raise ValueError(
+                f"`sink.kafka.acks` must be `all`, not `{acks}`, because events that only the "
+                "leader has are lost with it"
+            )
+
+    def warnings(self) -> tuple[str, ...]:
+        warnings = super().warnings() + tuple(kafka_warnings("sink.kafka.", self.sink_kafka))
+        if "kafka" in self.sinks:
+            return warnings
+        unused = [
+            name
+            for name, value in (
+                ("sink.topic", self.topic),
+                ("sink.topic.prefix", self.topic_prefix),
+            )
+            if value is not None
+        ]
+        unused += [f"sink.kafka.{name}" for name in sorted(self.sink_kafka)]
+        return warnings + tuple(
+            f"`{name}` has no effect without `kafka` in `sink`." for name in unused
+        )
+
+
+class ReplicaOptions(Properties):
+    """Detection of idle replicas."""
+
+    replica_idle_timeout_ms: Milliseconds = prop(
+        "replica.idle.timeout.ms",
+        default=3_600_000,
+        deprecated=("silent.after.ms",),
+        doc="Time without a record of a node after which the job reports the node as idle.",
+    )
+
+
+# A pydantic model orders its fields by its bases, from the last to the first.
+class DedupeJobOptions(
+    SessionOptions, ReplicaOptions, StreamOptions, SinkOptions, DedupeOptions, SourceOptions
+):
+    """Options of `python -m spark_jobs.dedupe`."""
+
+    @model_validator(mode="after")
+    def _folders_are_separate(self) -> "DedupeJobOptions":
+        paths = {"sink.delta.path": self.delta_path, "dead.letter.path": self.dead_letter_path}
+        for name, path in paths.items():
+            if path is not None and overlap(self.checkpoint, path):
+                raise ValueError(f"`checkpoint` and `{name}` overlap. {SEPARATE_FOLDERS}")
+        return self
+
+    @model_validator(mode="after")
+    def _no_loop(self) -> "DedupeJobOptions":
+        if "bootstrap.servers" in self.sink_kafka:
+            return self
+        name = "sink.topic" if self.topic is not None else "sink.topic.prefix"
+        for topic in self._target_topics():
+            if self._is_source(topic):
+                raise ValueError(
+                    f"`{name}` targets `{topic}`, which the job also reads. Use another topic"
+                )
+        return self
+
+    def _target_topics(self) -> list[str]:
+        """Target topics; examples of them if the names are not known yet."""
+        if self.topic is not None:
+            return [self.topic]
+        if self.topic_prefix is None:
+            return []
+        return [self.topic_prefix + topic for topic in self.topics or ("a", "a.b.c")]
+
+    def _is_source(self, topic: str) -> bool:
+        if self.topics_pattern is None:
+            return topic in self.topics
+        try:
+            return re.fullmatch(self.topics_pattern, topic) is not None
+        except re.error:
+            return False
+
+    def producer_settings(self) -> dict[str, str]:
+        """Options of Spark's Kafka sink."""
+        given = dict(self.sink_kafka)
+        settings = given if "bootstrap.servers" in given else {**self.kafka, **given}
+        return {f"kafka.{name}": value for name, value in settings.items()}
+
+    def fixed(self) -> dict[str, str]:
+        """Options that must not change while a checkpoint is in use."""
+        options = {
+            "identity": self.identity,
+            "sink": ",".join(sorted(self.sinks)),
+            "sink.delta.path": self.delta_path,
+            "sink.topic": self.topic,
+            "sink.topic.prefix": self.topic_prefix,
+            "invalid.records": self.invalid_records,
+            "state.partitions": self.state_partitions,
+        }
+        return {name: str(value) for name, value in options.items() if value is not None}

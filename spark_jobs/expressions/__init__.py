@@ -1,33 +1,33 @@
-"""The algebra of `spark_jobs.win` as native Spark expressions.
+"""The merge rules of Cassandra as native Spark expressions: precedence of cells, and counters.
 
-Every function takes and gives columns; none of them runs in Python. That they say the same as
-`spark_jobs.win` is held by tests/integration/spark.
+Every function maps columns to columns, and none runs in Python. Tests compare the results with a
+merge in plain Python (`tests/oracle`).
 """
 
-from spark_jobs.expressions.counter import NO_TOTALS, count_of, shards_of
-from spark_jobs.expressions.win import (
+from spark_jobs.expressions.counter import INVALID_CONTEXT, parse_count, parse_shards
+from spark_jobs.expressions.precedence import (
     EXPIRING,
     LIVE,
+    PRECEDENCE,
     TOMBSTONE,
-    WIN,
+    cell_precedence,
+    deletion_precedence,
     is_live,
-    is_past,
-    win_of_cell,
-    win_of_deletion,
-    win_of_liveness,
+    is_purgeable,
+    liveness_precedence,
 )
 
 __all__ = [
     "EXPIRING",
+    "INVALID_CONTEXT",
     "LIVE",
-    "NO_TOTALS",
+    "PRECEDENCE",
     "TOMBSTONE",
-    "WIN",
-    "count_of",
+    "cell_precedence",
+    "deletion_precedence",
     "is_live",
-    "is_past",
-    "shards_of",
-    "win_of_cell",
-    "win_of_deletion",
-    "win_of_liveness",
+    "is_purgeable",
+    "liveness_precedence",
+    "parse_count",
+    "parse_shards",
 ]

@@ -1,12 +1,12 @@
-"""MongoDB's change events → the latest document of each key.
+"""Keeps the latest document of each key from MongoDB's change events.
 
-`changes` and `latest` are functions from DataFrame to DataFrame, `Documents` is the Delta table of
-a deployment; `python -m spark_jobs.mongo_reconcile` is the job around them.
+`changes` and `latest` map a DataFrame to a DataFrame, and `DocumentTable` is the Delta table.
+`python -m spark_jobs.mongo_reconcile` runs them as a streaming job.
 """
 
 from spark_jobs.mongo_reconcile.changes import CHANGE_COLUMNS, changes
-from spark_jobs.mongo_reconcile.documents import Documents
+from spark_jobs.mongo_reconcile.document_table import DocumentTable
 from spark_jobs.mongo_reconcile.latest import latest
 from spark_jobs.mongo_reconcile.options import MongoOptions
 
-__all__ = ["CHANGE_COLUMNS", "Documents", "MongoOptions", "changes", "latest"]
+__all__ = ["CHANGE_COLUMNS", "DocumentTable", "MongoOptions", "changes", "latest"]

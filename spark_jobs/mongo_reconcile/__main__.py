@@ -1,15 +1,15 @@
-"""`python -m spark_jobs.mongo_reconcile`, and for spark-submit."""
+"""The command `python -m spark_jobs.mongo_reconcile`, also for spark-submit."""
 
 from spark_jobs.mongo_reconcile.job import main
-from spark_jobs.mongo_reconcile.job_options import MongoJobOptions
-from spark_jobs.options import configured
+from spark_jobs.mongo_reconcile.options import MongoJobOptions
+from spark_jobs.options import job_command
 
-_ABOUT = """The latest document of each key, from MongoDB's change events to a Delta table.
+_ABOUT = """Keep the latest document of each key from MongoDB's change events in a Delta table.
 
-Snapshots and streamed changes are read together, in any order and any number of times; the latest
-change of a document wins, a deleted one is remembered until no older change can come again. Exit
-codes: 0 done or stopped on request, 2 options, checkpoint or a missing jar, 6 a record that is no
-change, 1 anything else."""
+The job reads snapshots and streamed changes together, in any order and any number of times, and
+keeps the latest change of each document. It remembers a deleted document until no older change can
+arrive. Exit codes: 0 the job ended or was stopped; 2 invalid options, checkpoint of another job, or
+missing jar; 6 a record is not a change of a document; 1 any other error."""
 
 if __name__ == "__main__":
-    configured("spark_jobs.mongo_reconcile", MongoJobOptions, main, about=_ABOUT)(None)
+    job_command("spark_jobs.mongo_reconcile", MongoJobOptions, main, about=_ABOUT)(None)

@@ -1,20 +1,20 @@
-"""Records of MongoDB's topics as changes of documents, one row each.
+"""Changes of documents from records of MongoDB's topics, one row each.
 
     collection  string   `database.collection`
     id          string   `_id` as extended JSON, as the message key has it
-    position    struct   what makes a change the later one; compares as a whole
-    state       string   `live`, `deleted`, or `unknown`: changed, but the event has no document
+    position    struct   order of the changes of a document; compares as a whole
+    state       string   `live`, `deleted`, or `unknown` if the event lacks the document
     document    string   the document as extended JSON; null unless `live`
     place       string   `topic/partition/offset` of the record
 
-A tombstone, which follows a delete for log compaction and has no value, is no change. Keys and
-values are JSON, with and without a schema beside the payload.
+Kafka tombstones have no value and are skipped. Keys and values are JSON, with or without a schema
+and payload.
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.faults import about_record
+from spark_jobs.error_mapping import record_error
 from spark_jobs.mongo_reconcile.options import MongoOptions
 
 POSITION = (
@@ -33,9 +33,10 @@ _DEFAULTS = MongoOptions()
 
 
 def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
-    """Records with key, value, topic, partition and offset as `CHANGE_COLUMNS`.
+    """Changes with `CHANGE_COLUMNS` from records with key, value, topic, partition and offset.
 
-    A record that is no change of a document fails the query as an `InputError` with its place.
+    A record that is not a change of a document fails the query with an `InputError` that names its
+    place.
     """
     key = F.col("key").cast("string")
     value = F.from_json(F.col("value").cast("string"), _VALUE)
@@ -51,13 +52,13 @@ def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
             place.alias("place"),
             (_is_avro(F.col("key")) | _is_avro(F.col("value"))).alias("_is_avro"),
         )
-        .withColumn("_fault", _fault(F.col("id"), event, F.col("place"), F.col("_is_avro")))
+        .withColumn("_error", _change_error(F.col("id"), event, F.col("place"), F.col("_is_avro")))
     )
     source = event["source"]
     collection = F.concat_ws(".", source["db"], source["collection"])
-    checked = F.when(F.col("_fault").isNull(), collection)
+    checked = F.when(F.col("_error").isNull(), collection)
     return found.select(
-        checked.otherwise(F.raise_error(F.col("_fault")).cast("string")).alias("collection"),
+        checked.otherwise(F.raise_error(F.col("_error")).cast("string")).alias("collection"),
         "id",
         _position(event, options).cast(POSITION).alias("position"),
         _state(event).alias("state"),
@@ -67,14 +68,14 @@ def changes(records: DataFrame, options: MongoOptions = _DEFAULTS) -> DataFrame:
 
 
 def _payload(value: Column) -> Column:
-    """The envelope, also out of one with a schema beside it."""
+    """The envelope: the value itself, or its payload if it has a schema."""
     return F.when(value["payload"]["op"].isNotNull(), value["payload"]).otherwise(
         F.struct(*(value[name].alias(name) for name in ("op", "after", "source", "transaction")))
     )
 
 
 def _position(event: Column, options: MongoOptions) -> Column:
-    """By the cluster's time, then by the order inside of it; the topic decides what is left."""
+    """Cluster time, then the order within it, then the offset in the topic."""
     offset = F.col("_offset")
     if options.order_by == "topic":
         return F.struct(F.lit(0), F.lit(0), F.lit(False), F.lit(0), offset)
@@ -99,36 +100,36 @@ def _state(event: Column) -> Column:
 
 
 def _is_avro(part: Column) -> Column:
-    """No JSON begins with the zero that stands in front of the id of a schema."""
+    """Whether the first byte is zero, as before the schema id of Avro."""
     return F.coalesce(F.substring(part, 1, 1) == F.lit(bytearray(1)), F.lit(False))
 
 
-def _fault(identity: Column, event: Column, place: Column, is_avro: Column) -> Column:
-    """Why a record is no change, as a sentence; null when it is one."""
+def _change_error(identity: Column, event: Column, place: Column, is_avro: Column) -> Column:
+    """The error text for a record that is not a change; null for a change."""
     source = event["source"]
     operation = F.coalesce(event["op"], F.lit("missing"))
     no_source = source["ts_ms"].isNull() | source["db"].isNull() | source["collection"].isNull()
     return (
         F.when(
             is_avro,
-            about_record(
+            record_error(
                 place,
-                " is Avro, and JSON is read here: let `key.converter` and `value.converter` of the "
-                "agent be JSON for this topic.",
+                " is Avro, but mongo_reconcile reads JSON. Use JSON converters for keys and "
+                "values of this topic.",
             ),
         )
-        .when(identity.isNull(), about_record(place, " has no key with the `id` of a document."))
+        .when(identity.isNull(), record_error(place, " has no document `id` in its key."))
         .when(
             ~operation.isin(*OPERATIONS),
-            about_record(
+            record_error(
                 place,
-                " is no change of a document: its `op` is ",
+                " is not a change of a document: its `op` is ",
                 operation,
-                f" and none of {', '.join(OPERATIONS)}. Name the topics of collections alone.",
+                f", not one of {', '.join(OPERATIONS)}. Read only topics of collections.",
             ),
         )
         .when(
             no_source,
-            about_record(place, " has no `ts_ms`, `db` and `collection` in its `source`."),
+            record_error(place, " lacks `ts_ms`, `db` or `collection` in its `source`."),
         )
     )

@@ -1,4 +1,4 @@
-"""Many changes of a document → the latest."""
+"""The latest change of each document."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -8,10 +8,10 @@ _REST = ("position", "state", "document", "place")
 
 
 def latest(changes: DataFrame) -> DataFrame:
-    """One row for each document, with the columns of `changes`.
+    """The change with the largest position of each document, with the columns of `changes`.
 
-    In any order and with any repeats the result is the same, and so is that of the results of
-    parts: the greatest of positions, of which no two of a document are equal.
+    Positions of a document are unique, so neither the order nor repetitions change the result. You
+    can also apply `latest` to parts and then to their results.
     """
     greatest = F.max(F.struct(*_REST)).alias("latest")
     return changes.groupBy(*KEY).agg(greatest).select(*KEY, "latest.*")

@@ -1,8 +1,12 @@
-"""Which change of a document is the later one, and how long deletes are remembered."""
+"""Options of mongo_reconcile: order of changes, retention of deletes, the table."""
 
 from typing import Annotated, Literal
 
+from pydantic import model_validator
+
 from sidecar.properties import LowerCase, Milliseconds, Properties, prop
+from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
+from spark_jobs.options.types import SEPARATE_FOLDERS, Location, overlap
 
 OrderName = Literal["cluster-time", "topic"]
 
@@ -10,25 +14,50 @@ _WEEK_MS = 7 * 24 * 3600 * 1000
 
 
 class MongoOptions(Properties):
-    """`MongoOptions(order_by="topic")`."""
+    """Options of the function `changes`, such as `MongoOptions(order_by="topic")`."""
 
     order_by: Annotated[OrderName, LowerCase] = prop(
         "order.by",
         default="cluster-time",
-        doc="What makes a change the later one: `cluster-time`, the time in `source.ts_ms`, then "
-        "`source.ord`, whatever the order of the topic; `topic`, its place in the topic, for "
-        "agents whose `source.ts_ms` is the wall clock of a primary, which an election can set "
-        "back. Changes of one document must then stay in one partition.",
+        doc="Order of the changes of a document. `cluster-time`: `source.ts_ms`, then "
+        "`source.ord`, in any order of the topic. `topic`: the place in the topic, for agents "
+        "whose `source.ts_ms` is the wall clock of a primary, which an election can set back; "
+        "then all changes of a document must be in one partition.",
     )
     snapshot_margin_ms: Milliseconds = prop(
         "snapshot.margin.ms",
         default=60_000,
-        doc="A document of a snapshot counts as this much older than `source.ts_ms` says, which "
-        "may be the time of reading by another clock. A streamed change of that time outranks it.",
+        doc="Time that is subtracted from `source.ts_ms` of a snapshot's document, because "
+        "another clock may have set it. A streamed change of that time then takes precedence.",
     )
     tombstone_retention_ms: Milliseconds = prop(
         "tombstone.retention.ms",
         default=_WEEK_MS,
-        doc="How long a deleted document is remembered, so that an older change which comes "
-        "again does not bring it back. At least the retention of the topics.",
+        doc="How long the table remembers a deleted document, so that an older change that "
+        "arrives again does not restore it. Use at least the retention of the topics.",
     )
+
+
+class TableOptions(Properties):
+    """The Delta table of documents."""
+
+    table_path: Location = prop(
+        "table.path",
+        min_length=1,
+        doc="Folder or URI of the Delta table of documents. Created if it does not exist.",
+    )
+
+
+# A pydantic model orders its fields by its bases, from the last to the first.
+class MongoJobOptions(SessionOptions, StreamOptions, TableOptions, MongoOptions, SourceOptions):
+    """Options of `python -m spark_jobs.mongo_reconcile`."""
+
+    @model_validator(mode="after")
+    def _folders_are_separate(self) -> "MongoJobOptions":
+        if overlap(self.checkpoint, self.table_path):
+            raise ValueError(f"`checkpoint` and `table.path` overlap. {SEPARATE_FOLDERS}")
+        return self
+
+    def fixed(self) -> dict[str, str]:
+        """Options that must not change while a checkpoint is in use."""
+        return {"order.by": self.order_by, "table.path": self.table_path}

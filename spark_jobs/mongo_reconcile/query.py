@@ -1,7 +1,7 @@
-"""The streaming query: records in, the latest documents in their table.
+"""The streaming query: merges each micro-batch of records into the table of documents.
 
-Each micro-batch is merged into the table. One that comes again, after a failure between the merge
-and the commit of the checkpoint, changes nothing, so no transaction has to be remembered.
+After a failure between the merge and the commit of the checkpoint, Spark repeats the micro-batch.
+Merging it again has no effect, so the query stores no transaction id.
 """
 
 import time
@@ -10,13 +10,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs.mongo_reconcile.changes import changes
-from spark_jobs.mongo_reconcile.documents import Documents
-from spark_jobs.mongo_reconcile.job_options import MongoJobOptions
+from spark_jobs.mongo_reconcile.document_table import DocumentTable
+from spark_jobs.mongo_reconcile.options import MongoJobOptions
 
-_PURGE_EVERY_MS = 3_600_000
+_PURGE_INTERVAL_MS = 3_600_000
 
 
-def start(records: DataFrame, documents: Documents, options: MongoJobOptions) -> StreamingQuery:
+def start(records: DataFrame, documents: DocumentTable, options: MongoJobOptions) -> StreamingQuery:
     """Start the query over records of the Kafka source."""
     return (
         records.writeStream.foreachBatch(_Writer(documents, options).write)
@@ -28,9 +28,9 @@ def start(records: DataFrame, documents: Documents, options: MongoJobOptions) ->
 
 
 class _Writer:
-    """Takes in micro-batches, and forgets old deletes now and then."""
+    """Merges micro-batches, and purges old deletes once an hour."""
 
-    def __init__(self, documents: Documents, options: MongoJobOptions) -> None:
+    def __init__(self, documents: DocumentTable, options: MongoJobOptions) -> None:
         self._documents = documents
         self._options = options
         self._purged_ms = 0
@@ -38,6 +38,6 @@ class _Writer:
     def write(self, records: DataFrame, _: int) -> None:
         now_ms = time.time_ns() // 1_000_000
         self._documents.apply(changes(records, self._options), now_ms)
-        if now_ms - self._purged_ms >= _PURGE_EVERY_MS:
+        if now_ms - self._purged_ms >= _PURGE_INTERVAL_MS:
             self._documents.purge(now_ms - self._options.tombstone_retention_ms)
             self._purged_ms = now_ms

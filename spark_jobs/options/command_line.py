@@ -1,4 +1,4 @@
-"""The command line of a job: `--config FILE`, `--set name=value`, errors as sentences."""
+"""The command line of a job: `--config FILE`, `--set NAME=VALUE`, errors without tracebacks."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ import click
 from sidecar.errors import ConfigError, SidecarError
 from sidecar.logs import configure
 from sidecar.properties import Loaded, command_line_settings, documentation_text, load
-from spark_jobs.faults import known_fault
+from spark_jobs.error_mapping import mapped_error
 from spark_jobs.options.session import SessionOptions
 
 Options = TypeVar("Options", bound=SessionOptions)
@@ -21,12 +21,12 @@ logger = logging.getLogger(__name__)
 _INTERRUPTED = 130
 
 
-def configured(
+def job_command(
     name: str, model: type[Options], run: Callable[[Options], None], *, about: str
 ) -> Callable[[Sequence[str] | None], NoReturn]:
-    """A main function: reads the options, runs the job, ends the process with its exit code.
+    """A main function that reads the options, runs the job and exits with its code.
 
-    `about` is what `--help` says first. Exit codes are those of `spark_jobs.errors`.
+    `about` is the text of `--help`. `spark_jobs.errors` lists the exit codes.
     """
 
     @click.command(
@@ -41,16 +41,16 @@ def configured(
         multiple=True,
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Properties file; of several, later ones over earlier ones.",
+        help="Properties file. Repeatable; later files override earlier ones.",
     )
     @click.option(
         "--set",
         "overrides",
         multiple=True,
         metavar="NAME=VALUE",
-        help="One option, over the files; repeatable.",
+        help="Set one option; overrides the files. Repeatable.",
     )
-    @click.option("--debug", is_flag=True, help="Show tracebacks.")
+    @click.option("--debug", is_flag=True, help="Log at debug level and print tracebacks.")
     def command(files: tuple[Path, ...], overrides: tuple[str, ...], debug: bool) -> None:
         try:
             loaded = load(model, files, overrides=command_line_settings(overrides))
@@ -77,20 +77,20 @@ def _start_log(loaded: Loaded[Options], *, debug: bool) -> None:
     configure(options.log_format, "debug" if debug else options.log_level)
     for noisy in ("py4j", "pyspark"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    for sentence in loaded.warnings:
-        logger.warning(sentence)
+    for warning in loaded.warnings:
+        logger.warning(warning)
 
 
 def _exit_with(name: str, error: Exception, *, debug: bool) -> NoReturn:
-    fault = known_fault(error)
+    mapped = mapped_error(error)
     if debug:
         traceback.print_exception(error)
-    if isinstance(fault, ConfigError):
-        sentences = list(fault.problems)
-    elif isinstance(fault, SidecarError):
-        sentences = [str(fault)]
+    if isinstance(mapped, ConfigError):
+        messages = list(mapped.problems)
+    elif isinstance(mapped, SidecarError):
+        messages = [str(mapped)]
     else:
-        sentences = [f"An unexpected fault: {type(error).__name__}: {error}"]
-    for sentence in sentences:
-        print(f"{name}: {sentence}", file=sys.stderr)
-    sys.exit(fault.exit_code if isinstance(fault, SidecarError) else 1)
+        messages = [f"Unexpected error: {type(error).__name__}: {error}"]
+    for message in messages:
+        print(f"{name}: {message}", file=sys.stderr)
+    sys.exit(mapped.exit_code if isinstance(mapped, SidecarError) else 1)

@@ -1,4 +1,4 @@
-"""What a job runs in: Spark, its jars, log lines."""
+"""Options of the Spark session, its jars and the log of a job."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,27 +8,27 @@ from sidecar.properties import LogLevelName, LowerCase, PassThrough, Properties,
 
 
 class SessionOptions(Properties):
-    """Settings of the Spark session and of the job's own log."""
+    """Spark settings, jars, log format and log level."""
 
     spark: PassThrough = pass_through(
         "spark.",
         has_placeholders=True,
-        doc="Settings of the Spark session, for runs without spark-submit; what spark-submit was "
-        "given wins.",
+        doc="Settings of the Spark session for runs without spark-submit. Settings of spark-submit "
+        "take precedence.",
     )
     jars_directory: Path | None = prop(
         "jars.dir",
         default=None,
-        doc="Folder of `python -m spark_jobs.jars`, where neither the cluster nor spark-submit "
-        "brings the jars.",
+        doc="Folder that `python -m spark_jobs.jars` filled. Needed only if neither the cluster "
+        "nor spark-submit provides the jars.",
     )
     log_format: Annotated[LogFormat, LowerCase] = prop(
-        "log.format", default="text", doc="Log lines as text or as JSON objects."
+        "log.format", default="text", doc="Format of log lines: `text` or `json`."
     )
     log_level: Annotated[LogLevel, LogLevelName] = prop(
-        "log.level", default="info", doc="Least level that is logged."
+        "log.level", default="info", doc="Lowest level that is logged."
     )
 
     def spark_settings(self) -> dict[str, str]:
-        """`spark.*` names and values."""
+        """The settings with their `spark.` prefix."""
         return {f"spark.{name}": value for name, value in self.spark.items()}

@@ -1,4 +1,4 @@
-"""Which topics are read, and how."""
+"""Options of the Kafka source: cluster, topics, offsets, limits."""
 
 import json
 
@@ -11,66 +11,61 @@ from sidecar.properties import (
     pass_through,
     prop,
 )
-from spark_jobs.options.values import (
-    Count,
-    TopicList,
-    TopicPattern,
-    kafka_problems,
-    kafka_warnings,
-)
+from spark_jobs.options.kafka_client import kafka_problems, kafka_warnings
+from spark_jobs.options.types import Count, TopicList, TopicPattern
 
 _LEAST_OFFSET = -2
-"""Spark's number for the earliest offset; -1 is the latest."""
+"""Spark's number for the earliest offset. -1 is the latest offset."""
 _OFFSETS = 'must be `earliest`, `latest`, or JSON such as `{"topic":{"0":23}}`'
-_OURS = {
-    "kafka.group.id": "progress is in the checkpoint, not in a consumer group",
-    "kafka.auto.offset.reset": "`starting.offsets` says where a first run begins",
-    "kafka.enable.auto.commit": "progress is in the checkpoint",
+_FIXED = {
+    "kafka.group.id": "offsets are in the checkpoint, not in a consumer group",
+    "kafka.auto.offset.reset": "`starting.offsets` sets the offsets of the first run",
+    "kafka.enable.auto.commit": "offsets are in the checkpoint",
     "kafka.key.deserializer": "keys are bytes",
     "kafka.value.deserializer": "values are bytes",
 }
 
 
 class SourceOptions(Properties):
-    """Topics of a Kafka cluster."""
+    """The Kafka source."""
 
     kafka: PassThrough = pass_through(
         "kafka.",
-        doc="Settings of Kafka's Java client: `kafka.bootstrap.servers`, which must be set, "
-        "`kafka.security.protocol`, `kafka.sasl.*`, `kafka.ssl.*` and any other.",
+        doc="Settings of Kafka's Java client, such as `kafka.security.protocol`, `kafka.sasl.*` "
+        "and `kafka.ssl.*`. `kafka.bootstrap.servers` is required.",
     )
     topics: TopicList = prop("topics", default=(), doc="Topics to read.")
     topics_pattern: TopicPattern | None = prop(
         "topics.pattern",
         default=None,
-        doc="In place of `topics`: a Java regular expression for whole names; topics that come "
-        "later are read too.",
+        doc="Java regular expression for whole topic names, instead of `topics`. New topics that "
+        "match are read too.",
     )
     starting_offsets: str = prop(
         "starting.offsets",
         default="earliest",
-        doc="Where the first run begins: `earliest`, `latest`, or Spark's JSON of topics and "
-        "partitions. Later runs go on where the checkpoint is.",
+        doc="Offsets of the first run: `earliest`, `latest`, or Spark's JSON of topics and "
+        "partitions. Later runs resume at the offsets in the checkpoint.",
     )
     max_offsets_per_trigger: int | None = prop(
         "max.offsets.per.trigger",
         default=None,
         ge=1,
-        doc="Records of one micro-batch at most. Not set: all there are.",
+        doc="Largest number of records in a micro-batch. Not set: no limit.",
     )
     min_partitions: Count | None = prop(
         "min.partitions",
         default=None,
-        doc="Tasks that read at least; large Kafka partitions are split.",
+        doc="Smallest number of tasks that read. Spark splits large Kafka partitions.",
     )
     fail_on_data_loss: bool = prop(
         "fail.on.data.loss",
         default=True,
-        doc="Stop when records are gone from Kafka before they were read.",
+        doc="Whether the job fails if Kafka deleted records before the job read them.",
     )
 
     def reader_options(self) -> dict[str, str]:
-        """Options of Spark's Kafka source, headers included."""
+        """Options of Spark's Kafka source, with headers enabled."""
         options = {f"kafka.{name}": value for name, value in self.kafka.items()}
         options["includeHeaders"] = "true"
         options["startingOffsets"] = self.starting_offsets
@@ -78,7 +73,7 @@ class SourceOptions(Properties):
         if self.topics:
             options["subscribe"] = ",".join(self.topics)
         else:
-            # Spark takes a name of which a part matches.
+            # Spark also accepts a match of a part of the name.
             options["subscribePattern"] = f"^(?:{self.topics_pattern})$"
         optional = {
             "maxOffsetsPerTrigger": self.max_offsets_per_trigger,
@@ -87,7 +82,7 @@ class SourceOptions(Properties):
         return options | {name: str(value) for name, value in optional.items() if value is not None}
 
     def subscription(self) -> str:
-        """The topics as one text, equal for equal subscriptions."""
+        """The subscription as text; equal for equal subscriptions."""
         return self.topics_pattern or ",".join(sorted(self.topics))
 
     @field_validator("starting_offsets")
@@ -108,22 +103,22 @@ class SourceOptions(Properties):
                 is_offset = isinstance(offset, int) and not isinstance(offset, bool)
                 if not (number.isdecimal() and is_offset and offset >= _LEAST_OFFSET):
                     raise ValueError(
-                        f"{_OFFSETS}; `{topic}` has the partition `{number}` at `{offset}`, and "
-                        "both are whole numbers (-2 the earliest offset, -1 the latest)"
+                        f"{_OFFSETS}; `{topic}` has the partition `{number}` at `{offset}`, but "
+                        "both must be whole numbers (-2: earliest offset, -1: latest)"
                     )
         return value
 
     @model_validator(mode="after")
     def _one_subscription(self) -> "SourceOptions":
         if bool(self.topics) == bool(self.topics_pattern):
-            raise ValueError("`topics` or `topics.pattern` must be set, and not both")
+            raise ValueError("`topics` or `topics.pattern` must be set, but not both")
         if not self.kafka.get("bootstrap.servers"):
             raise ValueError("`kafka.bootstrap.servers` must be set")
         try:
             broker_list(self.kafka["bootstrap.servers"])
         except ValueError as error:
             raise ValueError(f"`kafka.bootstrap.servers` {error}") from error
-        for name, reason in _OURS.items():
+        for name, reason in _FIXED.items():
             if name.removeprefix("kafka.") in self.kafka:
                 raise ValueError(f"`{name}` cannot be set: {reason}")
         problem = next(kafka_problems("kafka.", self.kafka), None)
@@ -133,14 +128,14 @@ class SourceOptions(Properties):
         return self
 
     def _check_named_topics(self) -> None:
-        """Spark wants every partition of every topic, or none."""
+        """Spark requires offsets of all topics or of none."""
         if not self.topics or not self.starting_offsets.startswith("{"):
             return
         named = set(json.loads(self.starting_offsets))
         if named != set(self.topics):
             raise ValueError(
-                f"`starting.offsets` names {', '.join(sorted(named))}, and `topics` names "
-                f"{', '.join(sorted(self.topics))}: Spark takes offsets of all topics or of none"
+                f"`starting.offsets` names {', '.join(sorted(named))}, but `topics` names "
+                f"{', '.join(sorted(self.topics))}. Name the same topics in both"
             )
 
     def warnings(self) -> tuple[str, ...]:

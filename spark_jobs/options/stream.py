@@ -1,9 +1,9 @@
-"""How a job runs over a stream: checkpoint, trigger, state, what it tells about itself."""
+"""Options of the streaming query: checkpoint, trigger, state, metrics files."""
 
 from typing import Annotated, Any, Literal
 
 from sidecar.properties import LowerCase, Milliseconds, Properties, prop
-from spark_jobs.options.values import Count, Location, WritableFile
+from spark_jobs.options.types import Count, Location, WritableFile
 
 Trigger = Literal["available-now", "once", "processing-time"]
 
@@ -14,47 +14,47 @@ class StreamOptions(Properties):
     checkpoint: Location = prop(
         "checkpoint",
         min_length=1,
-        doc="Folder or URI of the checkpoint: offsets and state. One for each job, never shared, "
-        "on storage with atomic rename.",
+        doc="Folder or URI of the checkpoint, which holds offsets and state. Each job needs its "
+        "own checkpoint, on storage with atomic rename.",
     )
     trigger: Annotated[Trigger, LowerCase] = prop(
         "trigger",
         default="available-now",
-        doc="`available-now` works off what there is, in micro-batches of at most "
-        "`max.offsets.per.trigger`, and ends; `once` does so in a single micro-batch; "
-        "`processing-time` goes on until it is stopped.",
+        doc="`available-now` processes all available records in micro-batches of at most "
+        "`max.offsets.per.trigger`, then ends. `once` uses a single micro-batch. "
+        "`processing-time` runs until you stop it.",
     )
     trigger_interval_ms: Milliseconds = prop(
         "trigger.interval.ms",
         default=60_000,
-        doc="From one micro-batch to the next under `processing-time`. Each scans the state once, "
-        "so lengthen it with the state.",
+        doc="Interval between micro-batches with `trigger=processing-time`. Each micro-batch scans "
+        "the whole state, so a large state needs a longer interval.",
     )
     state_partitions: Count | None = prop(
         "state.partitions",
         default=None,
-        doc="Partitions of the state, which the checkpoint keeps for good: 512 for a large "
-        "cluster, 4 on one machine. Not set: `spark.sql.shuffle.partitions`.",
+        doc="Number of state partitions, fixed by the checkpoint: 512 for a large cluster, 4 on "
+        "one machine. Not set: `spark.sql.shuffle.partitions`.",
     )
     metrics_json_file: WritableFile | None = prop(
         "metrics.json.file",
         default=None,
-        doc="File on the driver that holds the figures as JSON, new after each micro-batch.",
+        doc="File on the driver for statistics as JSON. Replaced after each micro-batch.",
     )
     metrics_prometheus_file: WritableFile | None = prop(
         "metrics.prometheus.file",
         default=None,
-        doc="The same in Prometheus' text form, for a textfile collector.",
+        doc="File on the driver for statistics in Prometheus' text format (textfile collector).",
     )
 
     def warnings(self) -> tuple[str, ...]:
-        sentences = super().warnings()
+        warnings = super().warnings()
         if "trigger_interval_ms" in self.model_fields_set and self.trigger != "processing-time":
-            sentences += ("`trigger.interval.ms` has no effect without `trigger=processing-time`.",)
+            warnings += ("`trigger.interval.ms` has no effect without `trigger=processing-time`.",)
         limit = getattr(self, "max_offsets_per_trigger", None)
         if limit is not None and self.trigger == "once":
-            sentences += ("`max.offsets.per.trigger` has no effect with `trigger=once`.",)
-        return sentences
+            warnings += ("`max.offsets.per.trigger` has no effect with `trigger=once`.",)
+        return warnings
 
     def trigger_arguments(self) -> dict[str, Any]:
         """The keyword arguments of `DataStreamWriter.trigger`."""

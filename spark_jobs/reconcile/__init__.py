@@ -1,13 +1,13 @@
-"""Events of all replicas → the table that they come from (docs/how-to/spark-reconcile.md).
+"""Reconstructs Cassandra tables from the events of all replicas.
 
-`reconcile` takes events into a layout, `table_at` gives the source table at a second;
-`python -m spark_jobs.reconcile` is the job around them.
+`reconcile` writes events to a layout, and `table_at` reads the source table at a second.
+`python -m spark_jobs.reconcile` runs them as a streaming job.
 """
 
 from spark_jobs.reconcile.job import reconcile
+from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.tables import kept_tables
-from spark_jobs.reconcile.truncation import truncate
-from spark_jobs.reconcile.typed import table_at
+from spark_jobs.reconcile.truncation_marker import truncate
+from spark_jobs.reconcile.typed_view import table_at
 
-__all__ = ["kept_tables", "read_schema", "reconcile", "table_at", "truncate"]
+__all__ = ["read_schema", "reconcile", "select_tables", "table_at", "truncate"]

@@ -1,16 +1,17 @@
-"""`python -m spark_jobs.reconcile`, and for spark-submit."""
+"""The command `python -m spark_jobs.reconcile`, also for spark-submit."""
 
-from spark_jobs.options import configured
+from spark_jobs.options import job_command
 from spark_jobs.reconcile.job import main
 from spark_jobs.reconcile.options import ReconcileOptions
 
-_ABOUT = """Events of all replicas into the table that they come from.
+_ABOUT = """Store the events of all replicas so that their tables can be reconstructed.
 
-Every cell, row and deletion is kept as a version of its place, in any order and any number of
-copies; python -m spark_jobs.reconcile.view makes of them what SELECT shows. Tell of a TRUNCATE by
-python -m spark_jobs.reconcile.truncate, forget what was deleted long ago by
-python -m spark_jobs.reconcile.purge. Exit codes: 0 done or stopped on request, 2 options, schema,
-checkpoint or a missing jar, 6 an event that cannot be taken in, 1 anything else."""
+The job stores every cell, row and deletion as a version, in any order and with any number of
+replica copies. python -m spark_jobs.reconcile.view writes the table as SELECT shows it. After a
+TRUNCATE run python -m spark_jobs.reconcile.truncate, because the commit log does not contain it.
+python -m spark_jobs.reconcile.purge removes old deletions. Exit codes: 0 the job ended or was
+stopped; 2 invalid options or schema, checkpoint of another job, or missing jar; 6 an event is
+invalid or of a table that the job rejects; 1 any other error."""
 
 if __name__ == "__main__":
-    configured("spark_jobs.reconcile", ReconcileOptions, main, about=_ABOUT)(None)
+    job_command("spark_jobs.reconcile", ReconcileOptions, main, about=_ABOUT)(None)

@@ -1,4 +1,4 @@
-"""Options of reconcile and of the commands around it."""
+"""Options of reconcile and of its commands view, truncate and purge."""
 
 import time
 from pathlib import Path
@@ -8,9 +8,9 @@ from pydantic import model_validator
 
 from sidecar.properties import LowerCase, Properties, prop
 from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions
-from spark_jobs.options.values import (
-    APART,
+from spark_jobs.options.types import (
     EARLIEST_US,
+    SEPARATE_FOLDERS,
     Count,
     Location,
     MicrosecondOfTime,
@@ -26,94 +26,97 @@ _ONE_DAY_S = 86_400
 
 
 class TableOptions(Properties):
-    """Where versions lie, and which tables they are of."""
+    """The stored versions and the schema of their tables."""
 
     output: Location = prop(
         "output",
         min_length=1,
-        doc="Folder or URI of the Delta table that holds the versions of all tables.",
+        doc="Folder or URI of the Delta table of versions, for all source tables.",
     )
     layout: Annotated[Literal["append", "merge"], LowerCase] = prop(
         "layout",
         default="append",
-        doc="How they lie there: `append` adds versions by bucket and compacts later, at a cost "
-        "that does not grow with the table; `merge` merges into one row for each row at once, "
-        "for small tables. Cannot change.",
+        doc="How versions are stored. `append` adds files by bucket and compacts them later, at a "
+        "cost that does not grow with the table. `merge` merges each micro-batch into one row per "
+        "source row, for small tables. Cannot change.",
     )
     buckets: Count = prop(
         "buckets",
         default=16,
-        doc="Parts of a table by token, each of which is compacted as a whole: aim at 0.5 to 2 GB "
-        "each. Cannot change.",
+        doc="Number of buckets of a table, by token. Compaction rewrites a whole bucket, so aim at "
+        "0.5 to 2 GB each. Cannot change.",
     )
     compact_after_files: int = prop(
         "compact.after.files",
         default=8,
         ge=1,
-        doc="A bucket with more loose files is compacted between two micro-batches.",
+        doc="Number of uncompacted files in a bucket above which the job compacts it.",
     )
     schema_file: Path = prop(
         "schema.file",
-        doc="Description of the source tables: what `DESCRIBE … WITH INTERNALS` prints, the rows "
-        "of `system_schema` as JSON, or an agent's `schema_history.json.gz`. Read at every start, "
-        "so describe anew what changes.",
+        doc="Description of the source tables: the output of `DESCRIBE … WITH INTERNALS`, the rows "
+        "of `system_schema` as JSON, or an agent's `schema_history.json.gz`. The job reads it at "
+        "every start; update it after a schema change.",
     )
 
 
 class ReconcileOptions(SessionOptions, SourceOptions, StreamOptions, TableOptions):
-    """The job."""
+    """Options of `python -m spark_jobs.reconcile`."""
 
     tables: TableList = prop(
         "tables",
         default=(),
-        doc="Tables to keep, as `keyspace.table`; events of others are passed over. Not set: all, "
-        "and an event of a table that `schema.file` lacks stops the job.",
+        doc="Tables to store, as `keyspace.table`. Events of others are skipped. Not set: all "
+        "tables; then an event of a table that `schema.file` lacks fails the job.",
     )
     counter_tables: TableList = prop(
         "counter.tables",
         default=(),
-        doc="Counter tables that had `cdc = true` from their first write on, as `keyspace.table`. "
-        "Of others the log does not tell what was counted before, so their events stop the job.",
+        doc="Counter tables that had `cdc = true` from their first write, as `keyspace.table`. "
+        "Events of other counter tables fail the job, because the log lacks their earlier counts.",
     )
 
     @model_validator(mode="after")
-    def _places_are_apart(self) -> "ReconcileOptions":
+    def _folders_are_separate(self) -> "ReconcileOptions":
         if overlap(self.checkpoint, self.output):
-            raise ValueError(f"`checkpoint` and `output` overlap: {APART}")
+            raise ValueError(f"`checkpoint` and `output` overlap. {SEPARATE_FOLDERS}")
         return self
 
     def warnings(self) -> tuple[str, ...]:
-        left_out = [name for name in self.counter_tables if self.tables and name not in self.tables]
+        unselected = [
+            name for name in self.counter_tables if self.tables and name not in self.tables
+        ]
         return super().warnings() + tuple(
-            f"`counter.tables` names {name}, which `tables` leaves out." for name in left_out
+            f"`counter.tables` has {name}, but `tables` does not, so it has no effect."
+            for name in unselected
         )
 
 
 class StoredTableOptions(SessionOptions, TableOptions):
-    """One table among those that are held."""
+    """Options of a command for one of the stored tables."""
 
     table: TableName = prop("table", min_length=1, doc="The source table, as `keyspace.table`.")
 
 
 class ViewOptions(StoredTableOptions):
-    """The command that writes the typed view."""
+    """Options of `python -m spark_jobs.reconcile.view`."""
 
     view_output: Location = prop(
         "view.output",
         min_length=1,
-        doc="Folder or URI of the Delta table that becomes what `SELECT *` shows.",
+        doc="Folder or URI of the Delta table to write. Its content is replaced.",
     )
     at_s: SecondOfTime | None = prop(
         "at.s",
         default=None,
-        doc="The second of the view since 1970: what has expired by then is not shown. Not set: "
-        "now.",
+        doc="Time of the view in seconds since 1970. Values that have expired by then are not "
+        "shown. Not set: now.",
     )
 
     @model_validator(mode="after")
-    def _views_are_apart(self) -> "ViewOptions":
+    def _view_is_separate(self) -> "ViewOptions":
         if overlap(self.view_output, self.output):
-            raise ValueError(f"`view.output` and `output` overlap: {APART}")
+            raise ValueError(f"`view.output` and `output` overlap. {SEPARATE_FOLDERS}")
         return self
 
     def second(self) -> int:
@@ -121,30 +124,30 @@ class ViewOptions(StoredTableOptions):
 
 
 class TruncateOptions(StoredTableOptions):
-    """The command that says that the source table was truncated."""
+    """Options of `python -m spark_jobs.reconcile.truncate`."""
 
     at_us: MicrosecondOfTime | None = prop(
         "at.us",
         default=None,
-        doc="Write time of the truncation in microseconds since 1970: what was written up to then "
-        "is gone. Not set: now.",
+        doc="Write time of the truncation in microseconds since 1970. All writes up to this time "
+        "are deleted. Not set: now.",
     )
 
     def warnings(self) -> tuple[str, ...]:
         if self.at_us is None or self.at_us >= EARLIEST_US:
             return super().warnings()
-        sentence = (
-            f"`at.us={self.at_us}` is a time before 1974: it counts microseconds, so a time in "
-            "seconds is multiplied by 1000000."
+        warning = (
+            f"`at.us={self.at_us}` is a time before 1974. The unit is microseconds; multiply a "
+            "time in seconds by 1000000."
         )
-        return (*super().warnings(), sentence)
+        return (*super().warnings(), warning)
 
     def write_time_us(self) -> int:
         return time.time_ns() // 1000 if self.at_us is None else self.at_us
 
 
 class PurgeOptions(StoredTableOptions):
-    """The command that forgets what has no more to say."""
+    """Options of `python -m spark_jobs.reconcile.purge`."""
 
     gc_grace_s: Seconds = prop(
         "gc.grace.seconds",
@@ -156,8 +159,8 @@ class PurgeOptions(StoredTableOptions):
         "lag.seconds",
         default=_ONE_DAY_S,
         ge=0,
-        doc="The longest that any agent, topic or this job may be behind. Writes that come later "
-        "than this may show again what was deleted.",
+        doc="Longest lag of any agent, topic and this job. Writes with a longer lag can make "
+        "deleted values visible again.",
     )
 
     def before_s(self) -> int:

@@ -1,6 +1,6 @@
-"""`python -m spark_jobs.reconcile.purge`: forgets what was deleted or expired long ago."""
+"""The command `python -m spark_jobs.reconcile.purge`: removes old deletions and expired values."""
 
-from spark_jobs.options import configured
+from spark_jobs.options import job_command
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import PurgeOptions
 from spark_jobs.reconcile.source_table import read_schema
@@ -14,13 +14,14 @@ def _run(options: PurgeOptions) -> None:
     )
     before_s = options.before_s()
     open_layout(session, options).purge(table.id, before_s)
-    print(f"{table.full_name} holds nothing more of what was deleted before {before_s}")
+    print(f"Purged deletions and expired values of {table.full_name} from before {before_s}")
 
 
 _ABOUT = (
-    "Forget deletions, tombstones and expired values older than `gc.grace.seconds` and "
-    "`lag.seconds`, with all that they cover. Delta's VACUUM then frees the space."
+    "Remove deletions, tombstones and expired values that are older than `gc.grace.seconds` plus "
+    "`lag.seconds`, with all versions that they cover. Afterwards VACUUM of Delta Lake frees the "
+    "space."
 )
 
 if __name__ == "__main__":
-    configured("spark_jobs.reconcile.purge", PurgeOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.reconcile.purge", PurgeOptions, _run, about=_ABOUT)(None)

@@ -1,4 +1,4 @@
-"""The tables that events come from, as their schema describes them."""
+"""The source tables, from a description of their schema."""
 
 import gzip
 import json
@@ -20,8 +20,11 @@ _CELL_BY_CELL = tuple(
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """One table. `columns` are the regular and static ones that it has now: whether each is stored
-    cell by cell. `dropped` are the times of the last drop of columns, in microseconds."""
+    """One table.
+
+    `columns` maps each current regular or static column to whether it has several cells. `dropped`
+    maps columns to the time of their last drop, in microseconds.
+    """
 
     id: str
     keyspace: str
@@ -42,32 +45,33 @@ class SourceSchema:
     path: Path
     schema: commitlog.Schema
     tables: tuple[SourceTable, ...]
-    """Of tables with one name the newest is last."""
+    """Of tables with equal names, the newest comes last."""
 
     def table(self, full_name: str) -> SourceTable:
-        """The table of this name, `keyspace.table`; the newest if it was made anew. Raises
-        ConfigError where there is none."""
+        """The newest table with this name (`keyspace.table`). Raises `ConfigError`."""
         found = [table for table in self.tables if table.full_name == full_name]
         if not found:
             known = ", ".join(sorted({table.full_name for table in self.tables})) or "none"
-            raise ConfigError(f"{self.path} describes no table {full_name}; it has {known}.")
+            raise ConfigError(f"{self.path} describes no table {full_name}. It describes {known}.")
         return found[-1]
 
 
 def read_schema(path: Path) -> SourceSchema:
-    """A description in one of the forms that an agent reads or keeps, told apart by its content:
-    what `DESCRIBE … WITH INTERNALS` prints, the rows of `system_schema` as JSON, or the agent's
-    `schema_history.json.gz`. Raises ConfigError."""
+    """Read a description of tables; its content determines the format.
+
+    Formats are the output of `DESCRIBE … WITH INTERNALS`, the rows of `system_schema` as JSON, and
+    the agent's `schema_history.json.gz`. Raises `ConfigError`.
+    """
     try:
         content = path.read_bytes()
         if content.startswith(b"\x1f\x8b"):
             content = gzip.decompress(content)
         schema = _parsed(content)
     except (OSError, EOFError, SchemaError, ValueError) as error:
-        raise ConfigError(f"The schema cannot be read from {path}: {error}") from error
+        raise ConfigError(f"Cannot read the schema from {path}: {error}") from error
     stored = json.loads(schema.to_stored())["tables"]
-    in_time = sorted((each for each in stored if not each["is_view"]), key=_age)
-    return SourceSchema(path, schema, tuple(map(_table, in_time)))
+    by_age = sorted((each for each in stored if not each["is_view"]), key=_age)
+    return SourceSchema(path, schema, tuple(map(_table, by_age)))
 
 
 def _parsed(content: bytes) -> commitlog.Schema:
@@ -80,11 +84,10 @@ def _parsed(content: bytes) -> commitlog.Schema:
 
 
 def _age(stored: Mapping[str, Any]) -> tuple[int, int, str]:
-    """When a table was seen last; of those in one description when it was made, which its id says
-    unless the node makes ids of names."""
+    """When a table was described, then when it was created, if its id is time-based."""
     table_id = UUID(stored["id"])
-    made_at = table_id.time if table_id.version == 1 else 0
-    return stored["as_of_us"], made_at, stored["id"]
+    created_at = table_id.time if table_id.version == 1 else 0
+    return stored["as_of_us"], created_at, stored["id"]
 
 
 def _table(stored: Mapping[str, Any]) -> SourceTable:

@@ -1,13 +1,10 @@
-"""`python -m spark_jobs.reconcile.truncate`: says that a source table was truncated.
+"""The command `python -m spark_jobs.reconcile.truncate`: records a TRUNCATE of a source table."""
 
-The commit log has nothing of a TRUNCATE, so somebody must.
-"""
-
-from spark_jobs.options import configured
+from spark_jobs.options import job_command
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import TruncateOptions
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.truncation import truncate
+from spark_jobs.reconcile.truncation_marker import truncate
 from spark_jobs.session import create_session
 
 
@@ -18,10 +15,13 @@ def _run(options: TruncateOptions) -> None:
     )
     ts_us = options.write_time_us()
     truncate(session, open_layout(session, options), table.id, ts_us)
-    print(f"{table.full_name} is empty up to the write time {ts_us}")
+    print(f"Deleted all writes of {table.full_name} up to write time {ts_us}")
 
 
-_ABOUT = "Tell that a source table was truncated, which the commit log does not."
+_ABOUT = (
+    "Record that a source table was truncated. Run this command after each TRUNCATE, because the "
+    "commit log does not contain it."
+)
 
 if __name__ == "__main__":
-    configured("spark_jobs.reconcile.truncate", TruncateOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.reconcile.truncate", TruncateOptions, _run, about=_ABOUT)(None)

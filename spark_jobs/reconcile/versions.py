@@ -1,21 +1,24 @@
-"""Versions: everything that events say of a place, one row each, and which of them stands.
+"""Versions: every write and deletion of a place, one row each, and the latest version of a place.
 
 A *place* is a cell, a row's liveness, a row, a partition, a range, a collection, a leader's shard
-of a counter or a whole table. Of all versions of a place the one with the largest `win` stands, so
-versions may come in any order, in any batches and any number of times. Deletions are versions like
-any other: they are never applied on arrival, since an older write may come later.
+of a counter, or a whole table. The version of a place with the largest `win` is the latest. So
+versions may arrive in any order, in any batches and any number of times. Deletions are versions
+too. They are applied only when rows are read, because an older write may arrive later.
 
 | column | meaning |
 | --- | --- |
 | `table` | id of the table |
-| `bucket` | of the token; `TABLE_BUCKET`, and token 0, for what is said of a whole table |
-| `token`, `pk` | of the partition |
-| `scope` | `cell`, `live`, `shard`; deleted: `row`, `complex`, `partition`, `range`, `table` |
-| `ck` | byte-comparable clustering, null in the static row and of partitions; start of a range |
+| `bucket` | bucket of the token; `TABLE_BUCKET` for versions of a whole table |
+| `token`, `pk` | token and key of the partition; token 0 for versions of a whole table |
+| `scope` | `cell`, `live`, `shard`; deletions: `row`, `complex`, `partition`, `range`, `table` |
+| `ck` | byte-comparable clustering, null for static rows and partitions; start of a range |
 | `hi` | end of a range, exclusive |
-| `column`, `path` | of cells, collections and shards; equal elements have one `path` |
-| `win` | `spark_jobs.expressions`; of deletions write time and local deletion time |
+| `column`, `path` | column and element of cells, collections and shards; see below |
+| `win` | precedence (`spark_jobs.expressions`); deletions have only write and deletion time |
 | `ckv` | raw clustering values |
+
+Equal elements have one `path`, even if their bytes differ. The names of columns and scopes are
+part of the stored format and must not change.
 """
 
 from collections.abc import Collection
@@ -23,45 +26,47 @@ from collections.abc import Collection
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.events import WRITTEN
 from spark_jobs.expressions import (
-    WIN,
-    shards_of,
-    win_of_cell,
-    win_of_deletion,
-    win_of_liveness,
+    PRECEDENCE,
+    cell_precedence,
+    deletion_precedence,
+    liveness_precedence,
+    parse_shards,
 )
+from spark_jobs.source.cells import WRITTEN
 
-# In the order of storage, so that one sort serves every step of a view, and what is compacted is
-# written as it comes: by folder, by partition, by row, by column.
+# In the order of storage: by folder, partition, row and column. So one sort serves every step of a
+# view, and compaction writes its rows in the order of the aggregation.
 PARTITION = ("table", "bucket", "token", "pk")
 PLACE = (*PARTITION, "ck", "column", "scope", "hi", "path")
 COLUMNS = (*PLACE, "win", "ckv")
 SCHEMA = (
     "table STRING, bucket INT, token BIGINT, pk BINARY, ck BINARY, scope STRING, hi BINARY,"
-    f" column STRING, path BINARY, win {WIN}, ckv ARRAY<BINARY>"
+    f" column STRING, path BINARY, win {PRECEDENCE}, ckv ARRAY<BINARY>"
 )
 EVENT_SCHEMA = (
     f"kind STRING, lo BINARY, live {WRITTEN}, del {WRITTEN}, cdel ARRAY<{WRITTEN}>,"
     f" cell ARRAY<{WRITTEN}>"
 )
-"""What an event says of its places, as it came (`spark_jobs.events`)."""
+"""The members of an event that become versions, unchanged (`spark_jobs.source.cells`)."""
 TABLE_BUCKET = -1
-FOR_GOOD_US = (1 << 63) - 1
-"""Write time of what nothing that is written later undoes: the deletion of a single counter."""
+LARGEST_TS_US = (1 << 63) - 1
+"""Write time of the deletion of a single counter, which no later write undoes."""
 
 
 def bucket_of(token: Column, buckets: int) -> Column:
-    """Which of so many buckets a token belongs to."""
+    """The bucket of a token."""
     return F.pmod(token, F.lit(buckets)).cast("int")
 
 
-def events_of(cells: DataFrame, buckets: int, counters: Collection[str] = ()) -> DataFrame:
-    """Events with their buckets: `table`, `bucket`, `token`, `pk`, `ck`, `hi`, `ckv`, the rest as
-    one struct (`EVENT_SCHEMA`), and whether the table is one of counters.
+def bucket_events(cells: DataFrame, buckets: int, counters: Collection[str] = ()) -> DataFrame:
+    """Events with their buckets, for storage.
 
-    `cells` is what `spark_jobs.events.read_cells` gives, `counters` the ids of counter tables. What
-    is no context of a counter is an error of the query: it is refused before it is stored.
+    The columns are `table`, `bucket`, `token`, `pk`, `ck`, `hi`, `ckv`, `event` with the other
+    members (`EVENT_SCHEMA`), and `is_counter` for events of a counter table.
+
+    `cells` is the result of `spark_jobs.source.cells.read_cells`, `counters` the ids of counter
+    tables. An invalid counter context fails the query before anything is stored.
     """
     rest = F.struct("kind", "lo", "live", "del", "cdel", "cell")
     is_counter = F.lit(False)
@@ -69,7 +74,8 @@ def events_of(cells: DataFrame, buckets: int, counters: Collection[str] = ()) ->
         is_sound = F.forall(
             F.coalesce("cell", F.array()),
             lambda cell: (
-                cell["val"].isNull() | (F.size(shards_of(F.unbase64(cell["val"]), cell["ts"])) >= 0)
+                cell["val"].isNull()
+                | (F.size(parse_shards(F.unbase64(cell["val"]), cell["ts"])) >= 0)
             ),
         )
         is_counter = F.when(F.col("table").isin(*counters), is_sound).otherwise(is_counter)
@@ -79,38 +85,40 @@ def events_of(cells: DataFrame, buckets: int, counters: Collection[str] = ()) ->
     )
 
 
-def versions_of(cells: DataFrame, buckets: int, counters: Collection[str] = ()) -> DataFrame:
-    """What events say, as versions; the arguments are those of `events_of`."""
-    events = events_of(cells, buckets, counters)
-    return versions_with_shards(events) if counters else versions_in(events)
+def to_versions(cells: DataFrame, buckets: int, counters: Collection[str] = ()) -> DataFrame:
+    """The versions in events. The arguments are those of `bucket_events`."""
+    events = bucket_events(cells, buckets, counters)
+    return explode_events_with_shards(events) if counters else explode_events(events)
 
 
-def versions_in(events: DataFrame) -> DataFrame:
-    """The versions in what `events_of` gives, where none is of a counter table."""
+def explode_events(events: DataFrame) -> DataFrame:
+    """The versions in the result of `bucket_events`, without counter tables."""
     return _parts(events).drop("is_counter")
 
 
-def versions_with_shards(events: DataFrame) -> DataFrame:
-    """The versions in what `events_of` gives: contexts of counter tables taken apart; the
-    tombstone of a counter covers its shards."""
+def explode_events_with_shards(events: DataFrame) -> DataFrame:
+    """The versions in the result of `bucket_events`, with a version for each shard of a counter.
+
+    The tombstone of a counter becomes a deletion that covers its shards.
+    """
     parts = _parts(events)
     is_counter = F.col("is_counter") & (F.col("scope") == "cell")
     win = F.col("win")
     is_tombstone = win["value"].isNull()
-    for_good = win.withField("ts", F.lit(FOR_GOOD_US))
+    permanent = win.withField("ts", F.lit(LARGEST_TS_US))
     one = F.struct(
         F.when(is_counter, "complex").otherwise(F.col("scope")).alias("scope"),
         F.col("path"),
-        F.when(is_counter, for_good).otherwise(win).alias("win"),
+        F.when(is_counter, permanent).otherwise(win).alias("win"),
     )
     shards = F.transform(
-        shards_of(win["value"], win["ts"]),
+        parse_shards(win["value"], win["ts"]),
         lambda shard: F.struct(F.lit("shard").alias("scope"), shard["path"], shard["win"]),
     )
-    taken_apart = parts.withColumn(
+    exploded = parts.withColumn(
         "part", F.explode(F.when(is_counter & ~is_tombstone, shards).otherwise(F.array(one)))
     )
-    return taken_apart.select(
+    return exploded.select(
         *("table", "bucket", "token", "pk"),
         F.col("part.scope").alias("scope"),
         *("ck", "hi", "column"),
@@ -121,21 +129,21 @@ def versions_with_shards(events: DataFrame) -> DataFrame:
 
 
 def by_partition(versions: DataFrame) -> DataFrame:
-    """With all versions of a partition in one task, spread over all tasks."""
+    """The versions, distributed so that one task has all versions of a partition."""
     return versions.repartition("token", "table", "bucket")
 
 
-def standing(versions: DataFrame) -> DataFrame:
-    """One version of each place: the largest."""
+def latest(versions: DataFrame) -> DataFrame:
+    """The latest version of each place."""
     return versions.groupBy(*PLACE).agg(
         F.max("win").alias("win"),
-        # Keys that compare equal may differ in bytes (1.0 and 1.00); any one may stand.
+        # Equal keys may differ in bytes (1.0 and 1.00); any of them is valid.
         F.min("ckv").alias("ckv"),
     )
 
 
 def _parts(events: DataFrame) -> DataFrame:
-    """Everything that an event says, one row each, cells of counters as they came."""
+    """One row for each write and deletion of an event, with raw contexts of counters."""
     written = F.concat(
         F.array("event.live", "event.del"),
         F.coalesce("event.cdel", F.array()),
@@ -160,9 +168,9 @@ def _parts(events: DataFrame) -> DataFrame:
         "hi",
         part["col"].alias("column"),
         F.unbase64(F.coalesce(part["key"], part["path"])).alias("path"),
-        F.when(F.col("scope") == "cell", win_of_cell(part))
-        .when(F.col("scope") == "live", win_of_liveness(part))
-        .otherwise(win_of_deletion(part))
+        F.when(F.col("scope") == "cell", cell_precedence(part))
+        .when(F.col("scope") == "live", liveness_precedence(part))
+        .otherwise(deletion_precedence(part))
         .alias("win"),
         F.when(F.col("scope").isin("cell", "live"), F.col("ckv")).alias("ckv"),
     )

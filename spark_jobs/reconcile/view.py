@@ -1,10 +1,10 @@
-"""`python -m spark_jobs.reconcile.view`: the source table as a Delta table, as SELECT shows it."""
+"""The command `python -m spark_jobs.reconcile.view`: writes a source table as a Delta table."""
 
-from spark_jobs.options import configured
+from spark_jobs.options import job_command
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.options import ViewOptions
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.typed import table_at
+from spark_jobs.reconcile.typed_view import table_at
 from spark_jobs.session import create_session
 
 
@@ -23,9 +23,9 @@ def _run(options: ViewOptions) -> None:
 
 
 _ABOUT = (
-    "Write the source table as SELECT shows it at a second, in its own columns and types, "
-    "into a Delta table. Readers see the old one until the new one is whole."
+    "Write the source table as SELECT shows it at a second into a Delta table, with its columns "
+    "and types. Readers see the previous view until the new one is complete."
 )
 
 if __name__ == "__main__":
-    configured("spark_jobs.reconcile.view", ViewOptions, _run, about=_ABOUT)(None)
+    job_command("spark_jobs.reconcile.view", ViewOptions, _run, about=_ABOUT)(None)

@@ -1,4 +1,4 @@
-"""Kafka topics as DataFrames of events; which columns, `spark_jobs.source.events` says."""
+"""Kafka topics as DataFrames of events. `spark_jobs.source.events` lists the columns."""
 
 from spark_jobs.source.events import EVENT_COLUMNS, events
 from spark_jobs.source.kafka import read, read_stream

@@ -1,4 +1,4 @@
-"""Records as events: what the headers say, beside key and value untouched.
+"""Events from records: the headers as columns, with key and value unchanged.
 
     id         binary(16)  the event id, equal on every replica
     source     string      `node id/segment id/position/index`
@@ -10,13 +10,13 @@
     partition  int
     offset     bigint
 
-Only the headers are looked at, so this costs the same for large and small events.
+Only the headers are decoded, so the cost does not depend on the size of an event.
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.faults import about_record
+from spark_jobs.error_mapping import record_error
 
 EVENT_COLUMNS = (
     "id",
@@ -33,15 +33,16 @@ EVENT_COLUMNS = (
 KINDS = ("row", "static", "partition", "range")
 ID_BYTES = 16
 
-# Where an agent puts them; a header elsewhere is searched for, which takes longer.
-_USUAL_PLACES = {"cdc.id": 0, "cdc.source": 1, "cdc.ts_us": 2, "cdc.kind": 3}
+# The positions that agents use. A header at another position takes a slower search.
+_USUAL_POSITIONS = {"cdc.id": 0, "cdc.source": 1, "cdc.ts_us": 2, "cdc.kind": 3}
 
 
-def events(records: DataFrame, *, keep_strangers: bool = False) -> DataFrame:
-    """Records of the Kafka source as events, `EVENT_COLUMNS`.
+def events(records: DataFrame, *, keep_invalid: bool = False) -> DataFrame:
+    """Events with `EVENT_COLUMNS` from records of the Kafka source.
 
-    A record whose headers are not those of an event fails the query as an `InputError` that names
-    its place (the check is part of `id`). With `keep_strangers` it stays, its `id` and `kind` null.
+    A record without the headers of an event fails the query with an `InputError` that names its
+    place. The expression of `id` has this check. With `keep_invalid` the record stays, and its
+    `id` and `kind` are null.
     """
     found = records.select(
         _header("cdc.id").alias("id"),
@@ -51,51 +52,51 @@ def events(records: DataFrame, *, keep_strangers: bool = False) -> DataFrame:
         *EVENT_COLUMNS[4:],
     )
     identity, kind = F.col("id"), F.col("kind")
-    fault = _fault(identity, kind)
-    if keep_strangers:
-        checked = F.when(fault.isNull(), identity)
-        kind = F.when(fault.isNull(), kind)
+    error = _header_error(identity, kind)
+    if keep_invalid:
+        checked = F.when(error.isNull(), identity)
+        kind = F.when(error.isNull(), kind)
     else:
-        checked = F.when(fault.isNull(), identity).otherwise(F.raise_error(fault).cast("binary"))
+        checked = F.when(error.isNull(), identity).otherwise(F.raise_error(error).cast("binary"))
     return found.withColumns({"id": checked, "kind": kind})
 
 
 def _header(name: str) -> Column:
-    usual = F.get("headers", F.lit(_USUAL_PLACES[name]))
-    # Not a filter: with a function in it Spark interprets what it else compiles.
+    usual = F.get("headers", F.lit(_USUAL_POSITIONS[name]))
+    # Not a filter: Spark cannot compile a filter with a lambda function.
     place = F.array_position(F.col("headers")["key"], F.lit(name)).cast("int")
     anywhere = F.get("headers", place - 1)
     return F.when(usual["key"] == F.lit(name), usual["value"]).otherwise(anywhere["value"])
 
 
-def _fault(identity: Column, kind: Column) -> Column:
-    """Why a record is no event, as a sentence; null when it is one."""
+def _header_error(identity: Column, kind: Column) -> Column:
+    """The error text for a record that is not an event; null for an event."""
     place = F.concat_ws("/", "topic", "partition", "offset")
     return (
         F.when(
             identity.isNull(),
-            about_record(
+            record_error(
                 place,
-                " has no header `cdc.id`: it was not written by an agent, or by one that stands "
-                "behind something that drops headers.",
+                " has no header `cdc.id`. Either no agent wrote it, or a tool after the agent "
+                "removed the headers.",
             ),
         )
         .when(
             F.length(identity) != ID_BYTES,
-            about_record(
+            record_error(
                 place,
                 " has a header `cdc.id` of ",
                 F.length(identity).cast("string"),
-                f" bytes instead of {ID_BYTES}: this release does not know its envelope.",
+                f" bytes instead of {ID_BYTES}. This release does not support its envelope.",
             ),
         )
         .when(
             kind.isNull() | ~kind.isin(*KINDS),
-            about_record(
+            record_error(
                 place,
                 " has the header `cdc.kind` ",
                 F.coalesce(kind, F.lit("missing")),
-                f" and none of {', '.join(KINDS)}: this release does not know its envelope.",
+                f", not one of {', '.join(KINDS)}. This release does not support its envelope.",
             ),
         )
     )

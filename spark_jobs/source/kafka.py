@@ -1,4 +1,4 @@
-"""Records of Kafka topics with their headers, as Spark's Kafka source gives them."""
+"""Records of Kafka topics with their headers, from Spark's Kafka source."""
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -8,9 +8,9 @@ from spark_jobs.options.source import SourceOptions
 def read_stream(
     session: SparkSession, options: SourceOptions, *, is_limited: bool = True
 ) -> DataFrame:
-    """The topics as a stream of records: key, value, topic, partition, offset, headers, …
+    """A stream of records with key, value, topic, partition, offset, headers and more columns.
 
-    Unless `is_limited`, `max.offsets.per.trigger` does not count.
+    `max.offsets.per.trigger` applies only if `is_limited`.
     """
     settings = options.reader_options()
     if not is_limited:
@@ -19,7 +19,7 @@ def read_stream(
 
 
 def read(session: SparkSession, options: SourceOptions) -> DataFrame:
-    """What is in the topics now, from `starting.offsets` on; the same columns."""
+    """The current records of the topics from `starting.offsets`, with the same columns."""
     settings = options.reader_options()
     settings.pop("maxOffsetsPerTrigger", None)
     return session.read.format("kafka").options(**settings).load()

@@ -1,7 +1,7 @@
-"""How versions lie in storage: one protocol, one file each way.
+"""Layouts: how versions are stored. One protocol, and one module for each layout.
 
-`append` adds versions by bucket of the token and compacts later; `merge` keeps one row for each row
-of the table and merges into it at once. Both give the same versions.
+`append` adds files by bucket and compacts them later. `merge` stores one row for each source row
+and merges each micro-batch into it. Both return the same versions.
 """
 
 from spark_jobs.reconcile.layout.append import AppendLayout

@@ -1,18 +1,20 @@
-"""Events appended by bucket of the token, turned into versions when loose files are many.
+"""The layout `append`: events are appended by bucket, and become versions during compaction.
 
-One Delta table, partitioned by table, bucket and level. A micro-batch adds one loose file to each
-bucket that it touches and reads nothing, so its cost does not depend on the table. A loose file has
-a row for each event, its parts beside each other as they came, so that keys are written once and
-nothing is decoded. Compaction turns a bucket into its *base*, one version of each place in storage
-order. It is atomic, and may come late, twice or never. Readers take events apart, and the largest
-version of each place out of all files.
+One Delta table, partitioned by table, bucket and level. A micro-batch adds one uncompacted file to
+each bucket that it touches and reads nothing, so its cost does not depend on the table. Such a file
+has one row for each event with its members unchanged, so keys are stored once and nothing is
+decoded. Compaction rewrites a bucket as its *base*: one version of each place, in storage order. It
+is atomic, and may run late, twice or never. A read explodes the events and takes the latest version
+of each place from all files.
 
 | level | rows |
 | --- | --- |
-| `base` | versions, one of each place |
-| `loose` | versions as they were given |
-| `events` | events, none of a counter table |
-| `counters` | events of counter tables |
+| `base` | one version of each place |
+| `loose` | uncompacted versions |
+| `events` | uncompacted events, not of counter tables |
+| `counters` | uncompacted events of counter tables |
+
+The names of levels are part of the stored format and must not change.
 """
 
 from collections import Counter
@@ -21,34 +23,36 @@ from collections.abc import Collection, Iterable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.reconcile.layout.delta_table import Bucket, create_table, escaped, files_by_bucket
 from spark_jobs.reconcile.layout.protocol import Batch
-from spark_jobs.reconcile.layout.stored import Bucket, create_table, escaped, files_by_bucket
-from spark_jobs.reconcile.purging import without_past
+from spark_jobs.reconcile.purgeable import drop_purgeable
 from spark_jobs.reconcile.versions import (
     COLUMNS,
     EVENT_SCHEMA,
     PLACE,
     SCHEMA,
     by_partition,
-    standing,
-    versions_in,
-    versions_with_shards,
+    explode_events,
+    explode_events_with_shards,
+    latest,
 )
 
-_BASE, _LOOSE, _EVENTS, _COUNTERS = "base", "loose", "events", "counters"
+_BASE, _VERSIONS, _EVENTS, _COUNTERS = "base", "loose", "events", "counters"
 
 
 class AppendLayout:
     """The versions of all tables, in one Delta table at a path."""
 
     def __init__(
-        self, session: SparkSession, path: str, *, buckets: int, max_loose_files: int = 8
+        self, session: SparkSession, path: str, *, buckets: int, max_uncompacted_files: int = 8
     ) -> None:
-        """Opens the table, or makes it. Raises `JobError` for another count of buckets than it
-        was made with, and for one of another layout."""
+        """Open the table, or create it.
+
+        Raises `JobError` if the table has another layout or another number of buckets.
+        """
         self._session = session
         self._path = path
-        self._max_loose_files = max_loose_files
+        self._max_loose_files = max_uncompacted_files
         create_table(
             session,
             path,
@@ -59,39 +63,42 @@ class AppendLayout:
             properties={},
         )
 
-    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
+    def write_events(self, events: DataFrame, batch: Batch | None = None) -> None:
         level = F.when(F.col("is_counter"), _COUNTERS).otherwise(_EVENTS)
-        # What is written to one file is brought together.
-        together = events.repartition("table", "bucket")
-        self._add(together.withColumn("level", level).drop("is_counter"), batch)
+        # One task for each bucket, so one file.
+        by_bucket = events.repartition("table", "bucket")
+        self._add(by_bucket.withColumn("level", level).drop("is_counter"), batch)
 
-    def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
-        self._add(versions.withColumn("level", F.lit(_LOOSE)), batch)
+    def write_versions(self, versions: DataFrame, batch: Batch | None = None) -> None:
+        self._add(versions.withColumn("level", F.lit(_VERSIONS)), batch)
 
-    def held(self, tables: Collection[str] | None = None) -> DataFrame:
+    def stored_versions(self, tables: Collection[str] | None = None) -> DataFrame:
         stored = self._stored()
-        of_tables = stored if tables is None else stored.where(F.col("table").isin(*tables))
-        return _versions(of_tables)
+        if tables is not None:
+            stored = stored.where(F.col("table").isin(*tables))
+        return _versions(stored)
 
-    def versions(self, tables: Collection[str] | None = None) -> DataFrame:
-        return standing(by_partition(self.held(tables)))
+    def latest_versions(self, tables: Collection[str] | None = None) -> DataFrame:
+        return latest(by_partition(self.stored_versions(tables)))
 
     def compact(self) -> int:
         due = [
-            bucket for bucket, files in self.loose_files().items() if files > self._max_loose_files
+            bucket
+            for bucket, files in self.uncompacted_files().items()
+            if files > self._max_loose_files
         ]
         if due:
             is_due = _condition(due)
             whole = _versions(self._stored().where(is_due))
-            self._replace(standing(whole.repartition("table", "bucket")), is_due)
+            self._replace(latest(whole.repartition("table", "bucket")), is_due)
         return len(due)
 
     def purge(self, table: str, before_s: int) -> None:
-        kept = without_past(self.held([table]), before_s)
+        kept = drop_purgeable(self.stored_versions([table]), before_s)
         self._replace(kept, f"table = '{escaped(table)}'")
 
-    def loose_files(self) -> Counter[Bucket]:
-        """How many loose files there are in each bucket."""
+    def uncompacted_files(self) -> Counter[Bucket]:
+        """The number of uncompacted files in each bucket."""
         return files_by_bucket(self._stored().where(F.col("level") != _BASE))
 
     def _add(self, rows: DataFrame, batch: Batch | None) -> None:
@@ -104,22 +111,25 @@ class AppendLayout:
         return self._session.read.format("delta").load(self._path)
 
     def _replace(self, versions: DataFrame, condition: str) -> None:
-        """Makes these the base of the buckets that meet the condition, in one commit."""
+        """Replace the buckets that meet the condition with these versions, in one commit."""
         in_order = versions.sortWithinPartitions(*PLACE).withColumn("level", F.lit(_BASE))
         writer = in_order.write.format("delta").mode("overwrite")
         writer.option("replaceWhere", condition).save(self._path)
 
 
 def _versions(stored: DataFrame) -> DataFrame:
-    """What rows of every level say."""
+    """The versions in rows of any level."""
     level = F.col("level")
     events = stored.where(level == _EVENTS).withColumn("is_counter", F.lit(False))
     counters = stored.where(level == _COUNTERS).withColumn("is_counter", F.lit(True))
-    plain = stored.where(level.isin(_BASE, _LOOSE)).select(*COLUMNS)
-    return plain.unionByName(versions_in(events)).unionByName(versions_with_shards(counters))
+    plain = stored.where(level.isin(_BASE, _VERSIONS)).select(*COLUMNS)
+    return plain.unionByName(explode_events(events)).unionByName(
+        explode_events_with_shards(counters)
+    )
 
 
 def _condition(buckets: Iterable[Bucket]) -> str:
+    """A condition in SQL for these buckets."""
     of_tables: dict[str, list[str]] = {}
     for table, bucket in buckets:
         of_tables.setdefault(table, []).append(str(bucket))

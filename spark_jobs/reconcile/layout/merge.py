@@ -1,10 +1,10 @@
-"""Versions merged at once: one stored row for each row of the table, with a `win` for each column.
+"""The layout `merge`: one stored row for each source row, with a precedence for each column.
 
-One Delta table with deletion vectors, partitioned by table and bucket. A micro-batch is reduced to
-one version of each place, gathered into rows, and merged. A stored row has in `wins` a member for
-each simple column, one for its liveness and one for its deletion; everything else (elements,
-shards, ranges, deletions of partitions and collections) is a stored row of its own. Readers need
-no maximum; each micro-batch reads the keys of the whole table.
+One Delta table with deletion vectors, partitioned by table and bucket. The layout reduces a
+micro-batch to one version of each place, groups the versions into rows and merges them. The map
+`wins` of a stored row has an entry for each simple column, for its liveness and for its deletion.
+Elements, shards, ranges, and deletions of partitions and collections have stored rows of their own.
+Reads need no aggregation, but each micro-batch reads the keys of the whole table.
 """
 
 from collections.abc import Collection, Iterator
@@ -14,22 +14,22 @@ from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.expressions import WIN
-from spark_jobs.reconcile.layout.protocol import Batch
-from spark_jobs.reconcile.layout.stored import (
+from spark_jobs.expressions import PRECEDENCE
+from spark_jobs.reconcile.layout.delta_table import (
     create_table,
     escaped,
     files_by_bucket,
 )
-from spark_jobs.reconcile.purging import without_past
-from spark_jobs.reconcile.versions import COLUMNS, PLACE, standing, versions_with_shards
+from spark_jobs.reconcile.layout.protocol import Batch
+from spark_jobs.reconcile.purgeable import drop_purgeable
+from spark_jobs.reconcile.versions import COLUMNS, PLACE, explode_events_with_shards, latest
 
 _WIDE = "wide"
 _COLUMN = "column:"
-"""Before the names of columns in `wins`, where they stand beside scopes."""
+"""Prefix of column names in `wins`, which distinguishes them from scopes."""
 _SCHEMA = (
     "table STRING, bucket INT, token BIGINT, pk BINARY, ck BINARY, scope STRING, hi BINARY,"
-    f" column STRING, path BINARY, wins MAP<STRING, {WIN}>, ckv ARRAY<BINARY>"
+    f" column STRING, path BINARY, wins MAP<STRING, {PRECEDENCE}>, ckv ARRAY<BINARY>"
 )
 _TXN = "spark.databricks.delta.write.txn"
 
@@ -38,14 +38,15 @@ class MergeLayout:
     """The versions of all tables, in one Delta table at a path."""
 
     def __init__(
-        self, session: SparkSession, path: str, *, buckets: int, max_loose_files: int = 8
+        self, session: SparkSession, path: str, *, buckets: int, max_uncompacted_files: int = 8
     ) -> None:
-        """Opens the table, or makes it. Raises `JobError` for another count of buckets than it
-        was made with, and for one of another layout. A bucket of more than `max_loose_files`
-        files is written anew by `compact`."""
+        """Open the table, or create it. `compact` rewrites buckets of too many files.
+
+        Raises `JobError` if the table has another layout or another number of buckets.
+        """
         self._session = session
         self._path = path
-        self._max_loose_files = max_loose_files
+        self._max_loose_files = max_uncompacted_files
         create_table(
             session,
             path,
@@ -56,17 +57,17 @@ class MergeLayout:
             properties={"delta.enableDeletionVectors": "true"},
         )
 
-    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
-        self.append(versions_with_shards(events), batch)
+    def write_events(self, events: DataFrame, batch: Batch | None = None) -> None:
+        self.write_versions(explode_events_with_shards(events), batch)
 
-    def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
-        rows = _wide(standing(versions))
+    def write_versions(self, versions: DataFrame, batch: Batch | None = None) -> None:
+        rows = _wide(latest(versions))
         same = " AND ".join(f"new.{name} <=> old.{name}" for name in PLACE)
         larger = "map_zip_with(old.wins, new.wins, (name, a, b) -> greatest(a, b))"
-        # A row of which nothing is new is not written again.
+        # Rows without a change are not rewritten.
         is_new = "name -> coalesce(new.wins[name] > old.wins[name], true)"
         changed = f"exists(map_keys(new.wins), {is_new}) OR new.ckv < old.ckv"
-        # A micro-batch has a session of its own.
+        # A micro-batch has its own session.
         session = versions.sparkSession
         with _transaction(session, batch):
             (
@@ -80,10 +81,10 @@ class MergeLayout:
                 .execute()
             )
 
-    def held(self, tables: Collection[str] | None = None) -> DataFrame:
-        return self.versions(tables)
+    def stored_versions(self, tables: Collection[str] | None = None) -> DataFrame:
+        return self.latest_versions(tables)
 
-    def versions(self, tables: Collection[str] | None = None) -> DataFrame:
+    def latest_versions(self, tables: Collection[str] | None = None) -> DataFrame:
         stored = self._stored()
         if tables is not None:
             stored = stored.where(F.col("table").isin(*tables))
@@ -100,7 +101,7 @@ class MergeLayout:
         return len(due)
 
     def purge(self, table: str, before_s: int) -> None:
-        kept = _wide(without_past(self.versions([table]), before_s))
+        kept = _wide(drop_purgeable(self.latest_versions([table]), before_s))
         writer = kept.write.format("delta").mode("overwrite")
         writer.option("replaceWhere", f"table = '{escaped(table)}'").save(self._path)
 
@@ -110,7 +111,7 @@ class MergeLayout:
 
 @contextmanager
 def _transaction(session: SparkSession, batch: Batch | None) -> Iterator[None]:
-    """MERGE has no options: what names the batch stands in the session meanwhile."""
+    """Sets the id of the batch in the session, because MERGE has no options."""
     if batch is None:
         yield
         return
@@ -124,7 +125,7 @@ def _transaction(session: SparkSession, batch: Batch | None) -> Iterator[None]:
 
 
 def _wide(versions: DataFrame) -> DataFrame:
-    """One version of each place, gathered into stored rows."""
+    """Stored rows from one version of each place."""
     scope = F.col("scope")
     is_simple = scope.isin("live", "row") | ((scope == "cell") & F.col("path").isNull())
     name = F.when(scope == "cell", F.concat(F.lit(_COLUMN), "column")).otherwise(scope)
@@ -144,7 +145,7 @@ def _wide(versions: DataFrame) -> DataFrame:
 
 
 def _narrow(rows: DataFrame) -> DataFrame:
-    """Stored rows as versions again."""
+    """The versions in stored rows."""
     is_wide = F.col("scope") == _WIDE
     is_column = F.col("name").startswith(_COLUMN)
     return (

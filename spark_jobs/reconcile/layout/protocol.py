@@ -1,4 +1,4 @@
-"""What the jobs want of a layout."""
+"""The interface of layouts."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,38 +9,52 @@ from pyspark.sql import DataFrame
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A micro-batch, so that writing it again is known. `app` is new with each checkpoint."""
+    """The id of a micro-batch, so that a repeated batch is skipped.
+
+    `app` is unique for each checkpoint.
+    """
 
     app: str
     number: int
 
 
 class Layout(Protocol):
-    """Versions (`spark_jobs.reconcile.versions`) in storage.
+    """Stored versions (`spark_jobs.reconcile.versions`).
 
-    What it gives depends on which versions were appended and on nothing else: not on their order,
-    their batches, their copies, nor on when it was compacted.
+    A read depends only on the set of written versions. It does not depend on their order, their
+    batches, their repetitions or on compaction.
     """
 
-    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
-        """Take in what `spark_jobs.reconcile.versions.events_of` gives, durably. A batch that is
-        already in is passed over."""
+    def write_events(self, events: DataFrame, batch: Batch | None = None) -> None:
+        """Store the result of `spark_jobs.reconcile.versions.bucket_events` durably.
 
-    def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
-        """The same of versions."""
+        A batch that the table already has is skipped.
+        """
 
-    def held(self, tables: Collection[str] | None = None) -> DataFrame:
-        """The versions of all tables, or of these, by id: of each place one or several."""
+    def write_versions(self, versions: DataFrame, batch: Batch | None = None) -> None:
+        """Store versions durably. A batch that the table already has is skipped."""
 
-    def versions(self, tables: Collection[str] | None = None) -> DataFrame:
-        """One version of each place, of all tables or of these, by id."""
+    def stored_versions(self, tables: Collection[str] | None = None) -> DataFrame:
+        """Read the stored versions, one or several of each place.
+
+        `tables` selects tables by id; None reads all tables.
+        """
+
+    def latest_versions(self, tables: Collection[str] | None = None) -> DataFrame:
+        """Read one version of each place.
+
+        `tables` selects tables by id; None reads all tables.
+        """
 
     def compact(self) -> int:
-        """Tidy up what is due; says how many buckets were. Changes nothing that can be read."""
+        """Compact the buckets that are due and return their number.
+
+        Compaction does not change the result of a read.
+        """
 
     def purge(self, table: str, before_s: int) -> None:
-        """Forget what was deleted or expired in a table before this second, and what it covers.
+        """Remove deletions and expired values from before this second, and all they cover.
 
-        Whatever is older and comes later is there again, so `before_s` is `gc_grace_seconds` and
-        the greatest lag of the topics ago, or earlier.
+        An older write that arrives afterwards becomes visible. So `before_s` must be at least
+        `gc_grace_seconds` plus the largest lag of the topics ago.
         """

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import orjson
 
-from spark_jobs.win.tables import Tables
+from tests.oracle.algebra.tables import Tables
 from tests.support.servers.kafka import KafkaRecord
 
 

@@ -4,9 +4,9 @@ import secrets
 import threading
 from dataclasses import dataclass
 
-from spark_jobs.win.tables import Tables
 from tests.integration.snapshot.beside import DEADLINE_S, Agent, keys
 from tests.integration.snapshot.writes import COLUMNS, Writer
+from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.comparison import Selected, differences, select_all
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import release

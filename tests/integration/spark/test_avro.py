@@ -8,18 +8,18 @@ from pyspark.sql import SparkSession
 
 import commitlog
 from spark_jobs.dedupe import DedupeOptions, dedupe
+from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
-from spark_jobs.faults import known_fault
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.tables import kept_tables
 from spark_jobs.source import events
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.avro.reading import Ids, messages
 from tests.support.avro.tables import DDL, format_of, inserted
 from tests.support.segment_reading import schema_of, unpacked
-from tests.support.spark.dedupe_stream import Stream
+from tests.support.spark.dedupe_stream import DedupeStream
 from tests.support.spark.records import Record, frame
 
 RECORDING = OWN / "5.0" / "three-nodes"
@@ -72,7 +72,7 @@ def test_dedupe_passes_one_copy_on_as_it_is(
         headers = tuple((each.key, bytes(each.value)) for each in row.headers)
         assert (bytes(row.key), bytes(row.value), headers) in known
 
-    stream = Stream(spark, tmp_path)
+    stream = DedupeStream(spark, tmp_path)
     for records in copies.values():
         stream.add(*records)
     assert stream.run().events == len(identities)
@@ -85,7 +85,7 @@ def test_dedupe_by_cells_refuses_it_with_a_sentence(
 ) -> None:
     with pytest.raises(Exception, match="no `cells`") as raised:
         dedupe(events(frame(spark, copies["node1"][:1])), DedupeOptions(identity="cell")).collect()
-    fault = known_fault(raised.value)
+    fault = mapped_error(raised.value)
     assert isinstance(fault, InputError)
     assert "and their JSON; identity=event does without" in str(fault)
 
@@ -121,9 +121,9 @@ def test_json_inside_of_a_value_in_avro_is_no_event(spark: SparkSession, tmp_pat
 
 def refusal(spark: SparkSession, folder: Path, schema: Path, record: Record) -> InputError:
     layout = AppendLayout(spark, str(folder / "table"), buckets=1)
-    tables = kept_tables(read_schema(schema))
+    tables = select_tables(read_schema(schema))
     with pytest.raises(Exception, match="is no") as raised:
         reconcile(events(frame(spark, [record])), layout, tables, 1)
-    fault = known_fault(raised.value)
+    fault = mapped_error(raised.value)
     assert isinstance(fault, InputError)
     return fault

@@ -7,14 +7,14 @@ import orjson
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.mongo_reconcile import Documents
+from spark_jobs.mongo_reconcile import DocumentTable
 from spark_jobs.reconcile.layout import AppendLayout
-from spark_jobs.reconcile.visible import visible
-from spark_jobs.win import Tables
+from spark_jobs.reconcile.visible_rows import visible_rows
 from tests.integration.spark.mongo_reconcile.topic import TOPIC, Collection
-from tests.integration.spark.reconcile.forms import expected, shown
+from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.forms import expected, shown
 from tests.support.spark.job_process import JobProcess
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, send
@@ -65,7 +65,7 @@ def test_reconcile_killed_behind_an_append(
     for record in records:
         tables.apply(orjson.loads(record.value or b""))
     layout = AppendLayout(spark, str(table), buckets=BUCKETS)
-    assert shown(visible(layout.held(), LATER_S)) == expected(tables, LATER_S)
+    assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
 
 
 def test_mongo_reconcile_killed_in_a_micro_batch(
@@ -90,5 +90,5 @@ def test_mongo_reconcile_killed_in_a_micro_batch(
     assert not job.has_committed(KILLED_IN)
     job.run_to_end()
     assert job.has_committed(BATCHES - 1)
-    rows = Documents(spark, str(tmp_path / "table")).current("shop.cust").collect()
+    rows = DocumentTable(spark, str(tmp_path / "table")).current("shop.cust").collect()
     assert {key: document for key, document, _ in rows} == collection.documents

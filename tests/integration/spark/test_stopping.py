@@ -9,11 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.layout import AppendLayout
-from spark_jobs.reconcile.visible import visible
-from spark_jobs.win import Tables
-from tests.integration.spark.reconcile.forms import expected, shown
+from spark_jobs.reconcile.visible_rows import visible_rows
+from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.forms import expected, shown
 from tests.support.spark.job_process import JobProcess
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import send
@@ -35,7 +35,7 @@ def test_a_continuous_reconcile_takes_what_comes_and_ends_with_sigterm(
 ) -> None:
     records = [replace(each, topic=TOPIC) for each in three_copies([RECORDING])]
     early, late = records[: len(records) // 2], records[len(records) // 2 :]
-    table, figures = tmp_path / "versions", tmp_path / "figures.json"
+    table, stats = tmp_path / "versions", tmp_path / "stats.json"
     settings = [
         f"kafka.bootstrap.servers={broker.bootstrap}",
         f"topics={TOPIC}",
@@ -44,11 +44,11 @@ def test_a_continuous_reconcile_takes_what_comes_and_ends_with_sigterm(
         f"output={table}",
         f"buckets={BUCKETS}",
         f"schema.file={OWN / RECORDING / 'node1' / 'schema.cql'}",
-        f"metrics.json.file={figures}",
+        f"metrics.json.file={stats}",
     ]
 
     def has_read(count: int) -> bool:
-        return figures.exists() and json.loads(figures.read_text())["records"] == count
+        return stats.exists() and json.loads(stats.read_text())["records"] == count
 
     send(broker, early)
     job = JobProcess("spark_jobs.reconcile", tmp_path, jars_directory, java_options, settings)
@@ -62,4 +62,4 @@ def test_a_continuous_reconcile_takes_what_comes_and_ends_with_sigterm(
     for record in records:
         tables.apply(orjson.loads(record.value or b""))
     layout = AppendLayout(spark, str(table), buckets=BUCKETS)
-    assert shown(visible(layout.held(), LATER_S)) == expected(tables, LATER_S)
+    assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)

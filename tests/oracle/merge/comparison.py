@@ -8,8 +8,8 @@ from typing import Any
 from cassandra.cluster import EXEC_PROFILE_DEFAULT
 from cassandra.query import dict_factory
 
-from spark_jobs.win.table import Table
-from spark_jobs.win.tables import Tables
+from tests.oracle.algebra.table import Table
+from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.plain import plain, plain_clustering
 from tests.oracle.merge.typed import Columns, columns_of, typed_rows
 

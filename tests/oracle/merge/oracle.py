@@ -1,6 +1,6 @@
 """The slow second opinion: keeps every event as it came and asks Cassandra's questions of all.
 
-Nothing is shared with `spark_jobs.win` but the form of its answer. A pair of cells is decided
+Nothing is shared with `tests.oracle.algebra` but the form of its answer. A pair of cells is decided
 question by question, as `Cells#resolveRegular` does, and deletions take cells away before any two
 are compared.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
-from spark_jobs.win.table import Row, RowKey, Value
+from tests.oracle.algebra.table import Row, RowKey, Value
 
 Member = Mapping[str, Any]
 

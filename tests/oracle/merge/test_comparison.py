@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cassandra.cqltypes import DecimalType, Int32Type, UTF8Type
 
-from spark_jobs.win.table import Table
+from tests.oracle.algebra.table import Table
 from tests.oracle.merge.comparison import Selected, differences, summary
 from tests.oracle.merge.typed import Column, Columns
 

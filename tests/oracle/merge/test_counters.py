@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import commitlog
-from spark_jobs.win import Shard, Table, Value, read_shards
-from spark_jobs.win.counter import CounterContextError
+from tests.oracle.algebra import Shard, Table, Value, read_shards
+from tests.oracle.algebra.counter import CounterContextError
 from tests.oracle.reference.recordings import Scenario
 from tests.support.counter_events import LEADERS, context, counter_events, text
 from tests.support.counter_following import Table as Following

@@ -6,7 +6,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.win.table import Table
+from tests.oracle.algebra.table import Table
 from tests.oracle.merge import oracle
 from tests.oracle.merge.event_strategies import TIMES_US, EventValue, event_values, one_cell_events
 

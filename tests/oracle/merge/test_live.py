@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import commitlog
-from spark_jobs.win.tables import Tables
+from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.cdc_raw import CdcRawReader
 from tests.oracle.merge.comparison import Comparison, compare, summary
 from tests.oracle.merge.copies import copied_values

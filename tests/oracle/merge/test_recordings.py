@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.win.tables import Tables
+from tests.oracle.algebra.tables import Tables
 from tests.oracle.reference.recordings import SHARED, Scenario, scenarios
 from tests.support.merged_recordings import read, seconds
 from tests.support.segment_reading import Event

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.win import Table, is_purgeable
+from tests.oracle.algebra import Table, is_purgeable
 
 NOW_S = 100
 PK = b"k"

@@ -12,7 +12,7 @@ from typing import Any
 
 from cassandra.cqltypes import ListType, MapType, SetType, UserType
 
-from spark_jobs.win.table import Elements, Row, RowKey, Table
+from tests.oracle.algebra.table import Elements, Row, RowKey, Table
 
 PROTOCOL_VERSION = 5
 

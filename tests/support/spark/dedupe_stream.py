@@ -1,4 +1,4 @@
-"""A dedupe query over a stream of files, with a sink and a checkpoint of its own."""
+"""A dedupe query over a stream of files, with its own sink and checkpoint."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -8,10 +8,10 @@ from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
-from spark_jobs.checkpoint import Claim
+from spark_jobs.checkpoint_owner import OwnedCheckpoint
 from spark_jobs.dedupe import query
-from spark_jobs.dedupe.figures import Figures, batch_of
-from spark_jobs.dedupe.job_options import DedupeJobOptions
+from spark_jobs.dedupe.options import DedupeJobOptions
+from spark_jobs.dedupe.stats import RunStats, batch_stats
 from spark_jobs.progress import follow
 from tests.support.spark.options import dotted, options_of
 from tests.support.spark.records import Record, RecordStream
@@ -24,8 +24,8 @@ def job_options(**settings: str) -> DedupeJobOptions:
 
 
 @dataclass
-class Stream:
-    """`run` works off what was added, one micro-batch for each `add`."""
+class DedupeStream:
+    """`run` processes the added records, one micro-batch for each `add`."""
 
     spark: SparkSession
     folder: Path
@@ -48,35 +48,36 @@ class Stream:
     def run(
         self,
         stop: threading.Event | None = None,
-        until: Callable[[Figures], bool] = lambda _: False,
-    ) -> Figures:
-        """Until everything is worked off; `stop` is set when `until` holds."""
+        until: Callable[[RunStats], bool] = lambda _: False,
+    ) -> RunStats:
+        """Run until all records are processed. Sets `stop` when `until` is true."""
         given: dict[str, str] = {
             "sink_delta_path": str(self.table),
             "checkpoint": str(self.checkpoint),
             **self.settings,
         }
-        figures = Figures()
+        stats = RunStats()
 
         def each(progress: Any) -> None:
-            nonlocal figures
-            figures = figures.after(batch_of(progress))
-            if stop is not None and until(figures):
+            nonlocal stats
+            stats = stats.plus(batch_stats(progress))
+            if stop is not None and until(stats):
                 stop.set()
 
-        started = query.start(self._records.read(), job_options(**given), Claim("id", is_new=True))
+        checkpoint = OwnedCheckpoint("id", is_new=True)
+        started = query.start(self._records.read(), job_options(**given), checkpoint)
         follow(started, each, stop=stop)
-        return figures
+        return stats
 
     def rows(self) -> Sequence[Row]:
         return self.spark.read.format("delta").load(str(self.table)).collect()
 
     def ids(self) -> list[bytes]:
-        """Of the events that came out, in the order of their ids."""
+        """The sorted ids of the written events."""
         return sorted(bytes(row.id) for row in self.rows())
 
     def forget_last_commit(self) -> None:
-        """As if the driver had died between the sink and the commit of the last micro-batch."""
+        """Simulate a crash of the driver between the sink and the commit of the last batch."""
         commits = self.checkpoint / "commits"
         last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
         for name in (str(last), f".{last}.crc"):

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.win import Tables
-from tests.integration.spark.reconcile.forms import EventValue, named
+from tests.oracle.algebra import Tables
+from tests.support.spark.forms import EventValue, named
 
 
 def examples(events: st.SearchStrategy[list[EventValue]], count: int) -> list[EventValue]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.dependency_versions import TESTED
 from spark_jobs.jars import fetch
 from spark_jobs.session import create_session
-from spark_jobs.versions import TESTED
 from tests.support.servers.cache import cached_directory
 from tests.support.servers.java import java_home
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
-from tests.integration.spark.reconcile.forms import EventValue
+from tests.support.spark.forms import EventValue
 
 ID = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
 TABLE = f"""

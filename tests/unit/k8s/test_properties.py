@@ -13,7 +13,7 @@ import yaml
 from agent.cli.entry import main as agent
 from mongo_agent.cli.entry import main as mongo_agent
 from sidecar.properties import Properties, load
-from spark_jobs.dedupe.job_options import DedupeJobOptions
+from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
 
 ROOT = Path(__file__).resolve().parents[3]

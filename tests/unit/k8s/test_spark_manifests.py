@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from sidecar.properties import Properties, load
-from spark_jobs.dedupe.job_options import DedupeJobOptions
+from spark_jobs.dedupe.options import DedupeJobOptions
+from spark_jobs.dependency_versions import TESTED
 from spark_jobs.reconcile.options import PurgeOptions, ReconcileOptions
-from spark_jobs.versions import TESTED
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 MANIFESTS = sorted((REPOSITORY / "k8s" / "spark").glob("[!k]*.yaml"))

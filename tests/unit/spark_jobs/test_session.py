@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.dependency_versions import TESTED, DependencyVersions
 from spark_jobs.errors import SetupError
 from spark_jobs.jars import jars_in
 from spark_jobs.session import SETTINGS
-from spark_jobs.versions import TESTED, Versions
 
 
 def test_settings_that_every_job_needs_are_in_force(spark: SparkSession) -> None:
@@ -40,10 +40,12 @@ def test_a_missing_jar_is_named_with_the_way_to_get_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("versions", "expected"),
     [
-        (Versions(spark="4.2.0", delta="4.4.0"), "delta-spark_4.2_2.13-4.4.0.jar"),
-        (Versions(spark="4.0.1", delta="4.4.0"), "delta-spark_4.0_2.13-4.4.0.jar"),
-        (Versions(spark="4.0.1", delta="4.0.1"), "delta-spark_2.13-4.0.1.jar"),
+        (DependencyVersions(spark="4.2.0", delta="4.4.0"), "delta-spark_4.2_2.13-4.4.0.jar"),
+        (DependencyVersions(spark="4.0.1", delta="4.4.0"), "delta-spark_4.0_2.13-4.4.0.jar"),
+        (DependencyVersions(spark="4.0.1", delta="4.0.1"), "delta-spark_2.13-4.0.1.jar"),
     ],
 )
-def test_delta_carries_the_release_of_spark_in_its_name(versions: Versions, expected: str) -> None:
+def test_delta_carries_the_release_of_spark_in_its_name(
+    versions: DependencyVersions, expected: str
+) -> None:
     assert expected in {artifact.file_name for artifact in versions.artifacts()}

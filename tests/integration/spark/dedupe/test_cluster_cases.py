@@ -15,7 +15,7 @@ import pytest
 from tests.integration.spark.reconcile import test_cluster_cases as cases
 from tests.support.cells_checks import identity as content
 from tests.support.segment_reading import Event
-from tests.support.spark.dedupe_stream import Stream
+from tests.support.spark.dedupe_stream import DedupeStream
 from tests.support.spark.recorded import NODES, read, record
 from tests.support.spark.records import Record
 
@@ -91,7 +91,7 @@ def _content(value: EventValue) -> str:
     return content(event) + json.dumps([cells.get("lo"), cells.get("hi")])
 
 
-def new_events(stream: Stream, events: list[Event], of: Iterable[Case]) -> set[bytes]:
+def new_events(stream: DedupeStream, events: list[Event], of: Iterable[Case]) -> set[bytes]:
     """Ids of the events that come out besides the recorded ones."""
     stream.add(*map(record, events))
     stream.add(*said_again(events, of))
@@ -107,7 +107,7 @@ def ids_of(records: Iterable[Record]) -> set[bytes]:
     return {dict(each.headers or ())["cdc.id"] or b"" for each in records}
 
 
-def test_by_event(stream: Stream, events: list[Event]) -> None:
+def test_by_event(stream: DedupeStream, events: list[Event]) -> None:
     changed = (*DROPPED_BY_CELL, *DROPPED_BY_NONE)
     found = new_events(stream, events, (*DROPPED_BY_BOTH, *changed))
     recorded = {bytes.fromhex(event.headers["cdc.id"]) for event in events}
@@ -116,7 +116,7 @@ def test_by_event(stream: Stream, events: list[Event]) -> None:
         assert found & ids_of(said_again(events, [case])), case
 
 
-def test_by_cell(stream: Stream, events: list[Event]) -> None:
+def test_by_cell(stream: DedupeStream, events: list[Event]) -> None:
     stream.settings = {"identity": "cell"}
     found = new_events(stream, events, (*DROPPED_BY_BOTH, *DROPPED_BY_CELL, *DROPPED_BY_NONE))
     recorded = {bytes.fromhex(event.headers["cdc.id"]) for event in events}

@@ -37,7 +37,7 @@ def test_every_event_once_over_two_kills(
         "topics=killed",
         f"sink.delta.path={tmp_path / 'table'}",
         f"max.offsets.per.trigger={len(sent) // 4}",
-        f"metrics.json.file={tmp_path / 'figures.json'}",
+        f"metrics.json.file={tmp_path / 'stats.json'}",
     ]
     job = JobProcess("spark_jobs.dedupe", tmp_path, jars_directory, java_options, settings)
     for number in _KILLS_AFTER:
@@ -50,8 +50,8 @@ def test_every_event_once_over_two_kills(
     # Copies differ in who said it and when, so a row is one of them.
     sent_values = {(identity(record)[0], record.value) for record in sent}
     assert {(bytes(row.id), row.value) for row in rows} <= sent_values
-    assert "copies per event" in job.log.read_text()
-    assert (tmp_path / "figures.json").exists()
+    assert "replica copies per event" in job.log.read_text()
+    assert (tmp_path / "stats.json").exists()
     assert all(node in (tmp_path / "checkpoint" / REPLICAS_FILE).read_text() for node in NODES)
 
 
@@ -79,9 +79,9 @@ def test_messages_pass_through_untouched(
         "checkpoint": str(tmp_path / "checkpoint"),
         "trigger": "once",
     }
-    figures = run(spark, job_options(**settings))
-    assert figures.records == len(sent)
-    assert set(figures.node_seen_ms) == set(NODES)
+    stats = run(spark, job_options(**settings))
+    assert stats.records == len(sent)
+    assert set(stats.node_seen_ms) == set(NODES)
 
     got = broker.consume_all(*(f"once.{topic}" for topic in topics))
     possible = {
@@ -93,7 +93,7 @@ def test_messages_pass_through_untouched(
     assert Counter((dict(each.headers)["cdc.id"], each.value is None) for each in got) == expected
     rows = spark.read.format("delta").load(str(tmp_path / "table")).collect()
     assert Counter((bytes(row.id), row.value is None) for row in rows) == expected
-    assert figures.events == len(rows)
+    assert stats.events == len(rows)
 
     assert run(spark, job_options(**settings)).records == 0
     with pytest.raises(CheckpointError, match="its `identity` is `cell`, not `event`"):

@@ -8,19 +8,19 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.dedupe import DedupeOptions, dedupe
-from spark_jobs.dedupe.figures import batch_of
-from spark_jobs.dedupe.job import refuse_late_rows
+from spark_jobs.dedupe.job import reject_late_rows
+from spark_jobs.dedupe.stats import batch_stats
 from spark_jobs.errors import InputError, JobError
 from spark_jobs.progress import follow
 from spark_jobs.source import events
-from tests.support.spark.dedupe_stream import Stream
+from tests.support.spark.dedupe_stream import DedupeStream
 from tests.support.spark.records import Record, RecordStream, headers_of
 
 NOW_US = 1_795_277_866_260_102
 HOUR_US = 3_600_000_000
 SINKS = {
     "delta's own sink": {},
-    "micro-batches": {"records_without_id": "aside", "aside_path": "?"},
+    "micro-batches": {"invalid_records": "dead-letter", "dead_letter_path": "?"},
 }
 
 
@@ -33,30 +33,30 @@ def copy(number: int, node: str = "n1", *, ts_us: int = NOW_US, offset: int = 0)
     return Record(headers, f'{{"n":{number}}}'.encode(), offset=offset)
 
 
-def test_the_only_copy_of_a_slow_replica_survives(stream: Stream) -> None:
+def test_the_only_copy_of_a_slow_replica_survives(stream: DedupeStream) -> None:
     """On write time the watermark would have passed it, and it would be gone in silence."""
     stream.add(*(copy(n, "fast", ts_us=NOW_US + n * HOUR_US) for n in range(1, 20)))
     stream.add(*(copy(n, "slow", ts_us=NOW_US + n * HOUR_US) for n in range(1, 20)))
     stream.add(copy(20, "slow", ts_us=NOW_US - 100 * HOUR_US), copy(3, "slow"))
-    figures = stream.run()
+    stats = stream.run()
     assert stream.ids() == [event_id(n) for n in range(1, 21)]
-    assert (figures.records, figures.events, figures.copies_dropped) == (40, 20, 20)
-    assert figures.copies_per_event == 2.0
-    assert set(figures.node_seen_ms) == {"fast", "slow"}
-    assert figures.newest_write_us == NOW_US + 19 * HOUR_US
-    assert figures.state_rows == 20
+    assert (stats.records, stats.events, stats.replica_copies_dropped) == (40, 20, 20)
+    assert stats.replica_copies_per_event == 2.0
+    assert set(stats.node_seen_ms) == {"fast", "slow"}
+    assert stats.newest_write_us == NOW_US + 19 * HOUR_US
+    assert stats.state_rows == 20
 
 
-def test_seven_copies_one_copy_and_none_without_cells(stream: Stream) -> None:
+def test_seven_copies_one_copy_and_none_without_cells(stream: DedupeStream) -> None:
     stream.add(*(copy(1, f"n{n % 3}", offset=n) for n in range(4)), copy(2))
     stream.add(*(copy(1, f"n{n % 3}", offset=n) for n in range(3)))
-    figures = stream.run()
+    stats = stream.run()
     assert stream.ids() == [event_id(1), event_id(2)]
     assert {row.value for row in stream.rows()} == {b'{"n":1}', b'{"n":2}'}
-    assert figures.copies_per_event == 4.0
+    assert stats.replica_copies_per_event == 4.0
 
 
-def test_what_was_seen_is_known_after_a_restart(stream: Stream) -> None:
+def test_what_was_seen_is_known_after_a_restart(stream: DedupeStream) -> None:
     stream.add(copy(1), copy(2))
     stream.run()
     stream.add(copy(2, "n2"), copy(3, "n2"))
@@ -99,7 +99,7 @@ def test_a_copy_within_the_ttl_is_dropped_and_a_later_one_is_an_event(
 
 
 @pytest.mark.parametrize("way", SINKS)
-def test_a_micro_batch_that_comes_again_is_not_written_again(stream: Stream, way: str) -> None:
+def test_a_repeated_micro_batch_is_not_written_again(stream: DedupeStream, way: str) -> None:
     aside = stream.folder / "aside"
     stream.settings = {k: v.replace("?", str(aside)) for k, v in SINKS[way].items()}
     stream.add(copy(1), copy(2), copy(1, "n2"))
@@ -112,13 +112,13 @@ def test_a_micro_batch_that_comes_again_is_not_written_again(stream: Stream, way
     assert stream.ids() == [event_id(1), event_id(2), event_id(3)]
 
 
-def test_strangers_go_aside_beside_events(stream: Stream, spark: SparkSession) -> None:
+def test_strangers_go_aside_beside_events(stream: DedupeStream, spark: SparkSession) -> None:
     aside = stream.folder / "aside"
-    stream.settings = {"records_without_id": "aside", "aside_path": str(aside)}
+    stream.settings = {"invalid_records": "dead-letter", "dead_letter_path": str(aside)}
     strangers = [Record(None, b"a", offset=1), Record((("x", b"1"),), b"b", offset=2)]
     stream.add(copy(1), *strangers, copy(1, "n2"))
-    figures = stream.run()
-    assert (figures.strangers, figures.events, figures.copies_per_event) == (2, 1, 2.0)
+    stats = stream.run()
+    assert (stats.invalid_records, stats.events, stats.replica_copies_per_event) == (2, 1, 2.0)
     assert stream.ids() == [event_id(1)]
     found = spark.read.format("delta").load(str(aside)).orderBy("offset").collect()
     assert [(row.value, row.offset) for row in found] == [(b"a", 1), (b"b", 2)]
@@ -128,7 +128,7 @@ def test_strangers_go_aside_beside_events(stream: Stream, spark: SparkSession) -
     ]
 
 
-def test_a_stranger_stops_the_query_before_anything_is_written(stream: Stream) -> None:
+def test_a_stranger_stops_the_query_before_anything_is_written(stream: DedupeStream) -> None:
     stream.add(copy(1))
     stream.run()
     stream.add(copy(2), Record(None, offset=7))
@@ -153,19 +153,19 @@ def test_a_clock_that_falls_back_is_noticed(spark: SparkSession, tmp_path: Path)
         .start()
     )
     with pytest.raises(JobError, match="Micro-batch 2 dropped 1 records, because the driver's"):
-        follow(query, lambda progress: refuse_late_rows(batch_of(progress)))
+        follow(query, lambda progress: reject_late_rows(batch_stats(progress)))
 
 
-def test_a_continuous_run_ends_when_it_is_asked_to(stream: Stream) -> None:
+def test_a_continuous_run_ends_when_it_is_asked_to(stream: DedupeStream) -> None:
     stream.settings = {"trigger": "processing-time", "trigger_interval_ms": "0"}
     stream.add(copy(1), copy(1, "n2"))
     stop = threading.Event()
-    figures = stream.run(stop, until=lambda found: found.records == 2)
-    assert (figures.records, figures.events) == (2, 1)
+    stats = stream.run(stop, until=lambda found: found.records == 2)
+    assert (stats.records, stats.events) == (2, 1)
     assert stream.ids() == [event_id(1)]
 
 
-def test_cells_of_known_events_in_a_new_bundle_are_absorbed(stream: Stream) -> None:
+def test_cells_of_known_events_in_a_new_bundle_are_absorbed(stream: DedupeStream) -> None:
     """What a repair does: rows as they lie in the SSTables, old statements bundled anew."""
 
     def bundle(number: int, *cells: tuple[str, int]) -> Record:
@@ -177,6 +177,6 @@ def test_cells_of_known_events_in_a_new_bundle_are_absorbed(stream: Stream) -> N
     first, second = bundle(1, ("a", 1), ("b", 1)), bundle(2, ("a", 2))
     stream.add(first, second, first)
     stream.add(bundle(3, ("a", 2), ("b", 1)), second, bundle(4, ("a", 2), ("c", 1)))
-    figures = stream.run()
+    stats = stream.run()
     assert stream.ids() == [event_id(1), event_id(2), event_id(4)]
-    assert (figures.records, figures.events) == (6, 3)
+    assert (stats.records, stats.events) == (6, 3)

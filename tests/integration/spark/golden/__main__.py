@@ -64,7 +64,7 @@ def main(
 
 
 def summary(report: Report) -> Table:
-    """The figures of a run."""
+    """The stats of a run."""
     table = Table(title=f"golden test, seed {report.seed}", show_header=False)
     table.add_column()
     table.add_column(justify="right")

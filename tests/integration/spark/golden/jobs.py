@@ -5,16 +5,15 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.dedupe.figures import Figures
 from spark_jobs.dedupe.job import run as run_dedupe
-from spark_jobs.dedupe.job_options import DedupeJobOptions
-from spark_jobs.dedupe.options import IdentityName
+from spark_jobs.dedupe.options import DedupeJobOptions, IdentityName
+from spark_jobs.dedupe.stats import RunStats
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.typed import table_at, typed
-from spark_jobs.reconcile.visible import visible
+from spark_jobs.reconcile.typed_view import table_at, with_types
+from spark_jobs.reconcile.visible_rows import visible_rows
 from tests.integration.spark.golden.events import Kept
 from tests.integration.spark.golden.selected import Selected
 from tests.integration.spark.golden.stage import PREFIX
@@ -47,7 +46,7 @@ class Jobs:
         self._layout = layout
         self._counter_tables = counter_tables
 
-    def dedupe(self, identity: IdentityName = "event") -> Figures:
+    def dedupe(self, identity: IdentityName = "event") -> RunStats:
         """Works off what is in the topics."""
         options = {
             **self._common,
@@ -80,7 +79,7 @@ class Jobs:
         layout = open_layout(self._spark, self._reconcile_options())
         tables = {each.name: source.table(each.name) for each in selected}
         plain = [table.id for table in tables.values() if not table.dropped]
-        shown = visible(layout.held(plain), now_s).cache()
+        shown = visible_rows(layout.stored_versions(plain), now_s).cache()
         rows_of: dict[str, list[Row]] = {}
         for row in shown.collect():
             rows_of.setdefault(row["table"], []).append(row)
@@ -88,13 +87,13 @@ class Jobs:
         for each in selected:
             table = tables[each.name]
             if table.dropped:
-                versions = layout.held([table.id])
-                rows = visible(versions, now_s, table.dropped, table.columns)
+                versions = layout.stored_versions([table.id])
+                rows = visible_rows(versions, now_s, table.dropped, table.columns)
                 rows_of[table.id] = rows.collect()
             else:
                 rows = shown.where(F.col("table") == table.id)
             problems += wrong_cells(each, rows_of.get(table.id, []))
-            problems += wrong_values(each, typed(rows, source, table))
+            problems += wrong_values(each, with_types(rows, source, table))
         shown.unpersist()
         return problems
 

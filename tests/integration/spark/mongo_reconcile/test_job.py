@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.errors import CheckpointError, InputError
-from spark_jobs.mongo_reconcile import Documents, query
+from spark_jobs.mongo_reconcile import DocumentTable, query
 from spark_jobs.mongo_reconcile.job import run, summary
-from spark_jobs.mongo_reconcile.job_options import MongoJobOptions
+from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.progress import follow
 from tests.integration.spark.mongo_reconcile.topic import TOPIC, Collection, envelope, record
 from tests.support.servers.kafka import KafkaBroker
@@ -45,7 +45,7 @@ def shop() -> Collection:
 def test_a_batch_that_was_not_committed_comes_again(spark: SparkSession, tmp_path: Path) -> None:
     collection = shop()
     options = job_options(tmp_path)
-    documents = Documents(spark, options.table_path)
+    documents = DocumentTable(spark, options.table_path)
     stream = RecordStream(spark, tmp_path / "records")
     stream.add(collection.records[:5])
     follow(query.start(stream.read(), documents, options), lambda _: None)
@@ -71,18 +71,18 @@ def test_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
         options = job_options(
             tmp_path,
             kafka_bootstrap_servers=broker.bootstrap,
-            metrics_json_file=str(tmp_path / "figures.json"),
-            metrics_prometheus_file=str(tmp_path / "figures.prom"),
+            metrics_json_file=str(tmp_path / "stats.json"),
+            metrics_prometheus_file=str(tmp_path / "stats.prom"),
         )
         send(broker, collection.records[:5], partitions=2)
         assert run(spark, options) == 5
         send(broker, collection.records[5:], partitions=2)
         read = run(spark, options)
         assert read == len(collection.records) - 5
-        assert json.loads((tmp_path / "figures.json").read_text()) == {"records": read}
-        lines = (tmp_path / "figures.prom").read_text().splitlines()
+        assert json.loads((tmp_path / "stats.json").read_text()) == {"records": read}
+        lines = (tmp_path / "stats.prom").read_text().splitlines()
         assert f"cdc_mongo_reconcile_records_total {read}.0" in lines
-        documents = Documents(spark, options.table_path)
+        documents = DocumentTable(spark, options.table_path)
         shown = documents.current("shop.cust").collect()
         assert {key: document for key, document, _ in shown} == collection.documents
         send(broker, [record(0, "9", envelope("t", None, 5))])

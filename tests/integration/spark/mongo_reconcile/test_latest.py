@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
-from spark_jobs.faults import known_fault
-from spark_jobs.mongo_reconcile import Documents, MongoOptions, changes, latest
+from spark_jobs.mongo_reconcile import DocumentTable, MongoOptions, changes, latest
 from tests.integration.spark.mongo_reconcile.histories import many_histories
 from tests.integration.spark.mongo_reconcile.topic import TOPIC, Collection, envelope, record
 from tests.support.spark.records import Record, frame
@@ -69,16 +69,16 @@ def test_batches_give_the_collection_whatever_comes_again(
     records = [each for collection in collections for each in collection.records]
     shuffled = data.draw(st.permutations(records))
     middle = data.draw(st.integers(0, len(shuffled)))
-    documents = Documents(spark, str(tmp_path_factory.mktemp("documents") / "table"))
+    documents = DocumentTable(spark, str(tmp_path_factory.mktemp("documents") / "table"))
     first, second = shuffled[:middle], shuffled[middle:]
     for batch in (first, second, first):
         documents.apply(changes(frame(spark, batch)), seen_ms=1_000)
     assert live(documents.rows()) == expected(collections)
 
 
-def taken_in(spark: SparkSession, path: Path, batch: list[Record]) -> Documents:
+def taken_in(spark: SparkSession, path: Path, batch: list[Record]) -> DocumentTable:
     """The table after one batch, seen at 1 ms."""
-    documents = Documents(spark, str(path))
+    documents = DocumentTable(spark, str(path))
     documents.apply(changes(frame(spark, batch)), seen_ms=1)
     return documents
 
@@ -129,14 +129,14 @@ def test_schemas_beside_the_payload_and_any_key(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("stranger", "cause"),
     [
-        (record(7, None, envelope("c", "{}", 5)), "has no key with the `id` of a document"),
-        (record(7, "7", {"status": "BEGIN"}), "its `op` is missing and none of c, u, d, r"),
-        (record(7, "7", envelope("t", None, 5)), "its `op` is t and none"),
-        (record(7, "7", {"op": "c", "after": "{}"}), "has no `ts_ms`, `db` and `collection`"),
+        (record(7, None, envelope("c", "{}", 5)), "has no document `id` in its key"),
+        (record(7, "7", {"status": "BEGIN"}), "its `op` is missing, not one of c, u, d, r"),
+        (record(7, "7", envelope("t", None, 5)), "its `op` is t, not one"),
+        (record(7, "7", {"op": "c", "after": "{}"}), "lacks `ts_ms`, `db` or `collection`"),
         (Record(None, b"no json", b'{"id": "7"}', TOPIC, 0, 7), "its `op` is missing"),
         (
             Record(None, b"\0\0\0\0\5\2a", b"\0\0\0\0\6\0", TOPIC, 0, 7),
-            "is Avro, and JSON is read here",
+            "is Avro, but mongo_reconcile reads JSON",
         ),
     ],
 )
@@ -145,7 +145,7 @@ def test_a_record_that_is_no_change_says_where(
 ) -> None:
     with pytest.raises(Exception) as caught:
         latest(changes(frame(spark, [stranger]))).collect()
-    fault = known_fault(caught.value)
+    fault = mapped_error(caught.value)
     assert isinstance(fault, InputError)
     assert "The record L.shop.cust/0/7" in str(fault)
     assert cause in str(fault)

@@ -1,4 +1,4 @@
-"""Spark's expressions say what `spark_jobs.win` says, on many random tables in one run."""
+"""Spark's expressions say what `tests.oracle.algebra` says, on many random tables in one run."""
 
 import random
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.events import NO_CELLS, NO_EVENT, read_cells
-from spark_jobs.expressions import NO_TOTALS
-from spark_jobs.reconcile.versions import standing, versions_of
-from spark_jobs.reconcile.visible import visible
-from tests.integration.spark.reconcile.forms import EventValue, expected, frame, named, shown
+from spark_jobs.expressions import INVALID_CONTEXT
+from spark_jobs.reconcile.versions import latest, to_versions
+from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.source.cells import MISSING_CELLS, NOT_AN_EVENT, read_cells
 from tests.oracle.merge.event_strategies import event_values, one_cell_events
 from tests.support.counter_events import counter_events
+from tests.support.spark.forms import EventValue, expected, frame, named, shown
 from tests.support.spark.merge_examples import examples, merged
 
 NOWS_S = range(9, 15)
@@ -26,7 +26,7 @@ BUCKETS = 3
 
 
 def standing_of(frame: DataFrame, counters: Iterable[str] = ()) -> DataFrame:
-    return standing(versions_of(read_cells(frame), BUCKETS, list(counters))).cache()
+    return latest(to_versions(read_cells(frame), BUCKETS, list(counters))).cache()
 
 
 def test_spark_shows_what_the_algebra_shows(spark: SparkSession, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_spark_shows_what_the_algebra_shows(spark: SparkSession, tmp_path: Path)
     ]
     versions = standing_of(frame(spark, tmp_path, at_seconds))
     now_s = F.substring_index("table", "@", -1).cast("bigint")
-    assert shown(visible(versions, now_s)) == {
+    assert shown(visible_rows(versions, now_s)) == {
         f"{table_id}@{second}": rows
         for second in NOWS_S
         for table_id, rows in expected(tables, second).items()
@@ -74,7 +74,7 @@ def test_drops_agree(spark: SparkSession, tmp_path: Path) -> None:
     for table in tables.by_id.values():
         for column, ts_us in dropped.items():
             table.drop(column, ts_us)
-    found = visible(standing_of(frame(spark, tmp_path, values)), 11, dropped)
+    found = visible_rows(standing_of(frame(spark, tmp_path, values)), 11, dropped)
     assert shown(found) == expected(tables, 11)
 
 
@@ -82,7 +82,7 @@ def test_counters_agree(spark: SparkSession, tmp_path: Path) -> None:
     values = examples(st.lists(counter_events(), max_size=8), 200)
     counters = {value["cells"]["id"] for value in values}
     versions = standing_of(frame(spark, tmp_path, values * 2), counters)
-    assert shown(visible(versions, 0)) == expected(merged(values, counters), 0)
+    assert shown(visible_rows(versions, 0)) == expected(merged(values, counters), 0)
 
 
 def _counter(context: str) -> EventValue:
@@ -94,17 +94,17 @@ def _counter(context: str) -> EventValue:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"op": "i", "after": {}}, NO_CELLS),
-        (_counter(""), NO_TOTALS),
-        (_counter("AAEAAA=="), NO_TOTALS),
-        (_counter("AAAA"), NO_TOTALS),
+        ({"op": "i", "after": {}}, MISSING_CELLS),
+        (_counter(""), INVALID_CONTEXT),
+        (_counter("AAEAAA=="), INVALID_CONTEXT),
+        (_counter("AAAA"), INVALID_CONTEXT),
     ],
     ids=["no cells", "empty context", "cut context", "odd context"],
 )
 def test_what_cannot_be_read_is_refused(
     spark: SparkSession, tmp_path: Path, value: dict[str, Any], message: str
 ) -> None:
-    versions = versions_of(read_cells(frame(spark, tmp_path, [value])), BUCKETS, ["c"])
+    versions = to_versions(read_cells(frame(spark, tmp_path, [value])), BUCKETS, ["c"])
     with pytest.raises(PySparkException, match=message):
         versions.collect()
 
@@ -114,10 +114,10 @@ def test_what_cannot_be_read_is_refused(
 )
 def test_what_is_no_event_is_refused(spark: SparkSession, tmp_path: Path, text: str) -> None:
     (tmp_path / "value").write_text(text)
-    with pytest.raises(PySparkException, match=NO_EVENT):
-        versions_of(read_cells(spark.read.text(str(tmp_path))), BUCKETS).collect()
+    with pytest.raises(PySparkException, match=NOT_AN_EVENT):
+        to_versions(read_cells(spark.read.text(str(tmp_path))), BUCKETS).collect()
 
 
 def test_tombstones_of_kafka_are_passed_over(spark: SparkSession) -> None:
     nothing = spark.createDataFrame([(None,)], "value BINARY")
-    assert versions_of(read_cells(nothing), BUCKETS).isEmpty()
+    assert to_versions(read_cells(nothing), BUCKETS).isEmpty()

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.events import read_cells
-from spark_jobs.reconcile.versions import standing, versions_of
-from spark_jobs.reconcile.visible import visible
-from tests.integration.spark.reconcile.forms import EventValue, by_table, frame, named, shown
+from spark_jobs.reconcile.versions import latest, to_versions
+from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.source.cells import read_cells
 from tests.oracle.merge import oracle
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.merged_recordings import read
+from tests.support.spark.forms import EventValue, by_table, frame, named, shown
 
 Case = Callable[[list[EventValue]], Iterable[EventValue]]
 RECORDINGS = ("5.0/ttl", "5.0/deletions", "5.0/collections")
@@ -122,8 +122,8 @@ def test_every_case_gives_what_cassandra_has(
             events.setdefault(table, []).append(named(table, value))
             now_s[table] = second - 1 if case in ABSORBED else FAR_S
     values = [value for of_table in events.values() for value in of_table]
-    versions = standing(versions_of(read_cells(frame(spark, tmp_path, values)), 4))
-    found = shown(visible(versions, by_table(now_s)))
+    versions = latest(to_versions(read_cells(frame(spark, tmp_path, values)), 4))
+    found = shown(visible_rows(versions, by_table(now_s)))
     for table, of_table in events.items():
         assert found.get(table, {}) == oracle.rows(of_table, now_s[table]), table
     for case in ABSORBED:
@@ -149,5 +149,5 @@ def test_a_merged_counter_context_says_nothing_new(spark: SparkSession, tmp_path
 
     one, other, later = (b"a" * 16, 1, 5), (b"b" * 16, 1, -2), (b"a" * 16, 2, 7)
     values = [counted(1, one), counted(2, other), counted(3, later), counted(3, later, other)]
-    versions = standing(versions_of(read_cells(frame(spark, tmp_path, values)), 4, ["c"]))
-    assert shown(visible(versions, 0)) == {"c": {(b"k", b""): {"n": (5).to_bytes(8, "big")}}}
+    versions = latest(to_versions(read_cells(frame(spark, tmp_path, values)), 4, ["c"]))
+    assert shown(visible_rows(versions, 0)) == {"c": {(b"k", b""): {"n": (5).to_bytes(8, "big")}}}

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.layout import AppendLayout
-from spark_jobs.reconcile.tables import kept_tables
-from tests.integration.spark.reconcile.forms import frame
+from spark_jobs.reconcile.selected_tables import select_tables
+from tests.support.spark.forms import frame
 from tests.support.spark.view_cases import ANEW, EVENTS, NOW_S, schema
 
 pytestmark = pytest.mark.usefixtures("root_logger")
@@ -56,7 +56,7 @@ def test_the_view_is_written_and_follows_what_is_told(
 ) -> None:
     source = schema(tmp_path, ANEW)
     layout = AppendLayout(spark, str(tmp_path / "versions"), buckets=BUCKETS)
-    reconcile(frame(spark, tmp_path / "events", EVENTS), layout, kept_tables(source), BUCKETS)
+    reconcile(frame(spark, tmp_path / "events", EVENTS), layout, select_tables(source), BUCKETS)
     place = tmp_path / "view"
 
     def written() -> dict[int, tuple[Any, ...]]:
@@ -66,12 +66,15 @@ def test_the_view_is_written_and_follows_what_is_told(
         return {row["item"]: (row["owner"], row["s"], row["old"]) for row in rows}
 
     assert written() == {7: ("x", [-1, 2], None), 9: ("x", None, "after")}
-    assert run("truncate", at_us=5)[:2] == (0, "shop.carts is empty up to the write time 5\n")
+    assert run("truncate", at_us=5)[:2] == (
+        0,
+        "Deleted all writes of shop.carts up to write time 5\n",
+    )
     assert written() == {9: (None, None, "after")}
-    before = layout.held().count()
+    before = layout.stored_versions().count()
     code, said, _ = run("purge", gc_grace_seconds=0, lag_seconds=0)
-    assert (code, said.startswith("shop.carts holds nothing more of what was deleted")) == (0, True)
-    assert layout.held().count() < before
+    assert (code, said.startswith("Purged deletions and expired values of shop.carts")) == (0, True)
+    assert layout.stored_versions().count() < before
     assert written() == {9: (None, None, "after")}
 
 
@@ -79,8 +82,8 @@ def test_the_view_is_written_and_follows_what_is_told(
     ("settings", "sentence"),
     [
         ({"table": "shop.nothing"}, "shop.nothing"),
-        ({"buckets": "4"}, "was made with `buckets` 2, not 4"),
-        ({"layout": "merge"}, "was made with `layout` append, not merge"),
+        ({"buckets": "4"}, "was created with `buckets=2`, not 4"),
+        ({"layout": "merge"}, "was created with `layout=append`, not merge"),
     ],
 )
 def test_what_does_not_fit_is_a_sentence(

@@ -12,21 +12,21 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from sidecar.errors import ConfigError
+from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
-from spark_jobs.expressions import NO_TOTALS
-from spark_jobs.faults import known_fault
+from spark_jobs.expressions import INVALID_CONTEXT
 from spark_jobs.options import StreamOptions
-from spark_jobs.reconcile.job import Following, reconcile
+from spark_jobs.reconcile.job import StreamingReconcile, reconcile
 from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
+from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema, read_schema
-from spark_jobs.reconcile.tables import kept_tables
-from spark_jobs.reconcile.truncation import truncate
+from spark_jobs.reconcile.truncation_marker import truncate
 from spark_jobs.reconcile.versions import COLUMNS
-from spark_jobs.reconcile.visible import visible
+from spark_jobs.reconcile.visible_rows import visible_rows
 from spark_jobs.source import events
-from spark_jobs.win import Tables
-from tests.integration.spark.reconcile.forms import Shown, expected, shown
+from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
+from tests.support.spark.forms import Shown, expected, shown
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, RecordStream, frame
 
@@ -49,20 +49,20 @@ class CrashingLayout:
     layout: Layout
     crashes_in: int
 
-    def append(self, versions: DataFrame, batch: Batch | None = None) -> None:
-        self.layout.append(versions, batch)
+    def write_versions(self, versions: DataFrame, batch: Batch | None = None) -> None:
+        self.layout.write_versions(versions, batch)
 
-    def take(self, events: DataFrame, batch: Batch | None = None) -> None:
-        self.layout.take(events, batch)
+    def write_events(self, events: DataFrame, batch: Batch | None = None) -> None:
+        self.layout.write_events(events, batch)
         if batch is not None and batch.number == self.crashes_in:
             self.crashes_in = -1
             raise CrashError(f"in micro-batch {batch.number}")
 
-    def held(self, tables: Collection[str] | None = None) -> DataFrame:
-        return self.layout.held(tables)
+    def stored_versions(self, tables: Collection[str] | None = None) -> DataFrame:
+        return self.layout.stored_versions(tables)
 
-    def versions(self, tables: Collection[str] | None = None) -> DataFrame:
-        return self.layout.versions(tables)
+    def latest_versions(self, tables: Collection[str] | None = None) -> DataFrame:
+        return self.layout.latest_versions(tables)
 
     def compact(self) -> int:
         return self.layout.compact()
@@ -98,7 +98,7 @@ def merged(records: list[Record]) -> Tables:
 
 
 def selected(layout: Layout) -> Shown:
-    return shown(visible(layout.held(), LATER_S))
+    return shown(visible_rows(layout.stored_versions(), LATER_S))
 
 
 def make_layout(spark: SparkSession, folder: Path) -> AppendLayout:
@@ -117,24 +117,24 @@ def test_a_crash_in_the_middle_changes_nothing(
     stream = RecordStream(spark, tmp_path / "topic")
     for number in range(BATCHES):
         stream.add(records[number::BATCHES])
-    layout = layout_class(spark, str(tmp_path / "table"), buckets=BUCKETS, max_loose_files=1)
+    layout = layout_class(spark, str(tmp_path / "table"), buckets=BUCKETS, max_uncompacted_files=1)
     crashing = CrashingLayout(layout, crashes_in=1)
     options = StreamOptions(
         checkpoint=str(tmp_path / "checkpoint"),
-        metrics_json_file=tmp_path / "figures.json",
-        metrics_prometheus_file=tmp_path / "figures.prom",
+        metrics_json_file=tmp_path / "stats.json",
+        metrics_prometheus_file=tmp_path / "stats.prom",
     )
-    following = Following(crashing, kept_tables(schema), BUCKETS, "job")
+    following = StreamingReconcile(crashing, select_tables(schema), BUCKETS, "job")
     with pytest.raises(Exception, match="in micro-batch 1"):
         following.run(events(stream.read()), options)
-    again = Following(crashing, kept_tables(schema), BUCKETS, "job")
-    figures = again.run(events(stream.read()), options)
+    again = StreamingReconcile(crashing, select_tables(schema), BUCKETS, "job")
+    stats = again.run(events(stream.read()), options)
     # What is in already is not even read again.
-    assert figures.micro_batches == 1
-    assert figures.records == len(records[2::BATCHES])
-    assert figures.compacted_buckets > 0
-    assert json.loads((tmp_path / "figures.json").read_text())["records"] == figures.records
-    lines = (tmp_path / "figures.prom").read_text().splitlines()
+    assert stats.micro_batches == 1
+    assert stats.records == len(records[2::BATCHES])
+    assert stats.compacted_buckets > 0
+    assert json.loads((tmp_path / "stats.json").read_text())["records"] == stats.records
+    lines = (tmp_path / "stats.prom").read_text().splitlines()
     assert "cdc_reconcile_micro_batches_total 1.0" in lines
     assert selected(layout) == expected(merged(records), LATER_S)
 
@@ -154,17 +154,17 @@ def test_a_truncation_takes_what_was_written_up_to_it(
     tables.by_id[table_id].truncate(ts_us)
     layout = make_layout(spark, tmp_path)
     truncate(spark, layout, table_id, ts_us)
-    reconcile(frame(spark, records), layout, kept_tables(schema), BUCKETS)
+    reconcile(frame(spark, records), layout, select_tables(schema), BUCKETS)
     truncate(spark, layout, table_id, ts_us - 1)
     assert selected(layout) == expected(tables, LATER_S)
 
 
 def refusal(frame: DataFrame, layout: Layout, **choices: Any) -> str:
     """The sentence that a person gets."""
-    tables = kept_tables(choices.pop("schema"), **choices)
+    tables = select_tables(choices.pop("schema"), **choices)
     with pytest.raises(Exception) as raised:
         reconcile(events(frame), layout, tables, BUCKETS)
-    fault = known_fault(raised.value)
+    fault = mapped_error(raised.value)
     assert isinstance(fault, InputError), raised.value
     return str(fault)
 
@@ -181,17 +181,17 @@ def test_what_it_cannot_take_it_refuses_by_its_place(
     layout = make_layout(spark, tmp_path)
     bare = Record(records[0].headers, b'{"op": "i"}', b"{}", "shop.a", 3, 17)
     sentence = refusal(frame(spark, [records[1], bare]), layout, schema=schema)
-    assert sentence.startswith("The record shop.a/3/17 has no `cells`: ")
+    assert sentence.startswith("The record shop.a/3/17 has no `cells`. ")
     stranger = changed(records[0], id="00000000-0000-0000-0000-000000000000")
     sentence = refusal(frame(spark, [stranger]), layout, schema=schema)
     assert sentence == (
-        f"The record shop.a/3/17 is of a table that {SCHEMA} does not describe: describe the "
-        "schema anew, or, if the table was dropped, name those to keep in `tables`."
+        f"The record shop.a/3/17 is of a table that {SCHEMA} does not describe. Describe the "
+        "schema again; if the table was dropped, select the others with `tables`."
     )
     unheaded = Record(None, records[0].value, b"{}", "shop.a", 3, 17)
     sentence = refusal(frame(spark, [unheaded]), layout, schema=schema)
-    assert sentence.startswith("The record shop.a/3/17 has no header `cdc.id`: ")
-    assert layout.versions().isEmpty()
+    assert sentence.startswith("The record shop.a/3/17 has no header `cdc.id`. ")
+    assert layout.latest_versions().isEmpty()
 
 
 COUNTERS = """
@@ -216,13 +216,13 @@ def test_counters_are_refused_unless_they_are_whole(
     layout = make_layout(spark, tmp_path)
     sentence = refusal(frame(spark, [counted]), layout, schema=schema)
     assert sentence.startswith(
-        "The record shop.a/3/17 is of shop.hits, whose counters cannot be summed up: "
+        "The record shop.a/3/17 is of the counter table shop.hits, whose counts before "
     )
-    whole = kept_tables(schema, whole_counters=["shop.hits"])
+    whole = select_tables(schema, whole_counters=["shop.hits"])
     cut_off = changed(counted, cell=[{"col": "n", "ts": 5, "val": "AAGA"}])
     sentence = refusal(frame(spark, [cut_off]), layout, schema=schema, whole_counters=["shop.hits"])
-    assert sentence == f"The value 000180 {NO_TOTALS}."
-    assert layout.versions().isEmpty()
+    assert sentence == f"The value 000180 {INVALID_CONTEXT}."
+    assert layout.latest_versions().isEmpty()
     reconcile(frame(spark, [counted, counted]), layout, whole, BUCKETS)
     ((row,),) = [list(rows.values()) for rows in selected(layout).values()]
     assert row == {"n": (60).to_bytes(8, "big")}
@@ -234,14 +234,14 @@ def test_events_of_tables_that_are_not_named_are_passed_over(
     (named,) = (table for table in schema.tables if table.id == table_of(records[0]))
     layout = make_layout(spark, tmp_path)
     stranger = changed(records[0], id="00000000-0000-0000-0000-000000000000")
-    tables = kept_tables(schema, [named.full_name])
+    tables = select_tables(schema, [named.full_name])
     reconcile(frame(spark, [*records, stranger]), layout, tables, BUCKETS)
-    held = layout.versions().select("table").distinct().collect()
+    held = layout.latest_versions().select("table").distinct().collect()
     assert [row["table"] for row in held] == [named.id]
     assert len(set(map(table_of, records))) == TABLES
-    assert set(layout.versions().columns) == set(COLUMNS)
+    assert set(layout.latest_versions().columns) == set(COLUMNS)
 
 
 def test_a_table_that_is_not_described_is_named(schema: SourceSchema) -> None:
-    with pytest.raises(ConfigError, match=r"describes no table shop\.orders; it has "):
-        kept_tables(schema, ["shop.orders"])
+    with pytest.raises(ConfigError, match=r"describes no table shop\.orders\. It describes "):
+        select_tables(schema, ["shop.orders"])

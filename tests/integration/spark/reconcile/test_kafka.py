@@ -9,11 +9,11 @@ from pyspark.sql import SparkSession
 from spark_jobs.errors import CheckpointError
 from spark_jobs.reconcile.job import open_layout, run
 from spark_jobs.reconcile.options import ReconcileOptions
-from spark_jobs.reconcile.visible import visible
-from spark_jobs.win import Tables
-from tests.integration.spark.reconcile.forms import expected, shown
+from spark_jobs.reconcile.visible_rows import visible_rows
+from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.forms import expected, shown
 from tests.support.spark.options import dotted, options_of
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import send
@@ -50,10 +50,10 @@ def test_topics_become_tables(spark: SparkSession, tmp_path: Path, broker: Kafka
         for record in part:
             tables.apply(orjson.loads(record.value or b""))
         again = options(broker, tmp_path, trigger="once") if is_in_one else chosen
-        figures = run(spark, again)
-        assert figures.records == len(part)
-        assert (figures.micro_batches == 1) is is_in_one
-        assert shown(visible(layout.held(), LATER_S)) == expected(tables, LATER_S)
+        stats = run(spark, again)
+        assert stats.records == len(part)
+        assert (stats.micro_batches == 1) is is_in_one
+        assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
     elsewhere = options(broker, tmp_path, output=str(tmp_path / "elsewhere"))
     with pytest.raises(CheckpointError, match=f"its `output` is `{tmp_path}/versions`, not "):
         run(spark, elsewhere)

@@ -13,12 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.errors import JobError
-from spark_jobs.events import read_cells
 from spark_jobs.reconcile.layout import AppendLayout, Batch, Layout, MergeLayout
-from spark_jobs.reconcile.versions import PLACE, events_of, standing, versions_of
-from spark_jobs.reconcile.visible import visible
-from tests.integration.spark.reconcile.forms import EventValue, expected, frame, named, shown
+from spark_jobs.reconcile.versions import PLACE, bucket_events, latest, to_versions
+from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.source.cells import read_cells
 from tests.oracle.merge.event_strategies import event_values
+from tests.support.spark.forms import EventValue, expected, frame, named, shown
 from tests.support.spark.merge_examples import examples, merged
 
 BUCKETS = 2
@@ -27,11 +27,11 @@ MakeLayout = Callable[[SparkSession, Path], Layout]
 
 
 def append_layout(session: SparkSession, path: Path) -> Layout:
-    return AppendLayout(session, str(path), buckets=BUCKETS, max_loose_files=1)
+    return AppendLayout(session, str(path), buckets=BUCKETS, max_uncompacted_files=1)
 
 
 def merge_layout(session: SparkSession, path: Path) -> Layout:
-    return MergeLayout(session, str(path), buckets=BUCKETS, max_loose_files=1)
+    return MergeLayout(session, str(path), buckets=BUCKETS, max_uncompacted_files=1)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def _moved(value: EventValue) -> EventValue:
 
 
 def versions(spark: SparkSession, folder: Path, values: list[EventValue]) -> DataFrame:
-    return versions_of(read_cells(frame(spark, folder, values)), BUCKETS)
+    return to_versions(read_cells(frame(spark, folder, values)), BUCKETS)
 
 
 def held(versions: DataFrame) -> list[str]:
@@ -89,7 +89,7 @@ def filled(
     compacted = 0
     for number in range(BATCHES):
         cells = read_cells(frame(spark, folder / str(number), thrice[number::BATCHES]))
-        layout.take(events_of(cells, BUCKETS), Batch("a", number))
+        layout.write_events(bucket_events(cells, BUCKETS), Batch("a", number))
         compacted += layout.compact()
     return Filled(make, folder / "table", layout, compacted)
 
@@ -97,10 +97,10 @@ def filled(
 def test_order_batches_copies_and_compaction_do_not_matter(
     spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
 ) -> None:
-    once = held(standing(versions(spark, tmp_path / "once", values)))
+    once = held(latest(versions(spark, tmp_path / "once", values)))
     assert filled.compacted
-    assert held(filled.layout.versions()) == once
-    assert held(standing(filled.layout.held(["t"]))) == [
+    assert held(filled.layout.latest_versions()) == once
+    assert held(latest(filled.layout.stored_versions(["t"]))) == [
         each for each in once if "table='t'" in each
     ]
 
@@ -112,10 +112,10 @@ def test_a_batch_that_is_in_is_passed_over(
     # Other versions under a known number show that nothing is written, not that it is the same.
     others = [named("w", value) for value in values[:20]]
     other = versions(spark, tmp_path / "others", others).cache()
-    layout.append(other, Batch("a", BATCHES - 1))
-    assert layout.held(["w"]).isEmpty()
-    layout.append(other, Batch("b", 0))
-    assert held(layout.versions(["w"])) == held(standing(other))
+    layout.write_versions(other, Batch("a", BATCHES - 1))
+    assert layout.stored_versions(["w"]).isEmpty()
+    layout.write_versions(other, Batch("b", 0))
+    assert held(layout.latest_versions(["w"])) == held(latest(other))
 
 
 def test_purging_changes_nothing_that_is_seen(
@@ -124,20 +124,20 @@ def test_purging_changes_nothing_that_is_seen(
     before_s, now_s = 12, 13
     layout = filled.copy(spark, tmp_path / "table")
     layout.purge("t", before_s)
-    kept = layout.versions().cache()
-    assert shown(visible(kept, now_s)) == expected(merged(values), now_s)
-    is_past = (F.col("win.rank") > 0) & (F.col("win.ldt") < before_s)
-    assert kept.where(is_past).select("table").distinct().collect() == [("u",)]
+    kept = layout.latest_versions().cache()
+    assert shown(visible_rows(kept, now_s)) == expected(merged(values), now_s)
+    is_purgeable = (F.col("win.rank") > 0) & (F.col("win.ldt") < before_s)
+    assert kept.where(is_purgeable).select("table").distinct().collect() == [("u",)]
     of_table = kept.where(F.col("table") == "t")
     assert not of_table.where(F.col("win.rank") == 2).isEmpty()
     # Once again: what is covered has gone with what covered it.
     layout.purge("t", before_s)
-    assert held(layout.versions()) == held(kept)
+    assert held(layout.latest_versions()) == held(kept)
 
 
 def test_the_count_of_buckets_stays(spark: SparkSession, tmp_path: Path) -> None:
     append_layout(spark, tmp_path)
-    with pytest.raises(JobError, match="was made with `buckets` 2, not 4"):
+    with pytest.raises(JobError, match="was created with `buckets=2`, not 4"):
         AppendLayout(spark, str(tmp_path), buckets=4)
-    with pytest.raises(JobError, match="was made with `layout` append, not merge"):
+    with pytest.raises(JobError, match="was created with `layout=append`, not merge"):
         MergeLayout(spark, str(tmp_path), buckets=2)

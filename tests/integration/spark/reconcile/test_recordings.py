@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.events import read_cells
-from spark_jobs.reconcile.versions import standing, versions_of
-from spark_jobs.reconcile.visible import visible
-from spark_jobs.win import Tables
-from tests.integration.spark.reconcile.forms import by_table, expected, frame, named, shown
+from spark_jobs.reconcile.versions import latest, to_versions
+from spark_jobs.reconcile.visible_rows import visible_rows
+from spark_jobs.source.cells import read_cells
+from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN, scenarios
 from tests.support.merged_recordings import read, seconds
+from tests.support.spark.forms import by_table, expected, frame, named, shown
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_every_recorded_table_is_shown_as_the_algebra_shows_it(
         for table_id in now_s:
             now_s[table_id] = now_s[table_id] or seconds(found)
     events = frame(spark, tmp_path / "values", values)
-    versions = standing(versions_of(read_cells(events), 4)).cache()
+    versions = latest(to_versions(read_cells(events), 4)).cache()
     for choice in (0, -1):
         chosen = {table_id: found[choice] for table_id, found in now_s.items()}
-        assert shown(visible(versions, by_table(chosen))) == expected(tables, chosen)
+        assert shown(visible_rows(versions, by_table(chosen))) == expected(tables, chosen)

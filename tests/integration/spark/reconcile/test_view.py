@@ -7,10 +7,10 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.reconcile.job import reconcile
 from spark_jobs.reconcile.layout import AppendLayout
+from spark_jobs.reconcile.selected_tables import select_tables
 from spark_jobs.reconcile.source_table import SourceSchema
-from spark_jobs.reconcile.tables import kept_tables
-from spark_jobs.reconcile.typed import table_at
-from tests.integration.spark.reconcile.forms import frame, named
+from spark_jobs.reconcile.typed_view import table_at
+from tests.support.spark.forms import frame, named
 from tests.support.spark.view_cases import ANEW, CHANGED, EVENTS, ID, NOW_S, TABLE, row, schema
 
 """Time UUIDs, of which the later one has the smaller bytes."""
@@ -22,7 +22,7 @@ FULL = {"ckv": "v", "l": [1, 2], "s": [-1, 2], "m": {"k": 4}, "u": (None, "y"), 
 def test_the_view_follows_the_source_table(spark: SparkSession, tmp_path: Path) -> None:
     before = schema(tmp_path, TABLE)
     layout = AppendLayout(spark, str(tmp_path / "table"), buckets=2)
-    reconcile(frame(spark, tmp_path / "events", EVENTS), layout, kept_tables(before), 2)
+    reconcile(frame(spark, tmp_path / "events", EVENTS), layout, select_tables(before), 2)
 
     def rows(described: SourceSchema) -> list[dict[str, Any]]:
         view = table_at(layout, described, described.table("shop.carts"), NOW_S)
@@ -55,7 +55,7 @@ def test_a_table_that_was_made_anew_begins_empty(spark: SparkSession, tmp_path: 
     for number, tables in enumerate(((), ("shop.carts",))):
         layout = AppendLayout(spark, str(tmp_path / f"table-{number}"), buckets=2)
         events = frame(spark, tmp_path / f"events-{number}", values)
-        reconcile(events, layout, kept_tables(both, tables), 2)
+        reconcile(events, layout, select_tables(both, tables), 2)
         shown.append(table_at(layout, both, both.table("shop.carts"), NOW_S).collect())
     assert shown[0] == shown[1]
     assert [(each["item"], each["owner"]) for each in shown[0]] == [(9, None)]

@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 import spark_jobs
 from spark_jobs.reconcile.layout import AppendLayout
 from spark_jobs.reconcile.source_table import read_schema
-from spark_jobs.reconcile.typed import table_at
-from spark_jobs.reconcile.visible import visible
-from spark_jobs.win import Tables
-from tests.integration.spark.reconcile.forms import expected, shown
+from spark_jobs.reconcile.typed_view import table_at
+from spark_jobs.reconcile.visible_rows import visible_rows
+from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.forms import expected, shown
 from tests.support.spark.recorded import identity, three_copies
 from tests.support.spark.records import send
 
@@ -63,7 +63,7 @@ def prove(
     for record in records:
         tables.apply(orjson.loads(record.value or b""))
     layout = AppendLayout(spark, str(folder / "versions"), buckets=BUCKETS)
-    assert shown(visible(layout.held(), LATER_S)) == expected(tables, LATER_S)
+    assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
 
     # Executors decode its values by the extension.
     schema = read_schema(SCHEMA)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.errors import ConfigError
-from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions, configured
+from spark_jobs.options import SessionOptions, SourceOptions, StreamOptions, job_command
 from tests.support.spark.options import options_of
 
 pytestmark = pytest.mark.usefixtures("root_logger")
@@ -19,10 +19,13 @@ GOOD = {"kafka.bootstrap.servers": "k:9092", "topics": "shop.a, shop.b", "checkp
 BAD = {
     "unknown name": ({"topcs": "a"}, "`topcs` (command line) is no known property"),
     "nearest name": ({"triger": "once"}, "the nearest one is `trigger`"),
-    "both subscriptions": ({"topics.pattern": "shop.*"}, "`topics.pattern` must be set, and not"),
-    "no subscription": ({"topics": ""}, "or `topics.pattern` must be set"),
+    "both subscriptions": (
+        {"topics.pattern": "shop.*"},
+        "must be set, but not both",
+    ),
+    "no subscription": ({"topics": ""}, "must be set, but not both"),
     "no brokers": ({"kafka.bootstrap.servers": ""}, "`kafka.bootstrap.servers`"),
-    "a consumer group": ({"kafka.group.id": "g"}, "cannot be set: progress is in the checkpoint"),
+    "a consumer group": ({"kafka.group.id": "g"}, "cannot be set: offsets are in the checkpoint"),
     "offsets": ({"starting.offsets": "middle"}, "must be `earliest`, `latest`, or JSON"),
     "trigger": ({"trigger": "daily"}, "must be 'available-now', 'once' or 'processing-time'"),
     "records": ({"max.offsets.per.trigger": "0"}, "must be at least 1"),
@@ -73,7 +76,7 @@ def test_a_command_reads_files_and_overrides(tmp_path: Path) -> None:
     file = tmp_path / "job.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in GOOD.items()))
     seen: list[Options] = []
-    main = configured("job", Options, seen.append, about="A job.")
+    main = job_command("job", Options, seen.append, about="A job.")
     with pytest.raises(SystemExit) as ended:
         main(["--config", str(file), "--set", "checkpoint=/other"])
     assert ended.value.code == 0
@@ -84,7 +87,7 @@ def test_a_command_reads_files_and_overrides(tmp_path: Path) -> None:
 def test_a_command_ends_with_sentences_and_an_exit_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    main = configured("job", Options, lambda _: None, about="A job.")
+    main = job_command("job", Options, lambda _: None, about="A job.")
     with pytest.raises(SystemExit) as ended:
         main(["--set", "topics=a", "--set", "checkpoint=/c", "--set", "trigger=never"])
     assert ended.value.code == 2
@@ -94,7 +97,7 @@ def test_a_command_ends_with_sentences_and_an_exit_code(
 
 
 def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    main = configured("job", Options, lambda _: None, about="A job.")
+    main = job_command("job", Options, lambda _: None, about="A job.")
     with pytest.raises(SystemExit) as ended:
         main(["--help"])
     assert ended.value.code == 0

@@ -1,0 +1,139 @@
+"""Statistics of a run: sums over the progress of its micro-batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+INPUT, OUTPUT = "dedupe_input", "dedupe_output"
+"""Names of the metrics that the query observes before and after deduplication."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStats:
+    """One micro-batch, from Spark's progress. `nodes` are node ids of `cdc.source`."""
+
+    batch_id: int
+    at_ms: int
+    records: int
+    invalid_records: int
+    events: int
+    nodes: frozenset[str]
+    newest_write_us: int | None
+    state_rows: int
+    state_bytes: int
+    late_rows: int
+    duration_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunStats:
+    """All micro-batches of a run. Times are from the driver's clock, in milliseconds since 1970."""
+
+    batches: int = 0
+    records: int = 0
+    invalid_records: int = 0
+    events: int = 0
+    state_rows: int = 0
+    state_bytes: int = 0
+    newest_write_us: int | None = None
+    duration_ms: int = 0
+    node_seen_ms: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def replica_copies_dropped(self) -> int:
+        return self.records - self.invalid_records - self.events
+
+    @property
+    def replica_copies_per_event(self) -> float | None:
+        """Close to the replication factor without retries, repairs and idle replicas."""
+        return (self.records - self.invalid_records) / self.events if self.events else None
+
+    def plus(self, batch: BatchStats) -> "RunStats":
+        """These statistics and one more micro-batch."""
+        seen = {**self.node_seen_ms, **dict.fromkeys(batch.nodes, batch.at_ms)}
+        writes = [us for us in (self.newest_write_us, batch.newest_write_us) if us is not None]
+        return replace(
+            self,
+            batches=self.batches + (batch.records > 0),
+            records=self.records + batch.records,
+            invalid_records=self.invalid_records + batch.invalid_records,
+            events=self.events + batch.events,
+            state_rows=batch.state_rows,
+            state_bytes=batch.state_bytes,
+            newest_write_us=max(writes, default=None),
+            duration_ms=self.duration_ms + batch.duration_ms,
+            node_seen_ms=seen,
+        )
+
+    def idle_ms(self, now_ms: int) -> dict[str, int]:
+        """Time since the last record of each node, the longest first."""
+        idle = {node: max(0, now_ms - seen) for node, seen in self.node_seen_ms.items()}
+        return dict(sorted(idle.items(), key=lambda each: (-each[1], each[0])))
+
+    def as_json(self, now_ms: int) -> dict[str, Any]:
+        """All statistics by name, and under their names of release 0.1.0."""
+        stats = {
+            "at_ms": now_ms,
+            "batches": self.batches,
+            "records": self.records,
+            "invalid_records": self.invalid_records,
+            "events": self.events,
+            "replica_copies_dropped": self.replica_copies_dropped,
+            "replica_copies_per_event": self.replica_copies_per_event,
+            "state_rows": self.state_rows,
+            "state_bytes": self.state_bytes,
+            "newest_write_us": self.newest_write_us,
+            "replica_idle_ms": self.idle_ms(now_ms),
+        }
+        return stats | {old: stats[new] for old, new in _DEPRECATED_NAMES.items()}
+
+    def summary(self, now_ms: int, idle_timeout_ms: int) -> str:
+        """The text that the job prints at the end of a run."""
+        copies = self.replica_copies_per_event
+        idle = {n: ms for n, ms in self.idle_ms(now_ms).items() if ms >= idle_timeout_ms}
+        lines = [
+            f"records read              {self.records:,}",
+            f"events written            {self.events:,}",
+            f"replica copies dropped    {self.replica_copies_dropped:,}",
+            f"replica copies per event  {'-' if copies is None else f'{copies:.2f}'}",
+            f"invalid records           {self.invalid_records:,}",
+            f"state rows                {self.state_rows:,}",
+            f"micro-batches             {self.batches:,} in {self.duration_ms / 1000:,.1f} s",
+            f"replicas                  {len(self.node_seen_ms):,}, {len(idle):,} idle",
+        ]
+        lines += [f"  {node} idle for {ms / 1000:,.0f} s" for node, ms in idle.items()]
+        return "\n".join(lines)
+
+
+_DEPRECATED_NAMES = {
+    "records_without_id": "invalid_records",
+    "copies_dropped": "replica_copies_dropped",
+    "copies_per_event": "replica_copies_per_event",
+    "replica_silent_ms": "replica_idle_ms",
+}
+
+
+def batch_stats(progress: Mapping[str, Any]) -> BatchStats:
+    """The statistics of one `StreamingQueryProgress`."""
+    observed = progress["observedMetrics"]
+    read, written = observed.get(INPUT), observed.get(OUTPUT)
+    states = progress["stateOperators"]
+    return BatchStats(
+        batch_id=progress["batchId"],
+        at_ms=_milliseconds(progress["timestamp"]),
+        records=read["records"] if read else 0,
+        invalid_records=read["invalid_records"] if read else 0,
+        events=written["events"] if written else 0,
+        nodes=frozenset(read["nodes"] if read else ()),
+        newest_write_us=read["newest_write_us"] if read else None,
+        state_rows=sum(state["numRowsTotal"] for state in states),
+        state_bytes=sum(state["memoryUsedBytes"] for state in states),
+        late_rows=sum(state["numRowsDroppedByWatermark"] for state in states),
+        duration_ms=progress["batchDuration"],
+    )
+
+
+def _milliseconds(timestamp: str) -> int:
+    moment = datetime.strptime(timestamp, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,63 @@
+"""Maps exceptions of Spark with a known cause to errors with a remedy."""
+
+import re
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from sidecar.errors import SidecarError
+from spark_jobs.errors import InputError, JobError, SetupError
+
+MESSAGE_PREFIX = "cdc: "
+"""Marks messages that expressions of the jobs raise inside Spark."""
+
+_RAISED = re.compile(rf"\[USER_RAISED_EXCEPTION\] {MESSAGE_PREFIX}(?P<message>[^\n]*)")
+_CONFLICT = "DELTA_CONCURRENT_"
+_NO_SOURCE = "Failed to find data source: kafka"
+_NO_TOPIC = re.compile(
+    r"UnknownTopicOrPartitionException|does not host this topic|PartitionDoesNotExist"
+)
+_NO_TARGET = re.compile(
+    r"TimeoutException: (?:Topic|Partition \d+ of topic) (?P<topic>\S+) .*not present in metadata"
+)
+
+
+def record_error(place: Column, *parts: str | Column) -> Column:
+    """The message for an invalid record. `place` is `topic/partition/offset`."""
+    columns = [part if isinstance(part, Column) else F.lit(part) for part in parts]
+    return F.concat(F.lit(f"{MESSAGE_PREFIX}The record "), place, *columns)
+
+
+def mapped_error(error: BaseException) -> BaseException:
+    """The `JobError` for an exception with a known cause, else the exception itself."""
+    if isinstance(error, SidecarError):
+        return error
+    text = str(error)
+    raised = _RAISED.search(text)
+    if raised is not None:
+        return InputError(_without_sql_state(raised["message"]))
+    if _NO_SOURCE in text or "KAFKA_DATA_SOURCE_NOT_ENABLED" in text:
+        return SetupError(
+            "Spark has no jar of the Kafka source. Fetch the jars with "
+            "`python -m spark_jobs.jars DIR` and set `jars.dir=DIR`."
+        )
+    target = _NO_TARGET.search(text)
+    if target is not None:
+        return JobError(
+            f"The target topic {target['topic']} does not exist, or has fewer partitions than the "
+            "source topic. Create it, or set `sink.partition.by=key`."
+        )
+    if _NO_TOPIC.search(text):
+        return InputError(
+            "A topic in `topics` does not exist. Create the topic, or correct its name."
+        )
+    if _CONFLICT in text:
+        return JobError(
+            "Another job wrote to the same Delta table at the same time. This job changed nothing, "
+            "and no event is lost. Run the two jobs one after the other."
+        )
+    return error
+
+
+def _without_sql_state(message: str) -> str:
+    return re.sub(r"\s+SQLSTATE: \w+\s*$", "", message).strip()

@@ -1,0 +1,73 @@
+"""The Delta table of the latest documents, with one row for each document.
+
+The row of a deleted document stays, without its content, until no older change can arrive again.
+"""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.mongo_reconcile.changes import POSITION
+from spark_jobs.mongo_reconcile.latest import KEY, latest
+
+_COLUMNS = (
+    "collection STRING NOT NULL, id STRING NOT NULL, "
+    f"position {POSITION.upper()}, state STRING NOT NULL, document STRING, place STRING, "
+    "seen_at TIMESTAMP NOT NULL"
+)
+
+
+class DocumentTable:
+    """The table at a folder or URI. Created if it does not exist."""
+
+    def __init__(self, session: SparkSession, uri: str) -> None:
+        self._session = session
+        self._uri = uri
+        self._table = f"delta.`{uri}`"
+        session.sql(
+            f"CREATE TABLE IF NOT EXISTS {self._table} ({_COLUMNS}) USING delta "
+            "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+        )
+
+    def apply(self, changes: DataFrame, seen_ms: int) -> None:
+        """Merge changes, seen at `seen_ms`. Repeated and older changes have no effect."""
+        seen_at = F.timestamp_millis(F.lit(seen_ms))
+        new = latest(changes).withColumn("seen_at", seen_at)
+        on = " AND ".join(f"known.{name} = new.{name}" for name in KEY)
+        new.createOrReplaceTempView("new_documents")
+        # A micro-batch has its own session, and the view exists only there.
+        new.sparkSession.sql(
+            f"""
+            MERGE INTO {self._table} AS known USING new_documents AS new ON {on}
+            WHEN MATCHED AND new.position > known.position THEN UPDATE SET *
+            WHEN NOT MATCHED THEN INSERT *
+            """
+        )
+
+    def purge(self, before_ms: int) -> None:
+        """Remove documents whose delete was seen before `before_ms`."""
+        self._session.sql(
+            f"DELETE FROM {self._table} "
+            f"WHERE state = 'deleted' AND seen_at < timestamp_millis({before_ms})"
+        )
+
+    def rows(self) -> DataFrame:
+        """The whole table."""
+        return self._session.read.format("delta").load(self._uri)
+
+    def current(self, collection: str) -> DataFrame:
+        """The documents of a collection, with the columns id, document and is_known.
+
+        `is_known` is false and the document null if the latest event did not contain the document.
+        The agent must then send full documents.
+        """
+        exists = (F.col("collection") == collection) & (F.col("state") != "deleted")
+        is_known = F.col("state") == "live"
+        return self.rows().where(exists).select("id", "document", is_known.alias("is_known"))
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """The number of documents by collection and state."""
+        counts: dict[str, dict[str, int]] = {}
+        of_state = self.rows().groupBy("collection", "state").count()
+        for collection, state, count in of_state.collect():
+            counts.setdefault(collection, {})[state] = count
+        return counts

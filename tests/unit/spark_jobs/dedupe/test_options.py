@@ -1,0 +1,90 @@
+"""Options of dedupe."""
+
+import pytest
+
+from sidecar.errors import ConfigError
+from sidecar.properties import command_line_settings, load
+from spark_jobs.dedupe.options import DedupeJobOptions
+from tests.support.spark.dedupe_stream import job_options
+
+GOOD = {"checkpoint": "/c", "sink_delta_path": "/t"}
+TO_KAFKA = {"checkpoint": "/c", "sink": "kafka", "sink_topic": "once"}
+BAD = {
+    "identity": ({**GOOD, "identity": "row"}, "must be 'event' or 'cell', not `row`"),
+    "ttl": ({**GOOD, "ttl_ms": "1"}, "must be at least 2"),
+    "sink": ({**GOOD, "sink": "iceberg"}, "must be `delta`, `kafka` or `delta,kafka`"),
+    "no path": ({"checkpoint": "/c"}, "`sink.delta.path` must be set for `sink=delta`"),
+    "a path too many": ({**TO_KAFKA, "sink_delta_path": "/t"}, "and only then"),
+    "no topic": ({"checkpoint": "/c", "sink": "kafka"}, "must be set for `sink=kafka`"),
+    "two topics": (
+        {**TO_KAFKA, "sink_topic_prefix": "x"},
+        "but not both",
+    ),
+    "no dead-letter table": (
+        {**GOOD, "invalid_records": "dead-letter"},
+        "`dead.letter.path` must be set",
+    ),
+    "an unused dead-letter table": ({**GOOD, "dead_letter_path": "/a"}, "and only then"),
+    "a loop": ({**TO_KAFKA, "sink_topic": "shop.orders"}, "which the job also reads. Use another"),
+    "a loop by a pattern": (
+        {**TO_KAFKA, "topics": "", "topics_pattern": ".*"},
+        "targets `once`, which the job also reads",
+    ),
+    "a loop by a prefix": (
+        {"checkpoint": "/c", "sink": "kafka", "sink_topic_prefix": "x.", "topics": ""}
+        | {"topics_pattern": ".*"},
+        "`sink.topic.prefix`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_error_names_the_mistake(name: str) -> None:
+    settings, expected = BAD[name]
+    with pytest.raises(ConfigError) as raised:
+        job_options(**settings)
+    assert expected in str(raised.value)
+
+
+def test_the_producer_inherits_settings_of_the_source() -> None:
+    same = job_options(**TO_KAFKA, sink_kafka_compression_type="zstd")
+    assert same.producer_settings() == {
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "kafka.compression.type": "zstd",
+    }
+    other = job_options(
+        **TO_KAFKA, sink_kafka_bootstrap_servers="k:1", kafka_security_protocol="SSL"
+    )
+    assert other.producer_settings() == {"kafka.bootstrap.servers": "k:1"}
+
+
+def test_fixed_options_of_a_checkpoint() -> None:
+    options = job_options(**GOOD, state_partitions="4", ttl_ms="1000", trigger="once")
+    assert options.fixed() == {
+        "identity": "event",
+        "sink": "delta",
+        "sink.delta.path": "/t",
+        "invalid.records": "fail",
+        "state.partitions": "4",
+    }
+
+
+def test_names_and_values_of_release_0_1_0_work_with_a_warning() -> None:
+    given = {
+        "kafka.bootstrap.servers": "h:1",
+        "topics": "a",
+        "checkpoint": "/c",
+        "sink.delta.path": "/t",
+        "records.without.id": "aside",
+        "aside.path": "/d",
+        "silent.after.ms": "5000",
+    }
+    settings = command_line_settings([f"{name}={value}" for name, value in given.items()])
+    loaded = load(DedupeJobOptions, [], overrides=settings)
+    options = loaded.properties
+    assert (options.invalid_records, options.dead_letter_path) == ("dead-letter", "/d")
+    assert options.replica_idle_timeout_ms == 5000
+    warnings = "\n".join(loaded.warnings)
+    for name in ("invalid.records", "dead.letter.path", "replica.idle.timeout.ms"):
+        assert f"renamed in 0.2.0. Use `{name}`." in warnings
+    assert "Use `invalid.records=dead-letter`." in warnings

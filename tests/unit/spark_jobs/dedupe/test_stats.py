@@ -1,0 +1,68 @@
+"""Statistics of a run."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_jobs.dedupe.stats import BatchStats, RunStats, batch_stats
+
+AT_MS = 1_795_277_866_260
+PROGRESS = {
+    "batchId": 4,
+    "timestamp": "2026-11-21T16:17:46.260Z",
+    "batchDuration": 1500,
+    "observedMetrics": {
+        "dedupe_input": {
+            "records": 10,
+            "invalid_records": 1,
+            "nodes": ["a", "b"],
+            "newest_write_us": 7,
+        },
+        "dedupe_output": {"events": 3},
+    },
+    "stateOperators": [
+        {"numRowsTotal": 5, "memoryUsedBytes": 100, "numRowsDroppedByWatermark": 0},
+        {"numRowsTotal": 3, "memoryUsedBytes": 50, "numRowsDroppedByWatermark": 2},
+    ],
+}
+BATCH = BatchStats(4, AT_MS, 10, 1, 3, frozenset("ab"), 7, 8, 150, 2, 1500)
+
+
+def test_batch_stats_come_from_spark_s_progress() -> None:
+    assert batch_stats(PROGRESS) == BATCH
+    idle = batch_stats({**PROGRESS, "observedMetrics": {}, "stateOperators": []})
+    assert (idle.records, idle.events, idle.nodes) == (0, 0, frozenset())
+    assert idle.newest_write_us is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.sampled_from("abc"))))
+def test_sums(parts: list[tuple[int, int, str]]) -> None:
+    stats = RunStats()
+    for number, (events, copies, node) in enumerate(parts):
+        at_ms = AT_MS + number
+        records = events + copies
+        batch = BatchStats(number, at_ms, records, 0, events, frozenset(node), number, 1, 1, 0, 10)
+        stats = stats.plus(batch)
+    events, copies = sum(part[0] for part in parts), sum(part[1] for part in parts)
+    assert (stats.events, stats.replica_copies_dropped) == (events, copies)
+    assert stats.replica_copies_per_event == ((events + copies) / events if events else None)
+    last_of = {node: AT_MS + number for number, (*_, node) in enumerate(parts)}
+    assert stats.node_seen_ms == last_of
+    assert stats.newest_write_us == (len(parts) - 1 if parts else None)
+
+
+def test_the_replica_that_is_idle_longest_comes_first() -> None:
+    stats = RunStats(node_seen_ms={"a": AT_MS - 10, "b": AT_MS - 7_200_000, "c": AT_MS + 5})
+    assert stats.idle_ms(AT_MS) == {"b": 7_200_000, "a": 10, "c": 0}
+    assert "3, 1 idle\n  b idle for 7,200 s" in stats.summary(AT_MS, 3_600_000)
+
+
+def test_a_run_without_events_has_a_summary() -> None:
+    assert "replica copies per event  -" in RunStats().summary(AT_MS, 1)
+
+
+def test_json_has_the_names_of_release_0_1_0_too() -> None:
+    stats = RunStats(node_seen_ms={"a": AT_MS}).plus(BATCH).as_json(AT_MS)
+    assert stats["records_without_id"] == stats["invalid_records"] == 1
+    assert stats["copies_dropped"] == stats["replica_copies_dropped"] == 6
+    assert stats["copies_per_event"] == stats["replica_copies_per_event"] == 3.0
+    assert stats["replica_silent_ms"] == stats["replica_idle_ms"] == {"a": 0, "b": 0}

@@ -1,0 +1,73 @@
+"""Events out of records: what the headers say, and records that are none."""
+
+import hashlib
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from spark_jobs.error_mapping import mapped_error
+from spark_jobs.errors import InputError
+from spark_jobs.source import EVENT_COLUMNS, events
+from tests.support.spark.records import Header, Record, frame, headers_of
+
+ID = hashlib.sha256(b"an event").digest()[:16]
+STRANGERS: dict[str, tuple[tuple[Header, ...] | None, str]] = {
+    "no headers at all": (None, "has no header `cdc.id`"),
+    "empty headers": ((), "has no header `cdc.id`"),
+    "headers of somebody else": ((("trace", b"1"),), "has no header `cdc.id`"),
+    "an id without content": ((("cdc.id", None),), "has no header `cdc.id`"),
+    "a longer id": (headers_of(ID * 2), "a header `cdc.id` of 32 bytes instead of 16"),
+    "another kind": (headers_of(ID, kind="document"), "the header `cdc.kind` document"),
+    "no kind": (headers_of(ID)[:3], "the header `cdc.kind` missing"),
+}
+
+
+def test_headers_become_columns(spark: SparkSession) -> None:
+    record = Record(headers_of(ID, node="n2", position=41, ts_us=-7), b"v", b"k", "t.x", 3, 12)
+    found = events(frame(spark, [record])).collect()
+    assert found[0].asDict(recursive=True) == {
+        "id": ID,
+        "source": "n2/7/41/0",
+        "ts_us": -7,
+        "kind": "row",
+        "key": b"k",
+        "value": b"v",
+        "headers": [{"key": name, "value": value} for name, value in record.headers or ()],
+        "topic": "t.x",
+        "partition": 3,
+        "offset": 12,
+    }
+    assert tuple(found[0].asDict()) == EVENT_COLUMNS
+
+
+def test_headers_are_found_wherever_they_stand(spark: SparkSession) -> None:
+    others = (("trace", b"1"), *reversed(headers_of(ID)), ("cdc.id", b"second"))
+    (row,) = events(frame(spark, [Record(others)])).collect()
+    assert (row.id, row.source, row.ts_us, row.kind) == (ID, "n1/7/0/0", 1, "row")
+
+
+def test_events_without_a_value_are_events(spark: SparkSession) -> None:
+    (row,) = events(frame(spark, [Record(headers_of(ID), value=None)])).collect()
+    assert (row.id, row.value) == (ID, None)
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_a_record_that_is_no_event_fails_with_its_place(spark: SparkSession, name: str) -> None:
+    headers, expected = STRANGERS[name]
+    records = [Record(headers_of(ID)), Record(headers, partition=2, offset=9)]
+    with pytest.raises(PySparkException) as raised:
+        events(frame(spark, records)).select("id").collect()
+    fault = mapped_error(raised.value)
+    assert isinstance(fault, InputError)
+    assert str(fault).startswith("The record shop.orders/2/9 has ")
+    assert expected in str(fault)
+    assert "\n" not in str(fault)
+
+
+def test_strangers_can_be_kept(spark: SparkSession) -> None:
+    records = [Record(headers, offset=n) for n, (headers, _) in enumerate(STRANGERS.values())]
+    records.append(Record(headers_of(ID), offset=len(records)))
+    found = events(frame(spark, records), keep_invalid=True).orderBy("offset").collect()
+    assert [row.id for row in found] == [None] * len(STRANGERS) + [ID]
+    assert [row.offset for row in found] == list(range(len(records)))

@@ -1,0 +1,72 @@
+"""What Spark raises, as sentences."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sidecar.errors import ConfigError, SidecarError
+from spark_jobs.error_mapping import mapped_error
+from spark_jobs.errors import InputError, JobError, SetupError
+from tests.support.servers.java import java_home
+
+RAISED = {
+    "Caused by: [USER_RAISED_EXCEPTION] cdc: The record t/0/1 has no id. SQLSTATE: P0001\nmore": (
+        InputError,
+        "The record t/0/1 has no id.",
+    ),
+    "[DATATYPE_MISMATCH] in concat(cdc: The record , x)": (None, ""),
+    "Failed to find data source: kafka. Deploy the application": (SetupError, "spark_jobs.jars"),
+    "UnknownTopicOrPartitionException: This server does not host this topic-partition": (
+        InputError,
+        "does not exist",
+    ),
+    "TimeoutException: Topic once not present in metadata after 60000 ms.": (
+        JobError,
+        "The target topic once does not exist",
+    ),
+    "TimeoutException: Partition 5 of topic once with partition count 3 is not present in metadata "
+    "after 60000 ms.": (JobError, "fewer partitions"),
+}
+
+
+@pytest.mark.parametrize("text", RAISED)
+def test_known_causes(text: str) -> None:
+    kind, expected = RAISED[text]
+    error = RuntimeError(text)
+    fault = mapped_error(error)
+    if kind is None:
+        assert fault is error
+    else:
+        assert isinstance(fault, kind) and expected in str(fault)
+        assert "\n" not in str(fault)
+
+
+def test_errors_for_people_stay_as_they_are() -> None:
+    error: SidecarError = ConfigError("one", "two")
+    assert mapped_error(error) is error
+
+
+def test_a_conflict_of_two_writers_names_the_remedy() -> None:
+    error = mapped_error(RuntimeError("[DELTA_CONCURRENT_APPEND.WITH_PARTITION_HINT] …"))
+    assert isinstance(error, JobError)
+    assert "Run the two jobs one after the other" in str(error)
+
+
+@pytest.mark.spark
+def test_a_session_without_jars_says_what_is_missing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "spark_jobs.dedupe"]
+    for setting in (
+        "kafka.bootstrap.servers=127.0.0.1:1",
+        "topics=t",
+        "sink.delta.path=t",
+        f"checkpoint={tmp_path / 'c'}",
+        "spark.master=local[1]",
+    ):
+        command += ["--set", setting]
+    environment = {"JAVA_HOME": str(java_home(17)), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == SetupError.exit_code
+    assert "spark_jobs.dedupe: Spark has no jar of the Kafka source" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -53,12 +53,12 @@ class AgentSummary:
     def _figures(self, view: View) -> Iterator[Figure]:
         yield Figure("Lag", view.lag_s, "seconds")
         yield Figure("Not delivered", view.lag_bytes, "bytes")
-        age = f"the oldest for {duration_text(view.unacknowledged_age_s)}"
+        age = f"the oldest for {duration_text(view.delivery.unacknowledged_age_s)}"
         yield Figure(
             "Copies unacknowledged",
-            view.unacknowledged_events,
+            view.delivery.unacknowledged_events,
             "events",
-            note=age if view.unacknowledged_events else "",
+            note=age if view.delivery.unacknowledged_events else "",
         )
         limit = self._status.raw_limit_bytes
         yield Figure("cdc_raw", view.raw_bytes, "bytes", limit, _full_note(self._full_in_s()))

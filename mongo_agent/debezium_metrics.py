@@ -41,10 +41,12 @@ def _shared(view: View, metrics: MongoMetrics) -> dict[str, Any]:
             sum(sample.value for sample in _totals(metrics.quarantined))
         ),
         "NumberOfDisconnects": sum(stream.state.reopenings for stream in view.streams),
-        "QueueTotalCapacity": view.window_limit_events,
-        "QueueRemainingCapacity": max(0, view.window_limit_events - view.unacknowledged_events),
-        "MaxQueueSizeInBytes": view.window_limit_bytes,
-        "CurrentQueueSizeInBytes": view.window_bytes,
+        "QueueTotalCapacity": view.delivery.window_limit_events,
+        "QueueRemainingCapacity": max(
+            0, view.delivery.window_limit_events - view.delivery.unacknowledged_events
+        ),
+        "MaxQueueSizeInBytes": view.delivery.window_limit_bytes,
+        "CurrentQueueSizeInBytes": view.delivery.window_bytes,
     }
 
 
@@ -74,8 +76,8 @@ def _snapshot(view: View, counts: Mapping[str, int], wall_s: float) -> dict[str,
         "SnapshotCompleted": not is_aborted
         and bool(copies)
         and all(copy.initial == "done" for copy in copies),
-        "SnapshotDurationInSeconds": int(view.copy_clock.running_s),
-        "SnapshotPausedDurationInSeconds": int(view.copy_clock.paused_s),
+        "SnapshotDurationInSeconds": int(view.snapshot_clock.running_s),
+        "SnapshotPausedDurationInSeconds": int(view.snapshot_clock.paused_s),
         "RowsScanned": rows,
     }
 

@@ -235,10 +235,12 @@ class MongoService:
             properties.quarantine_max_bytes,
             __version__,
         )
-        aside = DeadLetterWriter(
+        dead_letters = DeadLetterWriter(
             quarantine, self._metrics, ends_agent=properties.failure_handling == "fail"
         )
-        streams = StreamFactory(config, client, deployment, aside, self._metrics, self._schemas)
+        streams = StreamFactory(
+            config, client, deployment, dead_letters, self._metrics, self._schemas
+        )
         position = streams.positions(parse_offsets(stored.values, deployment.cluster))
         if isinstance(store, SinkPositions):
             self._waited(partial(store.begin_at, position.lanes), stop)
@@ -260,7 +262,7 @@ class MongoService:
             sink=sink,
             store=store,
             position=position,
-            aside=aside,
+            dead_letters=dead_letters,
             metrics=self._metrics,
             elections=lambda: self._elections.count,
             stored=None

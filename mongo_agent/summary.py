@@ -70,15 +70,17 @@ class MongoSummary:
 
 def _figures(view: View) -> Iterator[Figure]:
     yield Figure("Lag", view.lag_s, "seconds")
-    age = f"the oldest for {duration_text(view.unacknowledged_age_s)}"
+    age = f"the oldest for {duration_text(view.delivery.unacknowledged_age_s)}"
     yield Figure(
         "Copies unacknowledged",
-        view.unacknowledged_events,
+        view.delivery.unacknowledged_events,
         "events",
-        view.window_limit_events or None,
-        age if view.unacknowledged_events else "",
+        view.delivery.window_limit_events or None,
+        age if view.delivery.unacknowledged_events else "",
     )
-    yield Figure("Window", view.window_bytes, "bytes", view.window_limit_bytes or None)
+    yield Figure(
+        "Window", view.delivery.window_bytes, "bytes", view.delivery.window_limit_bytes or None
+    )
     remaining = sum(stream.copies.remaining_collections for stream in view.streams)
     yield Figure("Collections to copy", remaining, "count")
 

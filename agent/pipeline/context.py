@@ -40,7 +40,6 @@ class PipelineContext:
     registrar: Registrar[Unregistered]
     segments: Segments
     snapshot: Snapshot | None = None
-    is_stopping: bool = False
     requeueing: frozenset[SegmentName] | None = None
     """Segments on their way from the quarantine back into `cdc_raw`, of which a look ignores all
     files; None until the quarantine was read once."""

@@ -44,13 +44,13 @@ class DirectoryScanner:
         self._pause_until_s = clock()
         self._repeated = RateLimitedLog(logger)
         self._said: tuple[str, ...] = ()
-        self.trouble = ""
+        self.error = ""
         """Why the last look failed, or what it could not read; empty where all is well."""
         self.last = Observation()
         """What the last look showed."""
 
     @property
-    def watch_trouble(self) -> str:
+    def watch_error(self) -> str:
         """Why changes do not ask for looks; empty where they do."""
         return self._watcher.trouble
 
@@ -78,14 +78,14 @@ class DirectoryScanner:
             self.last = observe(self._directory, completed, self._commit_log)
         except OSError as error:
             found = access_denial(self._directory) if isinstance(error, PermissionError) else None
-            self.trouble = (
+            self.error = (
                 f"{self._directory} cannot be looked at ({error.strerror or error}); it is tried "
                 f"again. {found.message if found is not None else ''}"
             ).rstrip()
-            self._repeated.log("look", self.trouble)
+            self._repeated.log("look", self.error)
             return None
         self._repeated.resolved("look", f"{self._directory} can be looked at again.")
-        self.trouble = _of_indexes(self._directory, self.last)
+        self.error = _of_indexes(self._directory, self.last)
         self._say_what_is_strange(self.last)
         return self.last
 

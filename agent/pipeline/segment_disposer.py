@@ -16,7 +16,6 @@ from agent.quarantine import LostRange, Quarantine, Usage
 from agent.quarantine.scanner import QuarantineScanner
 from agent.snapshot.partition import SnapshotPartition
 from agent.transfer import Backlog, Transfer, TransferDeferredError
-from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery.delivery import RejectedEvent
 from sidecar.logs import RateLimitedLog, fields
 
@@ -31,7 +30,7 @@ EventSource = SegmentName | SnapshotPartition
 class SegmentDisposer:
     """Takes segments out, and puts on record what could not be delivered. For one thread.
 
-    Nothing here raises: what fails is said, shows in `trouble`, and is tried again by the caller.
+    Nothing here raises: what fails is said, shows in the errors, and is tried again by the caller.
     """
 
     def __init__(
@@ -50,28 +49,22 @@ class SegmentDisposer:
         self.has_changed_quarantine = False
         """True from a change by this agent to the next `usage()`."""
         self._repeated = RateLimitedLog(logger)
-        self._troubles: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
         self._requeue_errors: dict[SegmentName, str] = {}
         self._stuck: dict[SegmentName, str] = {}
 
     @property
-    def trouble(self) -> str:
-        """What does not work at the moment, in sentences; empty where all works."""
-        parts = (*self._troubles.values(), self.retry_trouble, *self._stuck_sentences())
-        return " ".join(part for part in parts if part)
-
-    @property
-    def record_trouble(self) -> str:
+    def record_error(self) -> str:
         """Why nothing can be put on record, so that reading waits; empty where it can."""
-        return " ".join(self._troubles.values())
+        return " ".join(self._errors.values())
 
     @property
-    def removal_trouble(self) -> str:
+    def removal_error(self) -> str:
         """Why finished segments stay in `cdc_raw`; empty where none does."""
         return " ".join(self._stuck_sentences())
 
     @property
-    def retry_trouble(self) -> str:
+    def retry_error(self) -> str:
         """Why the oldest requested segment cannot be requeued; empty where none waits."""
         return self._requeue_errors[min(self._requeue_errors)] if self._requeue_errors else ""
 
@@ -133,13 +126,12 @@ class SegmentDisposer:
         """Refused events are read and sent again."""
         self._mend("keep")
 
-    def keep(self, refused: RejectedEvent[EventSource, int]) -> bool:
+    def keep(self, rejected: RejectedEvent[EventSource, int]) -> bool:
         """Keeps an event that the sink refuses, or without room for it its segment; False when
         neither is possible for now. A copied row has no segment: it waits for room."""
-        topic, key, value, headers, _ = refused.message
-        event = DeadLetter(topic, key, value or b"null", headers, refused.reason)
+        letter, source = rejected.letter, rejected.source
         try:
-            is_kept = self._quarantine.keep(refused.source, (event,))
+            is_kept = self._quarantine.keep(source, (letter,))
         except OSError as error:
             self._fail(
                 "keep",
@@ -147,22 +139,22 @@ class SegmentDisposer:
                 f"so a refused event waits: {error.strerror or error}.",
             )
             return False
-        if not is_kept and isinstance(refused.source, SnapshotPartition):
+        if not is_kept and isinstance(source, SnapshotPartition):
             self._fail(
                 "keep",
                 f"The quarantine {self._quarantine.directory} is full, so a refused event of the "
-                f"{refused.source} waits: remove what is settled, or raise quarantine.max.bytes.",
+                f"{source} waits: remove what is settled, or raise quarantine.max.bytes.",
             )
             return False
         self._mend("keep")
-        if not is_kept and isinstance(refused.source, SegmentName):
-            cause = f"the sink refused an event that has no room here: {refused.reason}"
-            lost = LostRange(refused.start, refused.end, cause)
-            return self.record(refused.source, (lost,), REFUSED_EVENT)
+        if not is_kept and isinstance(source, SegmentName):
+            cause = f"the sink refused an event that has no room here: {rejected.reason}"
+            lost = LostRange(rejected.start, rejected.end, cause)
+            return self.record(source, (lost,), REFUSED_EVENT)
         self.has_changed_quarantine = True
         logger.warning(
             "the sink refused an event; it is kept in the quarantine",
-            extra=fields(source=refused.source, topic=topic, reason=refused.reason),
+            extra=fields(source=source, topic=letter.topic, reason=rejected.reason),
         )
         self._metrics.quarantined.labels(REFUSED_EVENT).inc()
         return True
@@ -267,11 +259,11 @@ class SegmentDisposer:
             self._repeated.resolved("leave", "Finished segments leave cdc_raw again.")
 
     def _fail(self, key: str, sentence: str) -> None:
-        self._troubles[key] = sentence
+        self._errors[key] = sentence
         self._repeated.log(key, sentence)
 
     def _mend(self, key: str) -> None:
-        if self._troubles.pop(key, None) is not None:
+        if self._errors.pop(key, None) is not None:
             self._repeated.resolved(key, "The quarantine can be written again.")
 
 

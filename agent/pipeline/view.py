@@ -7,7 +7,7 @@ from typing import Literal
 from agent.quarantine import Usage
 from agent.segments import Phase, Segment, SegmentOffsets
 from agent.transfer import Backlog
-from sidecar.sinks.base import SinkState
+from sidecar.status.publisher import DeliveryView
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,38 +28,39 @@ class View:
     at_s: float
     ledger: SegmentOffsets
     stored: SegmentOffsets
-    sink: SinkState
+    delivery: DeliveryView
     segments: tuple[Segment, ...] = ()
     count_by_phase: Mapping[Phase, int] = field(default_factory=dict)
     blocked: BlockedView | None = None
     is_stopping: bool = False
-    unacknowledged_events: int = 0
-    unacknowledged_age_s: float = 0.0
-    window_bytes: int = 0
     lag_bytes: int = 0
     lag_s: float = 0.0
     raw_bytes: int = 0
     raw_growth_bytes_per_s: float | None = None
     """None while nobody can say."""
-    look_trouble: str = ""
+    read_error: str = ""
     """Why cdc_raw cannot be looked at; empty where it can."""
-    watch_trouble: str = ""
+    watch_error: str = ""
     """Why changes in cdc_raw do not wake the agent; empty where they do."""
     refused_files: tuple[str, ...] = ()
     """What lies in cdc_raw and is no segment."""
     irregular_segments: tuple[str, ...] = ()
     """Those of them with the name of a segment or index."""
-    save_trouble: str = ""
-    copy_save_trouble: str = ""
+    save_error: str = ""
+    snapshot_save_error: str = ""
     """Why the progress of copies is not stored; empty where it is."""
-    leave_trouble: str = ""
-    """Why segments and events cannot leave; the next three together."""
-    record_trouble: str = ""
+    record_error: str = ""
     """Why the quarantine takes nothing, so that reading waits."""
-    removal_trouble: str = ""
+    removal_error: str = ""
     """Why finished segments stay in cdc_raw."""
-    retry_trouble: str = ""
+    retry_error: str = ""
     """Why a quarantined segment cannot be put back."""
     quarantine: Usage = field(default_factory=Usage)
     backlog: Backlog | None = None
     """Of the transfer; None where segments are dealt with at once."""
+
+    @property
+    def leave_error(self) -> str:
+        """Why segments and events cannot leave; empty where they can."""
+        errors = (self.record_error, self.retry_error, self.removal_error)
+        return " ".join(each for each in errors if each)

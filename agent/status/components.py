@@ -46,10 +46,10 @@ def _of_view(
     yield component_of(
         status,
         "sink",
-        view.sink.message,
+        view.delivery.sink.message,
         {
-            "unacknowledged_events": view.unacknowledged_events,
-            "unacknowledged_age_s": round(view.unacknowledged_age_s, 3),
+            "unacknowledged_events": view.delivery.unacknowledged_events,
+            "unacknowledged_age_s": round(view.delivery.unacknowledged_age_s, 3),
         },
     )
     yield _raw(status, facts, view)
@@ -80,8 +80,8 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
     }
     if view.refused_files:
         details["no_segments"] = view.refused_files[:5]
-    if view.watch_trouble:
-        details["watch"] = view.watch_trouble
+    if view.watch_error:
+        details["watch"] = view.watch_error
     return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is followed", details)
 
 

@@ -103,7 +103,7 @@ class AgentStatus:
 
     def sink_state(self) -> SinkState | None:
         """That of the sink; None before the pipeline has opened it."""
-        return None if self.view is None else self.view.sink
+        return None if self.view is None else self.view.delivery.sink
 
     @property
     def raw_limit_bytes(self) -> int | None:
@@ -135,7 +135,7 @@ class AgentStatus:
         view = self._pipeline.view
         if view.is_stopping:
             return ProbeResult(False, "the agent is stopping")
-        return ProbeResult(view.sink.healthy, view.sink.message)
+        return ProbeResult(view.delivery.sink.healthy, view.delivery.sink.message)
 
     def facts(self) -> Facts:
         """Everything that the status follows from, as it is now."""
@@ -152,23 +152,23 @@ class AgentStatus:
             is_stopping=view.is_stopping,
             stalled_s=self._stalled_s(),
             schema=schema,
-            sink=view.sink,
-            unacknowledged_events=view.unacknowledged_events,
+            sink=view.delivery.sink,
+            unacknowledged_events=view.delivery.unacknowledged_events,
             cdc_raw_directory=self._directory,
             raw_bytes=view.raw_bytes,
             quota=self._quota,
             blocked=view.blocked,
-            read_error=view.look_trouble,
+            read_error=view.read_error,
             irregular_segments=view.irregular_segments,
-            watch_error=view.watch_trouble,
-            save_error=view.save_trouble,
-            record_error=view.record_trouble,
+            watch_error=view.watch_error,
+            save_error=view.save_error,
+            record_error=view.record_error,
             pinned_by_link=tuple(name.log for name in pinned_by_link(view.segments)),
-            removal_error=view.removal_trouble,
-            retry_error=view.retry_trouble,
+            removal_error=view.removal_error,
+            retry_error=view.retry_error,
             quarantine=view.quarantine,
             backlog=view.backlog,
-            snapshot=snapshot_facts(self.snapshot, view.copy_save_trouble),
+            snapshot=snapshot_facts(self.snapshot, view.snapshot_save_error),
             registry_error="" if self.registrar is None else self.registrar.error,
             publication=publication,
             findings=tuple(self.findings()),
@@ -248,7 +248,7 @@ class AgentStatus:
 
 def delivered_sentence(view: View) -> str:
     """How far delivery is, for an agent without conditions."""
-    if not view.lag_bytes and not view.unacknowledged_events:
+    if not view.lag_bytes and not view.delivery.unacknowledged_events:
         return "All changes that the node has synced are delivered."
     return (
         f"Events go through; {size_text(view.lag_bytes)} wait, and the last change that is "

@@ -1,8 +1,9 @@
 """From change streams and copies to acknowledged messages and stored progress."""
 
-from mongo_agent.pipeline.pipeline import OpenStream, Pipeline
+from mongo_agent.pipeline.pipeline import Pipeline
 from mongo_agent.pipeline.settings import HeartbeatSettings, PipelineSettings
 from mongo_agent.pipeline.stream import Stream
+from mongo_agent.pipeline.stream_set import OpenStream
 from mongo_agent.pipeline.view import StreamView, View
 
 __all__ = [

@@ -18,7 +18,7 @@ _END = "`event.processing.failure.handling.mode=quarantine` puts such events on 
 
 
 class DeadLetterWriter:
-    """For one thread. What fails is said, shows in `trouble`, and is tried again by the caller, a
+    """For one thread. What fails is said, shows in `error`, and is tried again by the caller, a
     second later at the earliest."""
 
     def __init__(
@@ -38,13 +38,13 @@ class DeadLetterWriter:
         self._again_at_s = clock()
         self._usage = Usage()
         self._repeated = RateLimitedLog(logger)
-        self.trouble = ""
+        self.error = ""
         """Why something cannot be put on record; empty where it can."""
 
     @property
     def due_in_s(self) -> float | None:
         """When it is worth trying again; None while there is no trouble."""
-        return max(0.0, self._again_at_s - self._clock()) if self.trouble else None
+        return max(0.0, self._again_at_s - self._clock()) if self.error else None
 
     def usage(self) -> Usage:
         """What the quarantine holds; what was last seen when it cannot be looked at."""
@@ -96,7 +96,7 @@ class DeadLetterWriter:
         return True
 
     def _try(self, keep: Callable[[], bool]) -> bool:
-        if self.trouble and self._clock() < self._again_at_s:
+        if self.error and self._clock() < self._again_at_s:
             return False
         try:
             is_kept = keep()
@@ -110,13 +110,13 @@ class DeadLetterWriter:
                 f"The quarantine {self._quarantine.directory} is full, so delivery waits: settle "
                 "what is in it, or raise quarantine.max.bytes."
             )
-        if self.trouble:
-            self.trouble = ""
+        if self.error:
+            self.error = ""
             self._repeated.resolved("keep", "The quarantine can be written again.")
         return True
 
     def _fail(self, sentence: str) -> bool:
-        self.trouble = sentence
+        self.error = sentence
         self._again_at_s = self._clock() + _RETRY_S
         self._repeated.log("keep", sentence)
         return False

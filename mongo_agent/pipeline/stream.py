@@ -47,7 +47,7 @@ class Stream:
         copying: Snapshotter,
         position: StreamOffset,
         *,
-        aside: DeadLetterWriter,
+        dead_letters: DeadLetterWriter,
         find_signals: FindSignals,
         metrics: MongoMetrics,
         is_streamed: bool = True,
@@ -61,7 +61,7 @@ class Stream:
         self.copying = copying
         self._position = position
         self._placed = _placed_at(position, is_merged=is_merged)
-        self._aside = aside
+        self._dead_letters = dead_letters
         self._find_signals = find_signals
         self._metrics = metrics
         self._is_streamed = is_streamed
@@ -151,7 +151,7 @@ class Stream:
     def _place_chunks(self, add: Add) -> bool:
         worked = False
         while (chunk := self._next_chunk()) is not None:
-            if not self._set_chunk_aside(chunk):
+            if not self._keep_chunk_losses(chunk):
                 break
             self._chunks.popleft()
             before = self._position
@@ -168,7 +168,7 @@ class Stream:
         return self._chunks[0] if self._chunks else None
 
     def _place_read(self, read: StreamBatch, add: Add) -> bool:
-        if not self._set_read_aside(read):
+        if not self._keep_read_losses(read):
             return False
         self.reader.take()
         # A round has its chance between two reads, but reads that are there go first.
@@ -195,11 +195,11 @@ class Stream:
         self.copying.passed(read.events, self._placed.through)
         return True
 
-    def _set_read_aside(self, read: StreamBatch) -> bool:
+    def _keep_read_losses(self, read: StreamBatch) -> bool:
         """False when something of it has to be put on record first and cannot be."""
         if read.lost is not None and self._kept == 0:
             gap = Gap(read.lost.since.values(), read.lost.reason)
-            if not self._aside.note_gap(gap):
+            if not self._dead_letters.note_gap(gap):
                 return False
             self._kept = 1
             if read.lost.is_copied_again:
@@ -210,17 +210,17 @@ class Stream:
                 continue
             raw = read.events[refused.event]
             unreadable = Unreadable(raw, _place_of(raw), refused.cause)
-            if not self._aside.keep_unreadable(unreadable):
+            if not self._dead_letters.keep_unreadable(unreadable):
                 return False
             self._kept = index + 1
         self._kept = 0
         return True
 
-    def _set_chunk_aside(self, chunk: EncodedChunk) -> bool:
+    def _keep_chunk_losses(self, chunk: EncodedChunk) -> bool:
         for index, refused in enumerate(chunk.refused):
             if index >= self._kept:
                 unreadable = Unreadable(refused.raw, chunk.collection, refused.cause)
-                if not self._aside.keep_unreadable(unreadable):
+                if not self._dead_letters.keep_unreadable(unreadable):
                     return False
                 self._kept = index + 1
         self._kept = 0

@@ -37,14 +37,14 @@ class StreamFactory:
         config: MongoConfig,
         client: Client,
         deployment: Deployment,
-        aside: DeadLetterWriter,
+        dead_letters: DeadLetterWriter,
         metrics: MongoMetrics,
         schemas: Schemas,
     ) -> None:
         self._config = config
         self._client = client
         self._deployment = deployment
-        self._aside = aside
+        self._dead_letters = dead_letters
         self._metrics = metrics
         self._scopes = {scope.stream_name: scope for scope in config.scopes}
         self._stages = config.pipeline
@@ -104,7 +104,7 @@ class StreamFactory:
             reader,
             copying,
             position,
-            aside=self._aside,
+            dead_letters=self._dead_letters,
             find_signals=SignalCollection(config.signal_collection).signals,
             metrics=self._metrics,
             is_streamed=config.copying.mode != "initial_only",

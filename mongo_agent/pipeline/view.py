@@ -10,7 +10,7 @@ from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline.last_message import Seen
 from mongo_agent.pipeline.snapshot_clock import SnapshotClock
 from mongo_agent.snapshot.view import SnapshotView
-from sidecar.sinks.base import SinkState
+from sidecar.status.publisher import DeliveryView
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,12 @@ class View:
     at_s: float
     reached: AgentOffsets
     stored: AgentOffsets
-    sink: SinkState
+    delivery: DeliveryView
     streams: Sequence[StreamView] = ()
     is_stopping: bool = False
-    unacknowledged_events: int = 0
-    unacknowledged_age_s: float = 0.0
-    window_bytes: int = 0
-    window_limit_events: int = 0
-    window_limit_bytes: int = 0
-    copy_clock: SnapshotClock = field(default_factory=SnapshotClock)
+    snapshot_clock: SnapshotClock = field(default_factory=SnapshotClock)
     elections: int = 0
     lag_s: float = 0.0
-    save_trouble: str = ""
-    quarantine_trouble: str = ""
+    save_error: str = ""
+    record_error: str = ""
     quarantine: Usage = field(default_factory=Usage)

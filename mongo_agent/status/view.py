@@ -87,7 +87,7 @@ class MongoStatus:
 
     def sink_state(self) -> SinkState | None:
         """That of the sink; None before the pipeline has opened it."""
-        return None if self.view is None else self.view.sink
+        return None if self.view is None else self.view.delivery.sink
 
     def server_error(self) -> str:
         """Why the server is not reached at present; empty while it is."""
@@ -113,8 +113,8 @@ class MongoStatus:
         view = self._pipeline.view
         if view.is_stopping:
             return ProbeResult(False, "the agent is stopping")
-        if not view.sink.healthy:
-            return ProbeResult(False, view.sink.message)
+        if not view.delivery.sink.healthy:
+            return ProbeResult(False, view.delivery.sink.message)
         for stream in view.streams:
             if not stream.state.is_open:
                 return ProbeResult(False, stream.state.sentence)
@@ -135,11 +135,11 @@ class MongoStatus:
         return Facts(
             is_stopping=view.is_stopping,
             stalled_s=self._stalled_s(),
-            sink=view.sink,
-            unacknowledged_events=view.unacknowledged_events,
+            sink=view.delivery.sink,
+            unacknowledged_events=view.delivery.unacknowledged_events,
             streams=tuple(map(self._stream_facts, view.streams)),
-            save_error=view.save_trouble,
-            record_error=view.quarantine_trouble,
+            save_error=view.save_error,
+            record_error=view.record_error,
             quarantine=view.quarantine,
             quarantine_directory=self._quarantine_directory,
             registry_error="" if self._registrar is None else self._registrar.error,
@@ -198,10 +198,10 @@ class MongoStatus:
         yield component_of(
             status,
             "sink",
-            view.sink.message,
+            view.delivery.sink.message,
             {
-                "unacknowledged_events": view.unacknowledged_events,
-                "unacknowledged_age_s": round(view.unacknowledged_age_s, 3),
+                "unacknowledged_events": view.delivery.unacknowledged_events,
+                "unacknowledged_age_s": round(view.delivery.unacknowledged_age_s, 3),
                 "lag_s": round(view.lag_s, 3),
             },
         )
@@ -237,12 +237,13 @@ class MongoStatus:
 
 def delivered_sentence(view: View) -> str:
     """How far delivery is, for an agent without conditions."""
+    waiting = view.delivery.unacknowledged_events
     copying = sum(stream.copies.remaining_collections for stream in view.streams)
     also = f" {copying} collections are being copied." if copying else ""
-    if not view.unacknowledged_events:
+    if not waiting:
         return "All changes that the server has told are delivered." + also
     return (
-        f"Events go through; {view.unacknowledged_events} wait for the sink, and the last change "
+        f"Events go through; {waiting} wait for the sink, and the last change "
         f"that is delivered is {duration_text(view.lag_s)} old.{also}"
     )
 

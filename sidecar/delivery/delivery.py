@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
+from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery import EventBatch, Message, Numbered, Position, Progress, Source, Window
 from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
@@ -31,7 +32,7 @@ class DatedBatch(EventBatch[PositionOf], Protocol[PositionOf]):
 
 @dataclass(frozen=True, slots=True)
 class RejectedEvent(Generic[Source, Position]):
-    """An event that the sink will never take. It lies between the two positions of its source."""
+    """An event that the sink will never accept. It lies between two positions of its source."""
 
     number: int
     source: Source
@@ -39,6 +40,12 @@ class RejectedEvent(Generic[Source, Position]):
     end: Position
     message: Message
     reason: str
+
+    @property
+    def letter(self) -> DeadLetter:
+        """The event as it is kept."""
+        topic, key, value, headers, _ = self.message
+        return DeadLetter(topic, key, value or b"null", headers, self.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,7 @@ class Delivery(Generic[Source, Position]):
         self._window: Window[Source, Position] = self._new_window(0)
         self._unsent: deque[tuple[Numbered[Source, Position], int]] = deque()
         self._spans: deque[_Span[Source, Position]] = deque()
-        self._refused: list[RejectedEvent[Source, Position]] = []
+        self._rejected: list[RejectedEvent[Source, Position]] = []
         self.is_open = False
         self.closed_state = SinkState(
             False, "the sink is not open yet.", remedy="Wait; `check` asks the sink."
@@ -125,9 +132,9 @@ class Delivery(Generic[Source, Position]):
         return len(self._unsent) <= _MOST_UNSENT_BATCHES
 
     @property
-    def refused(self) -> Sequence[RejectedEvent[Source, Position]]:
-        """Events that wait to be set aside."""
-        return self._refused
+    def rejected(self) -> Sequence[RejectedEvent[Source, Position]]:
+        """Events that wait to become dead letters."""
+        return self._rejected
 
     def has_room(self, events: int, size_bytes: int) -> bool:
         room = self._window.room
@@ -187,11 +194,11 @@ class Delivery(Generic[Source, Position]):
         something."""
         return self._note(self._sink.poll(timeout_s))
 
-    def set_aside(self, refused: RejectedEvent[Source, Position]) -> None:
-        """A refused event is kept elsewhere, and counts as done."""
-        self._refused.remove(refused)
-        self._sink.dead_letter(refused.number)
-        self._window.acknowledge((range(refused.number, refused.number + 1),))
+    def dead_letter(self, rejected: RejectedEvent[Source, Position]) -> None:
+        """A rejected event is kept as a dead letter, and counts as done."""
+        self._rejected.remove(rejected)
+        self._sink.dead_letter(rejected.number)
+        self._window.acknowledge((range(rejected.number, rejected.number + 1),))
         self._drop_spans()
 
     def progress(self) -> list[Progress[Source, Position]]:
@@ -212,7 +219,7 @@ class Delivery(Generic[Source, Position]):
             if span.trace is not None:
                 span.trace.end(is_acknowledged=False)
         self._spans.clear()
-        self._refused.clear()
+        self._rejected.clear()
 
     def _new_window(self, first_number: int) -> Window[Source, Position]:
         return Window(
@@ -226,7 +233,7 @@ class Delivery(Generic[Source, Position]):
         for failure in outcome.failed:
             span = self._span_of(failure.number)
             message = self._window.message(failure.number)
-            self._refused.append(
+            self._rejected.append(
                 RejectedEvent(
                     failure.number, span.source, span.start, span.end, message, failure.reason
                 )

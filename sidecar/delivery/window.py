@@ -139,14 +139,14 @@ class Window(Generic[Source, Position]):
         """`clock` gives seconds. A window that follows another one starts at its `next_number`."""
         if max_events < 1 or max_bytes < 1:
             raise ValueError("a window needs room for at least one event and one byte")
-        self._max_events = max_events
-        self._max_bytes = max_bytes
+        self.max_events = max_events
+        self.max_bytes = max_bytes
         self._clock = clock
         self._slots: list[_Slot[Source, Position]] = []
         self._firsts: list[int] = []
         self._next_number = first_number
         self._watermark = first_number
-        self._held_bytes = 0
+        self._buffered_bytes = 0
         self._unacknowledged = 0
         self._reported: dict[Source, Position] = {}
         self._finished: dict[Source, Position] = {}
@@ -167,16 +167,16 @@ class Window(Generic[Source, Position]):
         return self._unacknowledged
 
     @property
-    def held_bytes(self) -> int:
+    def buffered_bytes(self) -> int:
         """Keys and values of the batches that are kept."""
-        return self._held_bytes
+        return self._buffered_bytes
 
     @property
     def room(self) -> Room:
         """Events are counted from the watermark on: that many may be repeated after a crash."""
         return Room(
-            max(0, self._max_events - (self._next_number - self._watermark)),
-            max(0, self._max_bytes - self._held_bytes),
+            max(0, self.max_events - (self._next_number - self._watermark)),
+            max(0, self.max_bytes - self._buffered_bytes),
         )
 
     @property
@@ -206,7 +206,7 @@ class Window(Generic[Source, Position]):
         self._firsts.append(slot.first)
         self._next_number += events
         self._unacknowledged += events
-        self._held_bytes += slot.size_bytes
+        self._buffered_bytes += slot.size_bytes
         self._advance()
         return numbered
 
@@ -270,7 +270,7 @@ class Window(Generic[Source, Position]):
         self._unacknowledged -= newly_done
         if not slot.remaining and slot.batch is not None:
             slot.batch = None
-            self._held_bytes -= slot.size_bytes
+            self._buffered_bytes -= slot.size_bytes
 
     def _advance(self) -> None:
         """Drop the finished slots at the head and move the watermark."""

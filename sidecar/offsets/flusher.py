@@ -49,7 +49,7 @@ class OffsetFlusher(Generic[Reached]):
         self._repeated = RateLimitedLog(logger)
         self.reached = reached
         self.stored = reached
-        self.trouble = ""
+        self.error = ""
         """Why the last save failed; empty when it did not."""
 
     @property
@@ -78,20 +78,20 @@ class OffsetFlusher(Generic[Reached]):
         if not self.is_dirty:
             return True
         is_due = self._clock() >= self._next_save_s
-        if not is_due and not (at_once and not self.trouble):
+        if not is_due and not (at_once and not self.error):
             return False
         reached = self.reached
         try:
             self._store.save(self._entries(reached))
         except OffsetSaveError as error:
             self._metrics.offset_save_failures.inc()
-            self.trouble = str(error)
-            self._repeated.log("save", self.trouble)
+            self.error = str(error)
+            self._repeated.log("save", self.error)
             self._next_save_s = self._clock() + max(_RETRY_S, self._flush_interval_s)
             return False
         self._metrics.offset_saves.inc()
         self._metrics.offset_saved_timestamp_seconds.set_to_current_time()
-        self.trouble = ""
+        self.error = ""
         self._repeated.resolved("save", "Progress is saved again.")
         self.stored = reached
         self._next_save_s = self._clock() + self._flush_interval_s

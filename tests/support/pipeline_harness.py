@@ -103,8 +103,7 @@ class Rig:
 
     def end(self) -> None:
         """Nothing of the process is left; what the sink took is."""
-        self.pipeline.context.scanner.close()
-        self.pipeline._wakeup.close()
+        self.pipeline.loop.abandon()
 
     def look(self) -> None:
         """The watch saw something."""

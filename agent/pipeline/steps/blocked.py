@@ -37,9 +37,9 @@ class BlockedStep:
         )
         self._begin(obstacle)
 
-    def reading_goes_on(self, name: SegmentName) -> None:
-        """A read met nothing that holds its segment."""
-        self._repeated.resolved(self._key, "reading goes on", segment=name)
+    def end(self, name: SegmentName) -> None:
+        """A read of the segment met no obstacle."""
+        self._repeated.resolved(self._key, "reading continues", segment=name)
 
     def tick(self) -> bool:
         """Does what is to be done about the obstacle, if there is one."""
@@ -84,11 +84,11 @@ class BlockedStep:
         self._context.change(obstacle.name, is_blocked=True)
         key = f"{obstacle.name} {obstacle.position}"
         if key != self._key:
-            self._repeated.resolved(self._key, "reading goes on")
+            self._repeated.resolved(self._key, "reading continues")
             self._key = key
         self._repeated.log(
             key,
-            "a segment is held",
+            "a segment is blocked",
             segment=obstacle.name,
             position=obstacle.position,
             reason=obstacle.sentence,

@@ -25,9 +25,9 @@ _SCHEMA_UNREADABLE = "schema_unreadable"
 
 
 class ReadStep:
-    def __init__(self, context: PipelineContext, hold: BlockedStep) -> None:
+    def __init__(self, context: PipelineContext, blocked: BlockedStep) -> None:
         self._context = context
-        self._hold = hold
+        self._blocked = blocked
         self._result: ReadResult | None = None
 
     @property
@@ -42,12 +42,9 @@ class ReadStep:
 
     def start(self) -> bool:
         """Begins the next read."""
-        context, settings, schema = (
-            self._context,
-            self._context.settings,
-            self._context.schema.current(),
-        )
-        if context.is_stopping or schema is None or not context.delivery.is_open:
+        context, settings = self._context, self._context.settings
+        schema = context.schema.current()
+        if schema is None or not context.delivery.is_open:
             return False
         if self.is_waiting or context.read_worker.is_busy or not context.delivery.wants_more:
             return False
@@ -74,7 +71,7 @@ class ReadStep:
         result = self._result
         if result is None or not context.can_record:
             return False
-        if not self._put_gaps_on_record(result):
+        if not self._record_losses(result):
             context.record_later()
             return False
         self._result = None
@@ -112,9 +109,9 @@ class ReadStep:
             )
             context.read_worker.refresh(partial(context.schema.refresh, reason))
         if batch.blocked is not None:
-            self._hold.begin_blocked(name, batch.blocked, schema)
+            self._blocked.begin_blocked(name, batch.blocked, schema)
             return
-        self._hold.reading_goes_on(name)
+        self._blocked.end(name)
         if order.complete and batch.stop == "end":
             context.close_reader(name)
 
@@ -124,7 +121,7 @@ class ReadStep:
         if isinstance(error, FileNotFoundError):
             context.scanner.want()
         if may_pass(order, error):
-            self._hold.begin_failed(
+            self._blocked.begin_failed(
                 order.name,
                 order.position,
                 read_error_message(context.settings.cdc_raw_directory / order.name.log, error),
@@ -135,7 +132,7 @@ class ReadStep:
         context.close_reader(order.name)
         context.change(order.name, is_unreadable=True)
 
-    def _put_gaps_on_record(self, result: ReadResult) -> bool:
+    def _record_losses(self, result: ReadResult) -> bool:
         """True when everything of the read that gave no events is on record."""
         disposer, name = self._context.disposer, result.order.name
         return all(disposer.record(name, ranges, reason) for reason, ranges in losses(result))

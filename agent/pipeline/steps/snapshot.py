@@ -10,7 +10,7 @@ class SnapshotStep:
         """`store` holds the progress of the snapshot that `parts` has."""
         self._context = context
         snapshot = context.snapshot
-        self._saving = (
+        self._flusher = (
             None
             if snapshot is None
             else OffsetFlusher(
@@ -26,18 +26,18 @@ class SnapshotStep:
     @property
     def save_in_s(self) -> float | None:
         """When a save is due; None when there is nothing to save."""
-        return None if self._saving is None else self._saving.due_in_s
+        return None if self._flusher is None else self._flusher.due_in_s
 
     @property
-    def trouble(self) -> str:
+    def error(self) -> str:
         """Why the last save failed; empty when it did not."""
-        return "" if self._saving is None else self._saving.trouble
+        return "" if self._flusher is None else self._flusher.error
 
     def tick(self) -> bool:
         """Takes a page when there is room for it beside the next read of the log, so that the
         log is never kept back by rows that were there before."""
         context, snapshot = self._context, self._context.snapshot
-        if snapshot is None or context.is_stopping or not context.delivery.is_open:
+        if snapshot is None or not context.delivery.is_open:
             return False
         ready = snapshot.peek()
         if ready is None or not context.delivery.wants_more or not self._has_room(ready.batch):
@@ -51,17 +51,17 @@ class SnapshotStep:
 
     def save(self) -> None:
         """Stores progress when that is due; at once what somebody asked for, or is done."""
-        saving, snapshot = self._saving, self._context.snapshot
-        if saving is not None and snapshot is not None:
-            saving.reached = snapshot.progress
-            saving.save(at_once=saving.reached.states != saving.stored.states)
+        flusher, snapshot = self._flusher, self._context.snapshot
+        if flusher is not None and snapshot is not None:
+            flusher.reached = snapshot.progress
+            flusher.save(at_once=flusher.reached.states != flusher.stored.states)
 
     def save_last(self) -> None:
         """Stores progress at the end."""
-        saving, snapshot = self._saving, self._context.snapshot
-        if saving is not None and snapshot is not None:
-            saving.reached = snapshot.progress
-            saving.save_last()
+        flusher, snapshot = self._flusher, self._context.snapshot
+        if flusher is not None and snapshot is not None:
+            flusher.reached = snapshot.progress
+            flusher.save_last()
 
     def start_again(self) -> None:
         """Everything that is not acknowledged is read again."""

@@ -108,7 +108,7 @@ class Place:
 def place(tmp_path: Path) -> Iterator[Place]:
     place = Place(tmp_path)
     yield place
-    place.rig.pipeline._close(0)
+    place.rig.pipeline.loop.close(0)
 
 
 def segment_name(text: str) -> SegmentName:

@@ -66,7 +66,7 @@ class Rig:
         self.copying = copying
         self.placed = 0
 
-    def aside(self, *, ends_agent: bool = False) -> DeadLetterWriter:
+    def dead_letters(self, *, ends_agent: bool = False) -> DeadLetterWriter:
         return DeadLetterWriter(self.quarantine, self.metrics, ends_agent=ends_agent)
 
     def read(
@@ -91,7 +91,7 @@ class Rig:
             GivenReader(read),
             self.copying,
             StreamOffset(STREAM, None, SnapshotProgress()),
-            aside=self.aside(ends_agent=ends_agent),
+            dead_letters=self.dead_letters(ends_agent=ends_agent),
             find_signals=lambda read: (),
             metrics=self.metrics,
         )
@@ -126,7 +126,7 @@ def unreadable(rig: Rig) -> None:
 
 
 def rejected(rig: Rig) -> None:
-    assert rig.aside().keep(DeadLetter("p.shop.a", b"1", b"2", (), "message too large"))
+    assert rig.dead_letters().keep(DeadLetter("p.shop.a", b"1", b"2", (), "message too large"))
 
 
 def gap(rig: Rig) -> None:
@@ -168,10 +168,10 @@ def test_without_room_everything_waits_and_the_agent_fails(
     reason: str, rig: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     rig.quarantine.max_bytes = 0
-    aside = rig.aside()
+    dead_letters = rig.dead_letters()
     kept = {
         metrics.UNREADABLE: lambda: rig.read(BROKEN),
-        metrics.REFUSED_BY_SINK: lambda: aside.keep(DeadLetter("t", b"", b"", (), "large")),
+        metrics.REFUSED_BY_SINK: lambda: dead_letters.keep(DeadLetter("t", b"", b"", (), "large")),
         metrics.GAP: lambda: rig.read(lost=LostHistory(STREAM, "short", is_copied_again=False)),
     }[reason]()
     assert not kept
@@ -231,7 +231,7 @@ def test_an_agent_that_is_to_end_names_the_property(reason: str, rig: Rig) -> No
         if reason == metrics.UNREADABLE:
             rig.read(BROKEN, ends_agent=True)
         else:
-            rig.aside(ends_agent=True).keep(DeadLetter("t", b"", b"", (), "too large"))
+            rig.dead_letters(ends_agent=True).keep(DeadLetter("t", b"", b"", (), "too large"))
     assert "`event.processing.failure.handling.mode=quarantine`" in str(raised.value)
     assert rig.usage == Usage()
 

@@ -21,8 +21,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     site = Site(tmp_path / "site")
     yield site
     site.holder.close()
-    site.rig.pipeline.context.scanner.close()
-    site.rig.pipeline._wakeup.close()
+    site.rig.pipeline.loop.abandon()
 
 
 def summary(site: Site) -> Summary:

@@ -20,6 +20,7 @@ from mongo_agent.summary import MongoSummary
 from sidecar.metrics import DeliveryMetrics
 from sidecar.page import Summary
 from sidecar.sinks.base import SinkState
+from sidecar.status.publisher import DeliveryView
 
 NOW_S = 1_000.0
 POSITION = StreamOffset(StreamPosition({}, ClusterTime(990, 1), "", "rs"), None, SnapshotProgress())
@@ -62,9 +63,8 @@ def view(copies: SnapshotView = QUIET, *, is_open: bool = True, waiting: int = 0
         NOW_S,
         position,
         position,
-        sink,
+        DeliveryView(sink, unacknowledged_events=waiting),
         (stream,),
-        unacknowledged_events=waiting,
         lag_s=waiting * 2.0,
     )
 

@@ -19,8 +19,7 @@ def make_rig(tmp_path: Path) -> Iterator[Callable[..., Rig]]:
     (tmp_path / "1").mkdir()
     yield make
     for rig in rigs:
-        rig.pipeline.context.scanner.close()
-        rig.pipeline._wakeup.close()
+        rig.pipeline.loop.abandon()
 
 
 @pytest.fixture

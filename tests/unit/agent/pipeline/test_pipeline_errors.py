@@ -30,7 +30,7 @@ def test_a_sink_that_fails_starts_again_from_the_watermark(make_rig: MakeRig) ->
     rig.sink.raise_next(SinkRestartError("events were lost"))
     rig.settle()
     assert rig.collect() == log.ids()
-    assert "events were lost" in rig.view.sink.message
+    assert "events were lost" in rig.view.delivery.sink.message
     rig.pass_time(1)
     assert rig.collect() == log.ids() + log.ids()[6:]
     rig.sink.acknowledge()
@@ -70,7 +70,7 @@ def test_a_sink_that_refuses_the_agent_is_opened_again_after_growing_pauses(rig:
     rig.sink.raise_next(RefusedError("wrong password"))
     for _ in range(80):
         rig.pass_time(0.5)
-    state = rig.view.sink
+    state = rig.view.delivery.sink
     assert (state.healthy, state.code, state.message) == (False, "sink_refused", "wrong password")
     assert "restart it" in state.remedy
     pauses_s = [later - earlier for earlier, later in pairwise(opened)]
@@ -78,7 +78,7 @@ def test_a_sink_that_refuses_the_agent_is_opened_again_after_growing_pauses(rig:
     rig.sink.open = really_open  # type: ignore[method-assign]
     rig.pass_time(31)
     assert rig.collect() == log.ids()
-    assert rig.view.sink.healthy
+    assert rig.view.delivery.sink.healthy
 
 
 def test_a_sink_that_refuses_the_agent_ends_the_pipeline_where_that_is_wanted(
@@ -100,12 +100,12 @@ def test_offsets_that_cannot_be_saved_do_not_stop_delivery(rig: Rig) -> None:
     second = rig.raw.completed(2, 5)
     rig.settle()
     assert rig.collect() == first.ids() + second.ids()
-    assert "disk is full" in rig.view.save_trouble
+    assert "disk is full" in rig.view.save_error
     assert first.name.log in rig.raw.names(), "what is not stored as finished stays"
     assert rig.view.stored.positions == {}
     rig.store.is_failing = False
     rig.pass_time(2)
-    assert rig.view.save_trouble == ""
+    assert rig.view.save_error == ""
     assert rig.raw.names() == set()
 
 
@@ -115,7 +115,7 @@ def test_progress_is_saved_at_the_end_although_it_failed_before(rig: Rig) -> Non
     rig.store.is_failing = True
     rig.settle()
     rig.store.is_failing = False
-    rig.pipeline._close(0.0)
+    rig.pipeline.loop.close(0.0)
     assert rig.store.values[log.name.log] == str(log.end)
 
 
@@ -271,11 +271,11 @@ def test_reading_waits_while_damage_cannot_be_put_on_record(
 
         patch.setattr("agent.quarantine.quarantine.write_synced", fail)
         rig.settle()
-        assert "No space left" in rig.view.leave_trouble
+        assert "No space left" in rig.view.leave_error
         assert rig.collect() == []
         rig.pass_time(5)
     rig.pass_time(1)
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""
     assert rig.collect() == log.ids()
     assert log.name.log in rig.quarantined()
 
@@ -291,7 +291,7 @@ def test_a_full_quarantine_keeps_the_segment_in_cdc_raw(make_rig: MakeRig) -> No
     rig.settle()
     assert rig.collect() == log.ids() + fine.ids()
     assert rig.raw.names() == {log.name.log, log.name.idx}
-    assert "quarantine.max.bytes" in rig.view.leave_trouble
+    assert "quarantine.max.bytes" in rig.view.leave_error
     assert rig.phases == ["drained"]
     rig.kill()
     rig.settle()
@@ -299,7 +299,7 @@ def test_a_full_quarantine_keeps_the_segment_in_cdc_raw(make_rig: MakeRig) -> No
     filler.unlink()
     rig.pass_time(2)
     assert rig.raw.names() == set()
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""
     assert rig.collect() == log.ids() + fine.ids()
 
 
@@ -411,10 +411,10 @@ def test_a_loss_that_is_none_any_more_leaves_no_error(
         patch.setattr("agent.quarantine.quarantine.write_synced", fail)
         rig.raw.drop(log)
         rig.settle()
-        assert "Read-only file system" in rig.view.leave_trouble
+        assert "Read-only file system" in rig.view.leave_error
         rig.raw.link(log)
         rig.settle()
-        assert rig.view.leave_trouble == ""
+        assert rig.view.leave_error == ""
     rig.settle()
     assert rig.quarantined() == set()
 
@@ -486,8 +486,8 @@ def test_a_transfer_that_fails_is_tried_again(rig: Rig, monkeypatch: pytest.Monk
 
         patch.setattr(Path, "replace", fail)
         rig.settle()
-        assert "No space left" in rig.view.leave_trouble
+        assert "No space left" in rig.view.leave_error
         assert log.name.log in rig.raw.names()
     rig.pass_time(1)
     assert rig.raw.names() == set()
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""

@@ -16,7 +16,7 @@ def test_a_finished_segment_is_delivered_in_order_and_leaves(rig: Rig) -> None:
     assert rig.archived() == {log.name.log, log.name.idx}
     assert rig.store.values == {"node.id": "node-1", log.name.log: "COMPLETED"}
     assert rig.view.lag_bytes == 0
-    assert rig.view.unacknowledged_events == 0
+    assert rig.view.delivery.unacknowledged_events == 0
 
 
 def test_a_live_segment_is_followed(rig: Rig) -> None:
@@ -48,7 +48,7 @@ def test_one_read_is_ahead_while_the_sink_works(make_rig: MakeRig) -> None:
     rig.raw.completed(1, *[1] * 100)
     rig.settle()
     assert len(rig.collect()) == 40, "the window is the only buffer"
-    assert rig.view.unacknowledged_events == 40
+    assert rig.view.delivery.unacknowledged_events == 40
     rig.sink.acknowledge()
     rig.settle()
     assert len(rig.collect()) == 80
@@ -64,12 +64,12 @@ def test_a_sink_that_is_away_stops_reading_and_goes_on_by_itself(make_rig: MakeR
     for _ in range(5):
         rig.pass_time(1)
     assert log.reads == reads
-    assert not rig.view.sink.healthy
-    assert "no broker" in rig.view.sink.message
+    assert not rig.view.delivery.sink.healthy
+    assert "no broker" in rig.view.delivery.sink.message
     rig.sink.come_back()
     rig.pass_time(1)
     assert rig.collect() == log.ids()
-    assert rig.view.sink.healthy
+    assert rig.view.delivery.sink.healthy
 
 
 def test_a_sink_that_takes_little_gets_the_rest_later(make_rig: MakeRig) -> None:
@@ -163,11 +163,11 @@ def test_what_is_no_segment_is_left_alone(rig: Rig) -> None:
 def test_a_missing_directory_is_said_and_waited_for(rig: Rig) -> None:
     away = rig.raw.directory.rename(rig.raw.directory.parent / "away")
     rig.settle()
-    assert str(rig.raw.directory) in rig.view.look_trouble
+    assert str(rig.raw.directory) in rig.view.read_error
     away.rename(rig.raw.directory)
     log = rig.raw.completed(1, 5)
     rig.pass_time(11)
-    assert rig.view.look_trouble == ""
+    assert rig.view.read_error == ""
     assert rig.collect() == log.ids()
 
 

@@ -201,8 +201,7 @@ class Lives(RuleBasedStateMachine):
                 self.acknowledge(list(self.rig.sink.waiting))
             self.check_the_end()
         finally:
-            self.rig.pipeline.context.scanner.close()
-            self.rig.pipeline._wakeup.close()
+            self.rig.pipeline.loop.abandon()
             shutil.rmtree(self.directory)
 
     def check_the_end(self) -> None:

@@ -116,10 +116,10 @@ def test_a_quarantine_that_cannot_be_read_is_reported_until_it_can(make_rig: Mak
     reason.mkdir(parents=True)
     rig.settle()
     rig.pass_time(20)
-    assert "cannot be read: Is a directory" in rig.view.record_trouble
+    assert "cannot be read: Is a directory" in rig.view.record_error
     reason.rmdir()
     rig.pass_time(20)
-    assert rig.view.record_trouble == ""
+    assert rig.view.record_error == ""
 
 
 def test_every_reason_of_a_loss_is_in_the_table(rig: Rig) -> None:

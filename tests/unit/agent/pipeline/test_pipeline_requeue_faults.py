@@ -129,7 +129,7 @@ def test_every_operation_may_fail(
         assert rig.quarantined() == set(), injector.names
         assert rig.archived() == {log.name.log, log.name.idx}, injector.names
         assert rig.raw.names() == set(), injector.names
-        assert rig.view.leave_trouble == ""
+        assert rig.view.leave_error == ""
         assert rig.metrics.quarantined.labels("vanished")._value.get() == 0
         if injector.done < fails_at:
             assert fails_at > 8, "there are operations to fail"
@@ -154,12 +154,12 @@ def test_a_full_disk_is_reported_until_there_is_room(
         full.setattr("shutil.copyfileobj", copy)
         for _ in range(3):
             rig.pass_time(5)
-            assert "No space left on device" in rig.view.leave_trouble
+            assert "No space left on device" in rig.view.leave_error
             assert rig.raw.names() == set()
             assert rig.phases == []
             assert f"{log.name.log}.reason.json" in rig.quarantined(), "why it is there stays known"
     rig.pass_time(5)
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""
     assert rig.collect() == log.ids()
 
 
@@ -172,10 +172,10 @@ def test_the_message_goes_with_the_request(rig: Rig, monkeypatch: pytest.MonkeyP
 
         full.setattr(os, "link", link)
         rig.pass_time(5)
-    assert "Input/output error" in rig.view.leave_trouble
+    assert "Input/output error" in rig.view.leave_error
     discard(rig.quarantine.directory, rig.raw.directory, log.name, lambda *_: None)
     rig.pass_time(5)
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""
 
 
 def test_what_an_older_release_left_half_moved_is_requeued(rig: Rig) -> None:
@@ -213,7 +213,7 @@ def test_nothing_is_looked_at_before_the_requests_are_known(
         unreadable.setattr(type(rig.quarantine), "_names", names)
         rig.settle()
         assert rig.phases == []
-        assert "Permission denied" in rig.view.leave_trouble
+        assert "Permission denied" in rig.view.leave_error
     rig.pass_time(5)
     assert rig.collect() == log.ids()
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""

@@ -67,8 +67,7 @@ class Running:
 
 @contextmanager
 def running(rig: Rig, shutdown_timeout_ms: int = 20_000) -> Iterator[Running]:
-    rig.pipeline.context.scanner.close()
-    rig.pipeline._wakeup.close()
+    rig.pipeline.loop.abandon()
     rig.start(ThreadPoolExecutor(1), time.monotonic)
     run = Running(rig, shutdown_timeout_ms)
     try:
@@ -97,14 +96,14 @@ def test_it_waits_when_there_is_nothing_to_do(rig: Rig) -> None:
     rig.raw.index(log, log.end)
     rig.settle()
     assert not rig.pipeline.tick()
-    assert rig.pipeline._pause_s() == 1.0
+    assert rig.pipeline.loop.pause_s == 1.0
     rig.sink.go_away("no broker answers")
     log.add(1)
     rig.raw.index(log, log.end)
     rig.settle()
     for _ in range(10):
         rig.pipeline.tick()
-    assert rig.pipeline._pause_s() == 0.1
+    assert rig.pipeline.loop.pause_s == 0.1
 
 
 def test_a_stop_drains_what_was_read(make_rig: MakeRig) -> None:

@@ -25,7 +25,7 @@ class FullDisk:
 
 
 def sentences(view: View) -> int:
-    return view.leave_trouble.count(". ") + view.leave_trouble.endswith(".")
+    return view.leave_error.count(". ") + view.leave_error.endswith(".")
 
 
 def test_one_sentence_stands_for_all_that_cannot_be_archived(
@@ -39,14 +39,14 @@ def test_one_sentence_stands_for_all_that_cannot_be_archived(
     rig.settle()
     for _ in range(60):
         rig.pass_time(1)
-    assert "CommitLog-7-1.log cannot leave" in rig.view.leave_trouble
-    assert "archive/CommitLog-7-1.log: No space left" in rig.view.leave_trouble
-    assert "40 finished segments" in rig.view.leave_trouble
+    assert "CommitLog-7-1.log cannot leave" in rig.view.leave_error
+    assert "archive/CommitLog-7-1.log: No space left" in rig.view.leave_error
+    assert "40 finished segments" in rig.view.leave_error
     assert sentences(rig.view) == 2
     assert sum("cannot leave" in line for line in caplog.messages) == 1
     disk.is_full = False
     rig.pass_time(1)
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""
     assert len(rig.archived()) == 80
     assert sum("leave cdc_raw again" in line for line in caplog.messages) == 1
 
@@ -61,12 +61,12 @@ def test_a_segment_that_the_node_deletes_troubles_no_more(
     rig.settle()
     rig.kill()
     rig.settle()
-    assert "CommitLog-7-1.log cannot leave" in rig.view.leave_trouble
+    assert "CommitLog-7-1.log cannot leave" in rig.view.leave_error
     rig.raw.drop(log)
     rig.settle()
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""
     disk.is_full = False
     rig.raw.completed(2, 1)
     rig.settle()
-    assert rig.view.leave_trouble == ""
+    assert rig.view.leave_error == ""
     assert rig.quarantined() == set()

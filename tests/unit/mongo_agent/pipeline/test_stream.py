@@ -80,14 +80,14 @@ def test_a_signal_is_in_the_position_behind_its_event(copying: Snapshotter, tmp_
         events, ENCODER.encode(events), position, None, ClusterTime(5, 1), ClusterTime(6, 1)
     )
     metrics = MongoMetrics(DeliveryMetrics("mongo-agent", "1"))
-    aside = DeadLetterWriter(Quarantine(tmp_path, 1 << 20, "1"), metrics)
+    dead_letters = DeadLetterWriter(Quarantine(tmp_path, 1 << 20, "1"), metrics)
     signals = SignalCollection("shop.signals")
     stream = Stream(
         "",
         GivenReader(read),
         copying,
         START,
-        aside=aside,
+        dead_letters=dead_letters,
         find_signals=signals.signals,
         metrics=metrics,
     )

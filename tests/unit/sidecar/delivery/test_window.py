@@ -123,10 +123,10 @@ class WindowMachine(RuleBasedStateMachine):
             for batch in self.batches
             if not set(range(batch.first, batch.first + len(batch.batch))) <= self.acknowledged
         ]
-        assert self.window.held_bytes == sum(batch.size_bytes for batch in held)
+        assert self.window.buffered_bytes == sum(batch.size_bytes for batch in held)
         room = Room(
             max(0, MAX_EVENTS - (self.next_number - watermark)),
-            max(0, MAX_BYTES - self.window.held_bytes),
+            max(0, MAX_BYTES - self.window.buffered_bytes),
         )
         assert self.window.room == room
         assert self.window.has_room == (room.events > 0 and room.bytes > 0)
@@ -190,7 +190,7 @@ def test_a_batch_is_let_go_though_an_earlier_one_waits() -> None:
     window.add("a", ListBatch(0, (1,)))
     window.add("a", ListBatch(10, (4,)))
     window.acknowledge([range(1, 5)])
-    assert (window.watermark, window.held_bytes, window.unacknowledged) == (0, 7, 1)
+    assert (window.watermark, window.buffered_bytes, window.unacknowledged) == (0, 7, 1)
     assert window.progress() == []
     window.acknowledge([one(0)])
     assert window.progress() == [Progress("a", 20)]

@@ -1,0 +1,44 @@
+"""Notes acknowledged positions, and keeps events that the sink rejects."""
+
+from functools import partial
+
+from agent.pipeline.context import PipelineContext
+from agent.pipeline.segment_disposer import EventSource
+from agent.segments.state import after_acknowledgement
+from agent.snapshot.partition import SnapshotPartition
+from sidecar.delivery.delivery import RejectedEvent
+
+
+class AcknowledgeStep:
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+
+    def advance(self) -> bool:
+        """Notes up to which position segments and snapshots are acknowledged."""
+        context = self._context
+        moved = context.delivery.progress()
+        for progress in moved:
+            source, position = progress.source, progress.position
+            if isinstance(source, SnapshotPartition):
+                if context.snapshot is not None:
+                    context.snapshot.acknowledge(source, position)
+                continue
+            segment = context.segments.get(source)
+            if segment is not None and not segment.is_reported:
+                # The position of a lost segment is forgotten when the loss is on record.
+                context.offsets.advance(source, position)
+            context.metrics.acknowledged(source.id, position)
+            context.segments = context.segments.changed(
+                source, partial(after_acknowledgement, position=position)
+            )
+        return bool(moved)
+
+    def keep(self, rejected: RejectedEvent[EventSource, int]) -> bool:
+        """Keeps a dead letter; False when the quarantine cannot be written for now."""
+        context = self._context
+        if not context.can_record:
+            return False
+        if context.disposer.keep(rejected):
+            return True
+        context.record_later()
+        return False

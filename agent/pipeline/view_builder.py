@@ -1,0 +1,112 @@
+"""The view of the pipeline and the gauges that follow from it."""
+
+import time
+from typing import Literal
+
+from agent.cdc_raw.disk_forecast import GrowthRate
+from agent.metrics import AgentMetrics
+from agent.pipeline.blocked_read import BlockedRead, Obstacle
+from agent.pipeline.context import PipelineContext
+from agent.pipeline.view import BlockedView, View
+from agent.quarantine import Usage
+from sidecar.status.publisher import delivery_view
+
+_QUARANTINE_INTERVAL_S = 5.0
+"""Between looks at what a person changes there; what the agent changes is shown at once."""
+
+
+class ViewBuilder:
+    """Used by the pipeline's thread."""
+
+    def __init__(self, context: PipelineContext) -> None:
+        self._context = context
+        self._lag_since_s: float | None = None
+        self._has_caught_up = False
+        self._raw_growth = GrowthRate()
+        self._quarantine = Usage()
+        self._quarantine_at_s = context.clock() - _QUARANTINE_INTERVAL_S
+
+    def build(self, *, snapshot_save_error: str, is_stopping: bool) -> View:
+        """The view of the present state."""
+        context, now_s = self._context, self._context.clock()
+        scanner, disposer, segments = context.scanner, context.disposer, context.segments
+        is_due = now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S
+        if is_due or disposer.has_changed_quarantine:
+            self._quarantine_at_s = now_s
+            self._quarantine = disposer.usage()
+        self._raw_growth.saw(scanner.last.size_bytes, now_s)
+        lag_bytes = segments.readable_bytes
+        return View(
+            at_s=now_s,
+            ledger=context.offsets.ledger,
+            stored=context.offsets.stored,
+            delivery=delivery_view(context.delivery),
+            segments=tuple(segments),
+            count_by_phase=segments.count_by_phase,
+            blocked=_blocked_view(context.blocked_read, now_s),
+            is_stopping=is_stopping,
+            lag_bytes=lag_bytes,
+            lag_s=self._lag_s(lag_bytes),
+            raw_bytes=scanner.last.size_bytes,
+            raw_growth_bytes_per_s=self._raw_growth.bytes_per_s,
+            read_error=scanner.error,
+            watch_error=scanner.watch_error,
+            refused_files=scanner.last.refused,
+            irregular_segments=scanner.last.irregular_segments,
+            save_error=context.offsets.error,
+            snapshot_save_error=snapshot_save_error,
+            record_error=disposer.record_error,
+            removal_error=disposer.removal_error,
+            retry_error=disposer.retry_error,
+            quarantine=self._quarantine,
+            backlog=disposer.backlog,
+        )
+
+    def _lag_s(self, lag_bytes: int) -> float:
+        """Age of the last acknowledged write while something waits. Before the first one, and where
+        a client's own time lies in the future: for how long something has waited. That is also the
+        most it can be once all was delivered; the last write before a quiet hour is an hour old."""
+        delivery, now_s = self._context.delivery, self._context.clock()
+        last_us = delivery.last_acknowledged_write_ts_us
+        if not lag_bytes and not delivery.window.unacknowledged:
+            self._lag_since_s = None
+            self._has_caught_up = last_us is not None
+            return 0.0
+        if self._lag_since_s is None:
+            self._lag_since_s = now_s
+        waiting_s = now_s - self._lag_since_s
+        age_s = -1.0 if last_us is None else time.time() - last_us / 1_000_000
+        if age_s < 0:
+            return waiting_s
+        return min(age_s, waiting_s) if self._has_caught_up else age_s
+
+
+def set_gauges(view: View, metrics: AgentMetrics) -> None:
+    """The gauges of the agent that follow from a view."""
+    metrics.lag_bytes.set(view.lag_bytes)
+    metrics.lag_seconds.set(view.lag_s)
+    metrics.raw_bytes.set(view.raw_bytes)
+    metrics.held.set(view.blocked is not None)
+    metrics.held_seconds.set(view.blocked.for_s if view.blocked is not None else 0.0)
+    metrics.quarantine_bytes.set(view.quarantine.size_bytes)
+    metrics.quarantine_segments.set(view.quarantine.segments)
+    metrics.watching.set(not view.watch_error)
+    for phase, count in view.count_by_phase.items():
+        metrics.segments.labels(phase.value).set(count)
+
+
+def _blocked_view(blocked_read: BlockedRead, now_s: float) -> BlockedView | None:
+    obstacle = blocked_read.obstacle
+    if obstacle is None:
+        return None
+    return BlockedView(
+        obstacle.name.log, obstacle.sentence, now_s - obstacle.since_s, _cause(obstacle)
+    )
+
+
+def _cause(obstacle: Obstacle) -> Literal["schema", "registry", "file", "environment"]:
+    if obstacle.unregistered:
+        return "registry"
+    if not obstacle.is_bounded:
+        return "environment"
+    return "file" if obstacle.missing is None else "schema"

@@ -1,0 +1,108 @@
+"""The view of the pipeline and the gauges that follow from it."""
+
+import time
+from collections.abc import Callable, Iterable
+
+from mongo_agent.dead_letters.quarantine import Usage
+from mongo_agent.metrics import MongoMetrics
+from mongo_agent.offsets import AgentOffsets, StreamOffset
+from mongo_agent.pipeline.dead_letters import DeadLetterWriter
+from mongo_agent.pipeline.snapshot_clock import SnapshotClock
+from mongo_agent.pipeline.stream import Stream
+from mongo_agent.pipeline.view import StreamView, View
+from sidecar.delivery.delivery import Delivery
+from sidecar.offsets.flusher import OffsetFlusher
+from sidecar.status.publisher import delivery_view
+
+_QUARANTINE_INTERVAL_S = 5.0
+
+
+class ViewBuilder:
+    """Used by the pipeline's thread."""
+
+    def __init__(
+        self,
+        delivery: Delivery[str, StreamOffset],
+        flusher: OffsetFlusher[AgentOffsets],
+        dead_letters: DeadLetterWriter,
+        *,
+        elections: Callable[[], int],
+        clock: Callable[[], float],
+    ) -> None:
+        """`elections` gives their number so far, `clock` seconds."""
+        self._delivery = delivery
+        self._flusher = flusher
+        self._dead_letters = dead_letters
+        self._elections = elections
+        self._clock = clock
+        self._quarantine = Usage()
+        self._quarantine_at_s = clock() - _QUARANTINE_INTERVAL_S
+        self._snapshot_clock = SnapshotClock()
+
+    def build(self, streams: Iterable[Stream], *, is_stopping: bool) -> View:
+        """The view of the present state."""
+        now_s = self._clock()
+        if now_s - self._quarantine_at_s >= _QUARANTINE_INTERVAL_S:
+            self._quarantine_at_s = now_s
+            self._quarantine = self._dead_letters.usage()
+        stream_views = tuple(map(_stream_view, streams))
+        self._snapshot_clock = self._snapshot_clock.seen(
+            now_s,
+            is_running=any(stream.copies.is_running for stream in stream_views),
+            is_paused=any(stream.copies.is_paused for stream in stream_views),
+        )
+        return View(
+            at_s=now_s,
+            reached=self._flusher.reached,
+            stored=self._flusher.stored,
+            delivery=delivery_view(self._delivery),
+            streams=stream_views,
+            is_stopping=is_stopping,
+            snapshot_clock=self._snapshot_clock,
+            elections=self._elections(),
+            lag_s=_lag_s(self._delivery),
+            save_error=self._flusher.error,
+            record_error=self._dead_letters.error,
+            quarantine=self._quarantine,
+        )
+
+
+def set_gauges(view: View, metrics: MongoMetrics) -> None:
+    """The gauges of the agent that follow from a view."""
+    metrics.lag_seconds.set(view.lag_s)
+    metrics.quarantine_bytes.set(view.quarantine.size_bytes)
+    for stream in view.streams:
+        metrics.stream_open.labels(stream.name).set(stream.state.is_open)
+        metrics.stream_reopenings.labels(stream.name).set(stream.state.reopenings)
+        metrics.read_time_seconds.labels(stream.name).set(stream.read_time.second)
+    for name, reached in view.reached.lanes.items():
+        metrics.acknowledged_time_seconds.labels(name).set(reached.stream.time.second)
+    metrics.copy_running.set(any(stream.copies.is_running for stream in view.streams))
+    metrics.copy_paused.set(any(stream.copies.is_paused for stream in view.streams))
+    metrics.copy_remaining_collections.set(
+        sum(stream.copies.remaining_collections for stream in view.streams)
+    )
+
+
+def _stream_view(stream: Stream) -> StreamView:
+    return StreamView(
+        name=stream.name,
+        state=stream.reader.state,
+        position=stream.position,
+        copies=stream.copying.view(),
+        read_time=stream.placed.token,
+        last_streamed=stream.last_streamed,
+        last_copied=stream.last_copied,
+        last_transaction=stream.last_transaction,
+        copy_error=stream.copying.error,
+    )
+
+
+def _lag_s(delivery: Delivery[str, StreamOffset]) -> float:
+    """Age of the last acknowledged change while something waits; before the first one, for how long
+    something has waited."""
+    age_s = delivery.window.oldest_age_s
+    if age_s is None:
+        return 0.0
+    last_us = delivery.last_acknowledged_write_ts_us
+    return age_s if last_us is None else max(age_s, time.time() - last_us / 1_000_000)

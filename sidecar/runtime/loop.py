@@ -1,0 +1,239 @@
+"""The loop of an agent: read, deliver, note progress, save, dispose.
+
+One thread makes ticks. A tick does what can be done and never waits, except for the sink's bounded
+sends, for acknowledgements while the window is full, and for the disk. Between ticks without work
+the thread waits for the first of: a ring, the request to stop, the time at which something is due.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+from sidecar.delivery import Position, Source
+from sidecar.delivery.delivery import Delivery, RejectedEvent
+from sidecar.delivery.sink_driver import SinkDriver
+from sidecar.errors import RefusedError, SinkRestartError
+from sidecar.logs import fields
+from sidecar.metrics import DeliveryMetrics
+from sidecar.process.lifecycle import Stop
+from sidecar.runtime.tune_gc import tune_gc
+from sidecar.runtime.tune_gil import tune_gil
+from sidecar.runtime.wakeup import Wakeup
+
+logger = logging.getLogger(__name__)
+
+_BUSY_PUBLISH_INTERVAL_S = 0.25
+
+SourceOf = TypeVar("SourceOf")
+PositionOf = TypeVar("PositionOf")
+
+
+class ChangeSource(Protocol[SourceOf, PositionOf]):
+    """What a loop reads from, and where the progress of its delivery goes. Used by one thread.
+
+    Everything that `read` adds to the delivery is noted, saved and disposed of in this order.
+    """
+
+    @property
+    def is_finished(self) -> bool:
+        """True when nothing will ever follow and all is delivered."""
+
+    @property
+    def is_reading(self) -> bool:
+        """True while a read goes on elsewhere, which ends with a ring."""
+
+    @property
+    def may_read(self) -> bool:
+        """False when only an acknowledgement makes room for the next read."""
+
+    def begin(self) -> None:
+        """Called once, before the first tick."""
+
+    def prepare(self) -> bool:
+        """Whatever precedes reading, also while the sink is closed; True when it did something.
+        Raises what ends the agent."""
+
+    def read(self) -> bool:
+        """Adds to the delivery what is there; True when it did something."""
+
+    def note_progress(self) -> bool:
+        """Takes `Delivery.progress`; True when something moved."""
+
+    def keep(self, rejected: RejectedEvent[SourceOf, PositionOf]) -> bool:
+        """Keeps a dead letter; False when it cannot for now."""
+
+    def save(self) -> None:
+        """Stores the progress when that is due."""
+
+    def save_last(self) -> None:
+        """Stores the progress at the end."""
+
+    def dispose(self) -> bool:
+        """Acts on stored progress; True when it did something."""
+
+    def rewind(self) -> None:
+        """Forgets what is not acknowledged: it is read again."""
+
+    def due_in_s(self) -> float:
+        """When a tick is due, though nothing rings."""
+
+    def publish(self, *, is_stopping: bool) -> None:
+        """Shows its present state to other threads."""
+
+    def close(self) -> None:
+        """Frees what it holds. Nothing is called afterwards."""
+
+
+class Loop(Generic[Source, Position]):
+    """Makes the ticks of one source and one sink."""
+
+    def __init__(
+        self,
+        source: ChangeSource[Source, Position],
+        delivery: Delivery[Source, Position],
+        wakeup: Wakeup,
+        *,
+        metrics: DeliveryMetrics,
+        waits_when_refused: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        """A sink that refuses the agent is opened again with `waits_when_refused`, and ends the
+        loop without. `clock` gives seconds."""
+        self._source = source
+        self._delivery = delivery
+        self._wakeup = wakeup
+        self._waits_when_refused = waits_when_refused
+        self._clock = clock
+        self._sink = SinkDriver(delivery, metrics=metrics, clock=clock)
+        self._is_stopping = False
+        self._last_tick_s = clock()
+        self._publish()
+
+    @property
+    def last_tick_s(self) -> float:
+        """When the last tick ended, by the clock. Any thread may ask."""
+        return self._last_tick_s
+
+    @property
+    def pause_s(self) -> float:
+        """How long a loop without work may wait."""
+        return max(0.0, min(self._source.due_in_s(), self._sink.due_in_s))
+
+    def run(self, stop: Stop) -> None:
+        """Makes ticks until `stop` is requested, then drains within its deadline.
+
+        Raises what the source or the sink raises when it cannot continue. Progress is saved in
+        every case.
+        """
+        try:
+            self._source.begin()
+            with tune_gc(), tune_gil():
+                while not (stop.requested or self._source.is_finished):
+                    if not self.tick():
+                        self._wakeup.wait(self.pause_s, stop.fileno())
+                self._drain(stop)
+        finally:
+            self.close(stop.remaining_s if stop.requested else 0.0)
+
+    def tick(self) -> bool:
+        """Does what can be done now; True when there was something."""
+        source = self._source
+        worked = source.prepare()
+        try:
+            worked |= source.read()
+            worked |= self._sink.tick(may_read=source.may_read, may_open=True)
+        except SinkRestartError as error:
+            self._restart(error)
+            worked = True
+        except RefusedError as error:
+            if not self._waits_when_refused:
+                raise
+            self._restart(error)
+            worked = True
+        worked |= self._settle()
+        worked |= source.dispose()
+        self._last_tick_s = self._clock()
+        if self._is_publish_due or not (worked or source.is_reading):
+            self._publish()
+        return worked
+
+    def close(self, deadline_s: float) -> None:
+        """Closes the sink within the deadline, saves the progress and frees everything."""
+        source = self._source
+        try:
+            self._sink.close(deadline_s)
+            source.note_progress()
+            source.save_last()
+            source.dispose()
+        finally:
+            self._publish()
+            source.close()
+            self._wakeup.close()
+        left = self._delivery.window.unacknowledged
+        logger.info(
+            "stopped" if not left else "stopped with events that a restart repeats",
+            extra=fields(unacknowledged=left),
+        )
+
+    def abandon(self) -> None:
+        """Frees everything and saves nothing, as a killed process does."""
+        self._source.close()
+        self._wakeup.close()
+
+    def _settle(self) -> bool:
+        """What follows from the answers of the sink."""
+        worked = self._source.note_progress()
+        worked |= self._keep_dead_letters()
+        self._source.save()
+        return worked
+
+    def _keep_dead_letters(self) -> bool:
+        worked = False
+        for rejected in tuple(self._delivery.rejected):
+            if not self._source.keep(rejected):
+                break
+            self._delivery.dead_letter(rejected)
+            worked = True
+        return worked
+
+    def _restart(self, error: SinkRestartError | RefusedError) -> None:
+        """Everything that is not acknowledged is read and sent again, after a pause."""
+        self._sink.end(error)
+        self._source.note_progress()
+        self._delivery.forget()
+        self._source.rewind()
+
+    def _drain(self, stop: Stop) -> None:
+        """Delivers what was read, within the deadline, and reads nothing more."""
+        delivery = self._delivery
+        self._is_stopping = True
+        logger.info(
+            "stopping: what was read is delivered",
+            extra=fields(
+                events=delivery.window.unacknowledged, within_s=round(stop.remaining_s, 1)
+            ),
+        )
+        while delivery.is_open and not delivery.is_idle and stop.remaining_s > 0:
+            try:
+                worked = self._last_tick()
+            except (SinkRestartError, RefusedError) as error:
+                logger.warning("the sink ended while stopping", extra=fields(reason=str(error)))
+                return
+            if not worked:
+                self._wakeup.wait(min(self._sink.due_in_s, stop.remaining_s))
+
+    def _last_tick(self) -> bool:
+        """A tick that reads nothing."""
+        worked = self._sink.tick(may_read=False, may_open=False)
+        worked |= self._settle()
+        self._last_tick_s = self._clock()
+        self._publish()
+        return worked
+
+    @property
+    def _is_publish_due(self) -> bool:
+        return self._clock() - self._published_at_s >= _BUSY_PUBLISH_INTERVAL_S
+
+    def _publish(self) -> None:
+        self._source.publish(is_stopping=self._is_stopping)
+        self._published_at_s = self._clock()

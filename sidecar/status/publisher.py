@@ -1,0 +1,78 @@
+"""The view of an agent that other threads look at, and the gauges that follow from it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from sidecar.delivery.delivery import Delivery
+from sidecar.metrics import DeliveryMetrics
+from sidecar.sinks.base import SinkState
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryView:
+    """The way from the window to the sink at one moment."""
+
+    sink: SinkState
+    unacknowledged_events: int = 0
+    unacknowledged_age_s: float = 0.0
+    """How long the oldest of them has been in the window."""
+    window_bytes: int = 0
+    window_limit_events: int = 0
+    window_limit_bytes: int = 0
+
+
+class StatusView(Protocol):
+    """What the views of all agents have."""
+
+    @property
+    def delivery(self) -> DeliveryView: ...
+    @property
+    def is_stopping(self) -> bool: ...
+    @property
+    def lag_s(self) -> float: ...
+
+
+ViewOf = TypeVar("ViewOf", bound=StatusView)
+
+
+class StatusPublisher(Generic[ViewOf]):
+    """Holds the last view, which is replaced whole: reading it takes no lock."""
+
+    def __init__(self, metrics: DeliveryMetrics, set_gauges: Callable[[ViewOf], None]) -> None:
+        """`set_gauges` sets the agent's own."""
+        self._metrics = metrics
+        self._set_gauges = set_gauges
+        self._view: ViewOf | None = None
+
+    @property
+    def view(self) -> ViewOf:
+        """Any thread may read it."""
+        if self._view is None:
+            raise RuntimeError("no view was published yet")
+        return self._view
+
+    def publish(self, view: ViewOf) -> None:
+        """Replaces the view and sets the gauges."""
+        self._view = view
+        delivery, metrics = view.delivery, self._metrics
+        metrics.unacknowledged_events.set(delivery.unacknowledged_events)
+        metrics.unacknowledged_age_seconds.set(delivery.unacknowledged_age_s)
+        metrics.window_bytes.set(delivery.window_bytes)
+        metrics.window_limit_events.set(delivery.window_limit_events)
+        metrics.window_limit_bytes.set(delivery.window_limit_bytes)
+        metrics.sink_up.set(delivery.sink.healthy)
+        self._set_gauges(view)
+
+
+def delivery_view(delivery: Delivery[Any, Any]) -> DeliveryView:
+    """The view of a delivery as it is now. Called by the thread that uses it."""
+    window = delivery.window
+    return DeliveryView(
+        sink=delivery.sink_state,
+        unacknowledged_events=window.unacknowledged,
+        unacknowledged_age_s=window.oldest_age_s or 0.0,
+        window_bytes=window.buffered_bytes,
+        window_limit_events=window.max_events,
+        window_limit_bytes=window.max_bytes,
+    )

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 
 from commitlog import EventFormat, Schema, SegmentReader
 from sidecar.runtime.tune_malloc import tune_malloc
-from sidecar.sinks.kafka.client_properties import client_properties
+from sidecar.sinks.kafka.config.client_config import client_properties
 
 _MESSAGES = 200_000
 _POLL_EVERY = 1000

@@ -49,7 +49,7 @@ def import_(
     if file is not None:
         records = read_file(file.read_bytes())
     else:
-        from sidecar.sinks.kafka.topic_records import records_of
+        from sidecar.sinks.kafka.topics.reader import records_of
 
         assert topic is not None
         records = records_of(config.properties.kafka_producer, topic, _TOPIC_S)

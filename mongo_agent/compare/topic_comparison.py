@@ -31,8 +31,8 @@ from mongo_agent.pipeline.stream_factory import encoder
 from mongo_agent.server.deployment import Deployment
 from mongo_agent.server.errors import server_error
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.sinks.kafka.survey import existing_topics
-from sidecar.sinks.kafka.topic_records import committed_records
+from sidecar.sinks.kafka.topics.access import existing_topics
+from sidecar.sinks.kafka.topics.reader import committed_records
 
 Client = MongoClient[Any]
 _RAW: CodecOptions[RawBSONDocument] = CodecOptions(document_class=RawBSONDocument)

@@ -17,8 +17,8 @@ from mongo_agent.config.topic_naming import naming_problems
 from sidecar.errors import ConfigError
 from sidecar.properties import LONGEST_TOPIC
 from sidecar.schema_registry import Strategy
-from sidecar.sinks.kafka.client_properties import client_properties
-from sidecar.sinks.kafka.security import unused_security
+from sidecar.sinks.kafka.config.client_config import client_properties
+from sidecar.sinks.kafka.config.security import unused_security
 
 _INVALID_IN_DATABASE = re.compile(r'[/\\. "$\0]')
 _MAX_DATABASE_BYTES = 63

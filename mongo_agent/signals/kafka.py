@@ -17,7 +17,7 @@ from typing import Self
 from mongo_agent.documents.extended_json import parse_json
 from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
 from sidecar.logs import fields
-from sidecar.sinks.kafka.following import FollowedRecord, TopicFollower
+from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ CHANNEL = "kafka"
 _LOOK_UP_S = 1.0
 
 
-def signal_of(record: FollowedRecord, logical_name: str) -> Signal | None:
+def signal_of(record: TailedRecord, logical_name: str) -> Signal | None:
     """The signal that a record is; None where it is another one's. A value that is no object gives
     a signal without type, which is refused."""
     if record.key is None or record.key != logical_name.encode():
@@ -55,7 +55,7 @@ class SignalTopic:
         """Raises ConfigError for settings that the client does not take."""
         self._logical_name = logical_name
         self._send = send
-        self._follower = TopicFollower(settings, topic, behind, self._taken, group=group)
+        self._follower = TopicTailer(settings, topic, behind, self._taken, group=group)
 
     def __enter__(self) -> Self:
         self._follower.__enter__()
@@ -69,7 +69,7 @@ class SignalTopic:
     ) -> None:
         self._follower.__exit__(kind, error, trace)
 
-    def _taken(self, record: FollowedRecord) -> None:
+    def _taken(self, record: TailedRecord) -> None:
         signal = signal_of(record, self._logical_name)
         if signal is None:
             key = None if record.key is None else record.key.decode(errors="replace")

@@ -8,7 +8,7 @@ from sidecar.check.finding import Finding, fault, ok, warning
 from sidecar.config.settings import SidecarProperties
 from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
 from sidecar.sinks.base import SinkState
-from sidecar.sinks.kafka.survey import existing_topics, unwritable_topics
+from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 
 ANSWER_S = 10.0
 _SHOWN = 5

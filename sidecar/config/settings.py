@@ -22,9 +22,9 @@ from sidecar.properties import (
     pass_through,
     prop,
 )
-from sidecar.sinks.kafka.client_properties import client_properties
-from sidecar.sinks.kafka.security import unused_security
-from sidecar.sinks.kafka.topic_settings import topic_setting_problems, topic_setting_warnings
+from sidecar.sinks.kafka.config.client_config import client_properties
+from sidecar.sinks.kafka.config.security import unused_security
+from sidecar.sinks.kafka.topics.settings import topic_setting_problems, topic_setting_warnings
 
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 

@@ -13,8 +13,8 @@ Factory = Callable[[SidecarProperties], Sink]
 
 
 def _kafka(properties: SidecarProperties) -> Sink:
-    from sidecar.sinks.kafka.producer import KafkaSink
-    from sidecar.sinks.kafka.topics import topic_creation
+    from sidecar.sinks.kafka.sink import KafkaSink
+    from sidecar.sinks.kafka.topics.metadata import topic_creation
 
     return KafkaSink(
         properties.kafka_producer,
@@ -55,8 +55,8 @@ def sink_problems(properties: SidecarProperties) -> list[str]:
     """What is wrong with the settings of the sink, as far as it can be told without the broker."""
     if properties.sink != "kafka":
         return []
-    from sidecar.sinks.kafka.refused_settings import settings_problems
-    from sidecar.sinks.kafka.topics import topic_creation
+    from sidecar.sinks.kafka.config.validation import settings_problems
+    from sidecar.sinks.kafka.topics.metadata import topic_creation
 
     problems = settings_problems(properties.kafka_producer)
     try:
@@ -84,9 +84,9 @@ def create_sink_and_store(
         raise ConfigError(
             f"`position.store=kafka` needs `sink=kafka`, not `sink={properties.sink}`."
         )
-    from sidecar.sinks.kafka.commit_rule import CommitRule
-    from sidecar.sinks.kafka.topics import topic_creation
-    from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+    from sidecar.sinks.kafka.topics.metadata import topic_creation
+    from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+    from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 
     sink = TransactionalKafkaSink(
         properties.kafka_producer,

@@ -10,8 +10,8 @@ from sidecar.delivery import Message, Numbered, Window
 from sidecar.errors import SinkRestartError, UnavailableError
 from sidecar.offsets.position_store import PositionRecords
 from sidecar.sinks.base import DeliveryResult
-from sidecar.sinks.kafka.commit_rule import CommitRule
-from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.batches import POSITION_STEP, ListBatch, message
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until

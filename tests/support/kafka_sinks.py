@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable
 
-from sidecar.sinks.kafka.commit_rule import CommitRule
-from sidecar.sinks.kafka.producer import KafkaSink
-from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from sidecar.sinks.kafka.sink import KafkaSink
+from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 
 SinkFactory = Callable[..., KafkaSink]
 MakeSink = Callable[..., TransactionalKafkaSink]

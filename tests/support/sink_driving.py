@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from sidecar.delivery import Message, Window
 from sidecar.errors import SinkRestartError
 from sidecar.sinks.base import DeliveryResult
-from sidecar.sinks.kafka.producer import KafkaSink
+from sidecar.sinks.kafka.sink import KafkaSink
 from tests.support.batches import batch_of
 from tests.support.servers.processes import wait_until
 

@@ -17,8 +17,8 @@ from confluent_kafka import KafkaError
 from confluent_kafka import Message as Report
 
 from sidecar.errors import SinkRestartError
-from sidecar.sinks.kafka.client_properties import PREFIX
-from sidecar.sinks.kafka.refusals import TOO_LARGE, is_of_the_clock, reason
+from sidecar.sinks.kafka.config.client_config import PREFIX
+from sidecar.sinks.kafka.delivery_errors import MESSAGE_TOO_LARGE, is_clock_skew, reason
 
 _DIVISOR = 16
 _FIRST_QUIET_S, _LONGEST_QUIET_S = 60.0, 3600.0
@@ -47,17 +47,17 @@ class BatchSize:
         self._used_bytes = self._bytes
         return {"batch.size": self._bytes}
 
-    def held_alone(self, report: Report) -> bool:
+    def was_alone(self, report: Report) -> bool:
         """Whether the message was in a batch of its own."""
         return size_bytes(report) > self._used_bytes or self._used_bytes == 1
 
     @property
-    def may_grow(self) -> bool:
+    def should_grow(self) -> bool:
         """Whether there should be a producer that makes batches as large as they may be."""
         is_quiet = self._clock() >= self._refused_at_s + self._quiet_s
         return self._used_bytes < self._largest_bytes and is_quiet
 
-    def grown_settings(self) -> dict[str, Any]:
+    def largest_settings(self) -> dict[str, Any]:
         """For that producer; `grow` says that there is one."""
         return {"batch.size": self._largest_bytes}
 
@@ -66,19 +66,19 @@ class BatchSize:
         self._bytes = self._used_bytes = self._largest_bytes
         self._grown_at_s = self._clock()
 
-    def stay(self) -> None:
+    def postpone_growth(self) -> None:
         """There can be none now: it is asked for again after another quiet time."""
         self._refused_at_s = self._clock()
 
-    def smaller(self, report: Report, error: KafkaError) -> SinkRestartError:
+    def shrink(self, report: Report, error: KafkaError) -> SinkRestartError:
         """The next producer makes smaller batches; gives the error that leads to one."""
         self._bytes = max(1, self._used_bytes // _DIVISOR)
         self._refused()
-        if error.code() in TOO_LARGE:
+        if error.code() in MESSAGE_TOO_LARGE:
             self._largest_bytes = self._bytes
         hint = (
             f"set {PREFIX}batch.size below the topic's max.message.bytes"
-            if error.code() in TOO_LARGE
+            if error.code() in MESSAGE_TOO_LARGE
             else "the cause is the clock of this machine (message.timestamp.after.max.ms) or an "
             "event that the broker finds invalid"
         )
@@ -87,20 +87,20 @@ class BatchSize:
             f"with batches of {self._bytes} bytes; {hint}."
         )
 
-    def told(self, error: KafkaError) -> None:
+    def observe(self, error: KafkaError) -> None:
         """About a message that is not refused: small batches do not help against a wrong clock."""
-        if is_of_the_clock(error):
+        if is_clock_skew(error):
             self._bytes = self._largest_bytes
 
-    def refused_alone(self, report: Report, error: KafkaError) -> str:
+    def reason_alone(self, report: Report, error: KafkaError) -> str:
         """Why a message that was in a batch of its own is refused."""
-        if error.code() in TOO_LARGE:
+        if error.code() in MESSAGE_TOO_LARGE:
             # So it was this one, and not the size of its batch.
             self._largest_bytes = self._configured_bytes
         # A larger one is alone in any case, and tells nothing of batches.
         if size_bytes(report) <= self._largest_bytes:
             self._refused()
-        if error.code() in TOO_LARGE:
+        if error.code() in MESSAGE_TOO_LARGE:
             return f"Kafka refuses its {size_bytes(report)} bytes: {reason(error)}"
         return f"Kafka refuses it: {reason(error)}"
 

@@ -16,16 +16,16 @@ from confluent_kafka.admin import AdminClient
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.sinks.base import SinkState
-from sidecar.sinks.kafka.client_properties import client_config, connection
-from sidecar.sinks.kafka.contact import Contact
-from sidecar.sinks.kafka.refusals import reason, refusal
-from sidecar.sinks.kafka.refused_settings import refused_settings
-from sidecar.sinks.kafka.topics import TopicCreation, Topics
-from sidecar.sinks.kafka.waiting_topics import TopicProblem
+from sidecar.sinks.kafka.broker_liveness import BrokerLiveness
+from sidecar.sinks.kafka.config.client_config import client_config, connection
+from sidecar.sinks.kafka.config.validation import rejected_setting
+from sidecar.sinks.kafka.delivery_errors import denied_access, reason
+from sidecar.sinks.kafka.topics.metadata import TopicCreation, TopicMetadata
+from sidecar.sinks.kafka.unavailable_topics import TopicProblem
 
 logger = logging.getLogger(__name__)
 
-_FIRST_CONTACT_S = 5.0
+_FIRST_ANSWER_S = 5.0
 _PROBE_S = 0.2
 _SHOWN_TOPICS = 5
 _CODES = ("topic_refused", "topic_missing", "topic_unavailable")
@@ -55,53 +55,53 @@ class KafkaClient:
         self._clock = clock
         self._log = _ClientLog(clock)
         self._producer: Producer | None = None
-        self._topics: Topics | None = None
+        self._topics: TopicMetadata | None = None
         self._error: SidecarError | None = None
-        self.contact = Contact(self.servers, clock)
+        self.liveness = BrokerLiveness(self.servers, clock)
 
     def open(self, settings: Mapping[str, Any]) -> Producer:
         """A new producer. `settings` win over those of the configuration. Raises ConfigError for
         such that the client does not take."""
         self._error = None
-        self.contact = Contact(self.servers, self._clock)
-        return self.exchange(settings)
+        self.liveness = BrokerLiveness(self.servers, self._clock)
+        return self.replace_producer(settings)
 
-    def exchange(self, settings: Mapping[str, Any]) -> Producer:
+    def replace_producer(self, settings: Mapping[str, Any]) -> Producer:
         """As `open`, in the place of a producer that has nothing to do; that one stays when the
         client does not take the settings."""
         config = {**self.config, **settings, "error_cb": self.on_error}
         try:
             producer = Producer(config, logger=self._log)
         except KafkaException as error:
-            raise refused_settings(error, self._settings) from error
+            raise rejected_setting(error, self._settings) from error
         self._producer = producer
         self._topics = self.topics(self._creation)
         return producer
 
-    def first_contact(self) -> None:
+    def wait_for_broker(self) -> None:
         """Waits up to five seconds for a broker. Raises RefusedError when it refuses the login."""
-        until_s = self._clock() + _FIRST_CONTACT_S
+        until_s = self._clock() + _FIRST_ANSWER_S
         self._probe()
-        while self.contact.is_away() and self._clock() < until_s:
+        while self.liveness.is_unavailable() and self._clock() < until_s:
             self._probe()
-            self.serve(0)
+            self.poll(0)
 
     def release(self) -> Producer | None:
         """The producer, which is not used by this object any more."""
         producer, self._producer = self._producer, None
         return producer
 
-    def opened(self) -> Producer:
+    def producer(self) -> Producer:
         """Raises what the client, or a callback, found to be fatal."""
         if self._producer is None:
             raise RuntimeError("the sink is not open")
         self.raise_error()
         return self._producer
 
-    def topics(self, creation: TopicCreation | None) -> Topics:
+    def topics(self, creation: TopicCreation | None) -> TopicMetadata:
         """Partition counts by this producer; a missing topic is made by `creation`."""
         assert self._producer is not None
-        return Topics(
+        return TopicMetadata(
             self._producer.list_topics,
             self.admin,
             creation,
@@ -111,12 +111,12 @@ class KafkaClient:
         )
 
     def partition_count(self, topic: str, timeout_s: float) -> int | None:
-        """As `Topics.partition_count` says. A broker that does not answer the question is asked for
-        again by `probe_if_due`: with nothing sent, nothing else would tell that it is away."""
+        """See `TopicMetadata.partition_count`. A broker that does not answer is probed
+        by `probe_if_due`: while nothing is sent, no other call notices its absence."""
         assert self._topics is not None
         count = self._topics.partition_count(topic, timeout_s)
         if count is None and topic not in self.missing:
-            self.contact.failed(f"the partitions of {topic} are not known")
+            self.liveness.connection_failed(f"the partitions of {topic} are not known")
         return count
 
     @property
@@ -125,7 +125,7 @@ class KafkaClient:
         return {} if self._topics is None else self._topics.missing
 
     def forget_topic(self, topic: str) -> None:
-        """As `Topics.forget` says."""
+        """As `TopicMetadata.forget` says."""
         assert self._topics is not None
         self._topics.forget(topic)
 
@@ -136,10 +136,10 @@ class KafkaClient:
         """How another client reaches the broker."""
         return dict(connection(self.config))
 
-    def serve(self, timeout_s: float, *, flush: bool = False) -> None:
+    def poll(self, timeout_s: float, *, flush: bool = False) -> None:
         """Let the client call back; raises what it, or a callback, found to be fatal. With `flush`
         it lets no message wait for others, and returns once all are answered."""
-        producer = self.opened()
+        producer = self.producer()
         try:
             if flush:
                 producer.flush(timeout_s)
@@ -150,13 +150,13 @@ class KafkaClient:
         self.raise_error()
 
     def probe_if_due(self) -> None:
-        if self.contact.is_probe_due():
+        if self.liveness.is_probe_due():
             self._probe()
 
     def state(self, refused: Mapping[str, TopicProblem] = MappingProxyType({})) -> SinkState:
         """`refused` are topics that a broker does not write to."""
-        trouble = self.contact.trouble()
-        if self.contact.is_away() and trouble is not None:
+        trouble = self.liveness.error()
+        if self.liveness.is_unavailable() and trouble is not None:
             remedy = "Start the broker, or correct kafka.producer.bootstrap.servers."
             return SinkState(False, trouble, remedy=remedy)
         waiting = {**self.missing, **refused} if self._producer is not None else {}
@@ -169,14 +169,14 @@ class KafkaClient:
 
     def on_error(self, error: KafkaError) -> None:
         """An error that is not about one message; the client calls this from `poll`."""
-        refused = refusal(error, "The Kafka broker")
+        refused = denied_access(error, "The Kafka broker")
         if refused is not None:
             self.fail(refused)
         elif error.fatal():
             self.fail(self._fatal(error))
         elif error.code() != KafkaError._ALL_BROKERS_DOWN:
             # That all are down follows the reasons why each is.
-            self.contact.failed(reason(error))
+            self.liveness.connection_failed(reason(error))
 
     def fail(self, error: SidecarError) -> Literal[False]:
         """The first error counts. Always False: nothing failed alone."""
@@ -196,9 +196,9 @@ class KafkaClient:
     def _probe(self) -> None:
         assert self._producer is not None
         try:
-            self.contact.probed(bool(self._producer.list_topics("", timeout=_PROBE_S).brokers))
+            self.liveness.probed(bool(self._producer.list_topics("", timeout=_PROBE_S).brokers))
         except KafkaException:
-            self.contact.probed(False)
+            self.liveness.probed(False)
 
 
 def _waiting_state(waiting: Mapping[str, TopicProblem]) -> SinkState:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.properties.secrets import is_secret_name
-from sidecar.sinks.kafka.names import KNOWN
+from sidecar.sinks.kafka.config.java_names import KNOWN
 from tests.support.agent_command import agent
 from tests.support.agent_directory import Site, payload, write_segment
 from tests.support.marked_secrets import DEADLINE_S, MARK, NOWHERE, answer, marks, secret

@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka import Producer
 
 from sidecar.errors import SidecarError
-from sidecar.sinks.kafka.client_properties import client_config
-from sidecar.sinks.kafka.following import FollowedRecord, TopicFollower
-from sidecar.sinks.kafka.survey import existing_topics, unwritable_topics
-from sidecar.sinks.kafka.topics import topic_creation
-from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from sidecar.sinks.kafka.config.client_config import client_config
+from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
+from sidecar.sinks.kafka.topics.metadata import topic_creation
+from sidecar.sinks.kafka.topics.tailer import TailedRecord, TopicTailer
+from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.acceptance.faults.broker_site import PREFIX, BrokerSite, arrivals, create_topics
 from tests.acceptance.faults.situation import outcome_of
 from tests.support.exactly_once import (
@@ -184,14 +184,14 @@ def test_signals(broker: AuthorisingBroker) -> None:
     producer.produce("shop-signal", b"{}", b"shop")
     producer.flush(60)
     broker.run_kafka_acls(SIGNAL)
-    found: list[FollowedRecord] = []
+    found: list[TailedRecord] = []
     arrived = threading.Event()
 
-    def take(record: FollowedRecord) -> None:
+    def take(record: TailedRecord) -> None:
         found.append(record)
         arrived.set()
 
-    with TopicFollower(login(broker), "shop-signal", None, take, group="kafka-signal"):
+    with TopicTailer(login(broker), "shop-signal", None, take, group="kafka-signal"):
         broker.run_kafka_acls(GROUP)
         wait_until(arrived.is_set, "the signal")
     assert [(each.key, each.value) for each in found] == [(b"shop", b"{}")]

@@ -9,7 +9,7 @@ from mongo_agent.signals.commands import parse_command
 from mongo_agent.signals.file import signals_of
 from mongo_agent.signals.kafka import signal_of
 from mongo_agent.signals.signal import InvalidSignalError, Signal, parse_signal
-from sidecar.sinks.kafka.following import FollowedRecord
+from sidecar.sinks.kafka.topics.tailer import TailedRecord
 
 HOSTILE = [
     '{"$oid": "x"}',
@@ -39,7 +39,7 @@ def refused(signal: Signal | None) -> None:
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
 def test_a_signal_of_hostile_json_is_refused_and_no_error(text: str) -> None:
-    refused(signal_of(FollowedRecord(b"shop", text.encode(), 1), "shop"))
+    refused(signal_of(TailedRecord(b"shop", text.encode(), 1), "shop"))
     for signal in signals_of(text.encode() + b"\n", "x"):
         refused(signal)
     named = {"id": "1", "type": "execute-snapshot", "data": text}

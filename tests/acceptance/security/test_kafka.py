@@ -10,7 +10,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it imports 
 )
 
 from sidecar.errors import ConfigError, RefusedError, SidecarError, UnavailableError
-from sidecar.sinks.kafka.survey import existing_topics
+from sidecar.sinks.kafka.topics.access import existing_topics
 from tests.support.servers.secure_broker import PASSWORD, USER, USER_PASSWORD, SecureBroker, Stores
 
 pytestmark = pytest.mark.servers

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from sidecar.offsets.position_store import PositionRecords
-from sidecar.sinks.kafka.commit_rule import CommitRule
-from sidecar.sinks.kafka.producer import KafkaSink
-from sidecar.sinks.kafka.topics import TopicCreation
-from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from sidecar.sinks.kafka.sink import KafkaSink
+from sidecar.sinks.kafka.topics.metadata import TopicCreation
+from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.kafka_sinks import QUICK, MakeSink, SinkFactory
 from tests.support.servers.kafka import KafkaBroker
 
@@ -34,7 +34,7 @@ def own_broker(tmp_path: Path) -> Iterator[KafkaBroker]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sinks that open without waiting for a broker that is not there."""
-    monkeypatch.setattr("sidecar.sinks.kafka.client._FIRST_CONTACT_S", 0.1)
+    monkeypatch.setattr("sidecar.sinks.kafka.client._FIRST_ANSWER_S", 0.1)
 
 
 @pytest.fixture

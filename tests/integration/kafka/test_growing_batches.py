@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from sidecar.delivery import Message, Window
-from sidecar.sinks.kafka.producer import KafkaSink
+from sidecar.sinks.kafka.sink import KafkaSink
 from tests.support.batches import batch_of
 from tests.support.kafka_sinks import LaterClock, SinkFactory
 from tests.support.servers.kafka import KafkaBroker
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.servers
 
 
 class Sending:
-    """Messages handed over bit by bit, and what was acknowledged."""
+    """Messages sent bit by bit, and what was acknowledged."""
 
     def __init__(self, sink: KafkaSink, messages: list[Message]) -> None:
         self.sink = sink
@@ -97,7 +97,7 @@ def test_a_producer_is_not_replaced_while_it_has_events(
     clock.ahead_s += 61
     assert sending.send_some() == 0, "it waits"
     sending.finish()
-    assert not sink._batch_size.may_grow
+    assert not sink._batch_size.should_grow
     assert sorted(sending.acknowledged) == list(range(len(messages)))
     assert list(keys_in_order(broker, "replaced")) == [b"%d" % n for n in range(1000)]
 
@@ -140,4 +140,4 @@ def test_a_producer_that_cannot_be_made_leaves_the_one_that_works(
     assert list(keys_in_order(broker, "kept")) == [b"0", b"1", b"2"]
     clock.ahead_s += 61
     Sending(sink, [incompressible("kept", 3, 1)]).finish()
-    assert not sink._batch_size.may_grow
+    assert not sink._batch_size.should_grow

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sidecar.sinks.kafka.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 from tests.support.exactly_once import (
     ExactDelivery,
     Source,

@@ -13,7 +13,7 @@ from confluent_kafka.admin._resource import ResourceType
 from sidecar.delivery import Message
 from sidecar.errors import ConfigError, RefusedError, SinkRestartError
 from sidecar.sinks.base import DeliveryResult
-from sidecar.sinks.kafka.topics import TopicCreation
+from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.batches import message
 from tests.support.kafka_arrivals import assert_arrived
 from tests.support.kafka_sinks import SinkFactory
@@ -256,7 +256,7 @@ def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
     name = "message.timestamp.before.max.ms"
     broker.create_topic("clock", 1, {name: "0"})
     delivery = Delivery(make_sink(broker.bootstrap, linger_ms="50"), spread(["clock"], 10))
-    delivery.until(lambda: bool(delivery.restarts), "the refusal")
+    delivery.until(lambda: bool(delivery.restarts), "the denied_access")
     assert "the clock of this machine" in delivery.restarts[0]
     delivery.until(lambda: "see that the clock" in delivery.restarts[-1], "a batch of one event")
     topic = ConfigResource(ResourceType.TOPIC, "clock")

@@ -7,8 +7,8 @@ from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionTy
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from sidecar.errors import RefusedError
-from sidecar.sinks.kafka.survey import existing_topics
-from sidecar.sinks.kafka.topics import TopicCreation
+from sidecar.sinks.kafka.topics.access import existing_topics
+from sidecar.sinks.kafka.topics.metadata import TopicCreation
 from tests.support.batches import message
 from tests.support.kafka_arrivals import assert_arrived
 from tests.support.kafka_sinks import SinkFactory
@@ -141,7 +141,7 @@ def test_a_topic_that_is_refused_to_a_user_waits_and_others_do_not(
             sink.state().code == "topic_refused"
             and len(secured_broker.consume_all("allowed")) == len(first)
         ),
-        "the refusal, and the events that may be written",
+        "the denied_access, and the events that may be written",
     )
     state = sink.state()
     assert (state.healthy, state.code, state.topics) == (True, "topic_refused", ("denied",))

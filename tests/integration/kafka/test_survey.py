@@ -3,7 +3,7 @@
 import pytest
 
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.sinks.kafka.survey import existing_topics, unwritable_topics
+from sidecar.sinks.kafka.topics.access import existing_topics, unwritable_topics
 from tests.support.servers.kafka import KafkaBroker
 
 

@@ -16,9 +16,9 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from sidecar.delivery import Numbered
 from sidecar.errors import ConfigError, LockedError, OffsetStoreError, SinkError, UnavailableError
 from sidecar.offsets.position_store import PositionRecords
-from sidecar.sinks.kafka.commit_rule import CommitRule
-from sidecar.sinks.kafka.topics import TopicCreation
-from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from sidecar.sinks.kafka.topics.metadata import TopicCreation
+from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from tests.support.batches import ListBatch, message
 from tests.support.exactly_once import (
     COMPACTED,
@@ -287,7 +287,7 @@ def test_a_position_topic_that_is_not_there(
         return "the topic absent-positions does not exist" in str(caught.value)
 
     with monkeypatch.context() as short:
-        short.setattr("sidecar.sinks.kafka.transactional._LOAD_S", 1.0)
+        short.setattr("sidecar.sinks.kafka.transactions.sink._LOAD_S", 1.0)
         wait_until(says_so, "the answer of the broker")
     broker.create_topic("absent-positions", 1, COMPACTED)
     assert sink.load().values == {}
@@ -322,7 +322,7 @@ def test_a_position_that_the_topic_refuses(broker: KafkaBroker, make_exact: Make
     sink.load()
     sink.send(Numbered("a", ListBatch(5, ()), 0), 0, 1.0)
     with pytest.raises(SinkError, match=r"tight-positions .position.topic. refuses the position"):
-        wait_until(lambda: bool(sink.poll(0.02).acknowledged), "the refusal")
+        wait_until(lambda: bool(sink.poll(0.02).acknowledged), "the denied_access")
 
 
 def test_the_position_is_found_among_many_and_behind_open_transactions(
@@ -351,8 +351,8 @@ def test_the_position_is_found_among_many_and_behind_open_transactions(
     assert other._transactions is not None
     transactions = other._transactions
     transactions.begin()
-    other._client.opened().produce("shared-positions", position(1), b"other", 0)
-    other._client.opened().flush(60)
+    other._client.producer().produce("shared-positions", position(1), b"other", 0)
+    other._client.producer().flush(60)
     new.send(Numbered("a", ListBatch(90, ()), 0), 0, 1.0)
     new.close(60)
     reader = make_exact(broker.bootstrap, records("shared-positions", "new"))
@@ -370,7 +370,7 @@ def test_the_position_is_found_among_many_and_behind_open_transactions(
 def test_a_broker_that_is_not_there_yet(
     make_exact: MakeSink, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sidecar.sinks.kafka.transactional._LOAD_S", 0.1)
+    monkeypatch.setattr("sidecar.sinks.kafka.transactions.sink._LOAD_S", 0.1)
     sink = make_exact(NOWHERE, records("positions", "shop"))
     with pytest.raises(UnavailableError, match=rf"no Kafka broker of {NOWHERE} answers"):
         sink.load()

@@ -14,7 +14,7 @@ from mongo_agent.signals.kafka import SignalTopic, signal_of
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.progress import SnapshotProgress
 from sidecar.errors import ConfigError
-from sidecar.sinks.kafka.following import FollowedRecord
+from sidecar.sinks.kafka.topics.tailer import TailedRecord
 from tests.support.servers.kafka import KafkaBroker
 
 TOPIC = "shop-signal"
@@ -27,16 +27,16 @@ def value(name: str) -> bytes:
 
 
 def test_a_record_with_our_name_is_a_signal() -> None:
-    signal = signal_of(FollowedRecord(b"shop", value("a"), 7), "shop")
+    signal = signal_of(TailedRecord(b"shop", value("a"), 7), "shop")
     assert signal is not None
     assert (signal.id, signal.type, signal.kafka_offset) == ("a", "execute-snapshot", 7)
-    assert signal_of(FollowedRecord(b"other", value("a"), 7), "shop") is None
-    assert signal_of(FollowedRecord(None, value("a"), 7), "shop") is None
+    assert signal_of(TailedRecord(b"other", value("a"), 7), "shop") is None
+    assert signal_of(TailedRecord(None, value("a"), 7), "shop") is None
 
 
 @pytest.mark.parametrize("noise", [None, b"", b"{", b"[]", b"\xff"])
 def test_a_value_that_is_none_is_refused_and_passed(noise: bytes | None) -> None:
-    signal = signal_of(FollowedRecord(b"shop", noise, 7), "shop")
+    signal = signal_of(TailedRecord(b"shop", noise, 7), "shop")
     assert signal is not None
     progress, answer = apply_signal(SnapshotProgress(), signal, Namespaces())
     assert not answer.is_accepted

@@ -14,7 +14,7 @@ from pymongo import MongoClient
 from mongo_agent.cli import main
 from mongo_agent.migration.connect_offsets import connect_offsets, read_file
 from sidecar.errors import ConfigError
-from sidecar.sinks.kafka.topic_records import records_of
+from sidecar.sinks.kafka.topics.reader import records_of
 from tests.oracle.debezium_mongodb.engines import EmbeddedEngines, PeerRecord
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import RunningAgent

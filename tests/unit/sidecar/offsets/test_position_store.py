@@ -20,7 +20,7 @@ from sidecar.offsets.position_store import (
     read_positions,
 )
 from sidecar.properties import command_line_settings, load
-from sidecar.sinks.kafka.transactional import TransactionalKafkaSink
+from sidecar.sinks.kafka.transactions.sink import TransactionalKafkaSink
 from sidecar.sinks.registry import create_sink_and_store
 from sidecar.sinks.stdout import StdoutSink
 

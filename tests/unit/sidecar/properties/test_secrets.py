@@ -7,7 +7,7 @@ import pytest
 
 from sidecar.properties import hiding, load, rows
 from sidecar.properties.secrets import is_secret_name, shown_text, shown_value
-from sidecar.sinks.kafka.names import KNOWN
+from sidecar.sinks.kafka.config.java_names import KNOWN
 from tests.support.property_models import ShopProperties
 
 SECRETS = {

@@ -9,7 +9,7 @@ from sidecar.config.settings import SidecarProperties, SinkName
 from sidecar.errors import ConfigError
 from sidecar.properties import command_line_settings, load
 from sidecar.sinks.file import FileSink
-from sidecar.sinks.kafka.producer import KafkaSink
+from sidecar.sinks.kafka.sink import KafkaSink
 from sidecar.sinks.registry import create_sink, sink_names
 from sidecar.sinks.stdout import StdoutSink
 

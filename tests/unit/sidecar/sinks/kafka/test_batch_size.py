@@ -43,19 +43,19 @@ def batches_of(size_bytes: int) -> BatchSize:
 def test_the_messages_of_a_batch_are_not_alone_because_the_next_one_is_smaller() -> None:
     sizes = batches_of(1600)
     for _ in range(2):
-        assert not sizes.held_alone(SENT)
-        sizes.smaller(SENT, INVALID)
+        assert not sizes.was_alone(SENT)
+        sizes.shrink(SENT, INVALID)
     assert sizes.settings() == {"batch.size": 100}
-    assert sizes.held_alone(SENT)
+    assert sizes.was_alone(SENT)
 
 
 def test_batches_are_as_they_were_when_it_was_the_clock() -> None:
     sizes = batches_of(1600)
-    sizes.smaller(SENT, INVALID)
+    sizes.shrink(SENT, INVALID)
     sizes.settings()
-    sizes.told(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+    sizes.observe(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
     assert sizes.settings() == {"batch.size": 100}
-    sizes.told(TIME)
+    sizes.observe(TIME)
     assert sizes.settings() == {"batch.size": 1600}
 
 
@@ -66,14 +66,14 @@ def test_batches_are_as_they_were_when_it_was_the_clock() -> None:
 def test_a_batch_that_is_refused_is_told_with_what_may_be_the_cause(
     error: KafkaError, words: str
 ) -> None:
-    assert words in str(batches_of(1600).smaller(SENT, error))
+    assert words in str(batches_of(1600).shrink(SENT, error))
 
 
 def test_only_what_is_too_large_is_told_with_its_size() -> None:
     sizes = batches_of(1)
-    assert "its 300 bytes" in sizes.refused_alone(SENT, LARGE)
-    assert "bytes" not in sizes.refused_alone(SENT, INVALID)
-    assert "clock" not in sizes.refused_alone(SENT, INVALID)
+    assert "its 300 bytes" in sizes.reason_alone(SENT, LARGE)
+    assert "bytes" not in sizes.reason_alone(SENT, INVALID)
+    assert "clock" not in sizes.reason_alone(SENT, INVALID)
 
 
 class _Time:
@@ -85,26 +85,26 @@ class _Time:
 
 def refused(sizes: BatchSize) -> None:
     """Until it is alone, and known."""
-    while not sizes.held_alone(SENT):
-        sizes.smaller(SENT, INVALID)
+    while not sizes.was_alone(SENT):
+        sizes.shrink(SENT, INVALID)
         sizes.settings()
-    sizes.refused_alone(SENT, INVALID)
+    sizes.reason_alone(SENT, INVALID)
 
 
 def test_batches_grow_when_nothing_is_refused_for_longer_each_time() -> None:
     clock = _Time()
     sizes = BatchSize({"batch.size": "1600"}, clock=clock)
     sizes.settings()
-    assert not sizes.may_grow
+    assert not sizes.should_grow
     for quiet_s in (60, 120, 240, 480, 960, 1920, 3600, 3600):
         refused(sizes)
         clock.now_s += quiet_s - 1
-        seen = [sizes.may_grow]
+        seen = [sizes.should_grow]
         clock.now_s += 1
-        seen.append(sizes.may_grow)
+        seen.append(sizes.should_grow)
         sizes.grow()
         assert sizes.settings() == {"batch.size": 1600}
-        assert [*seen, sizes.may_grow] == [False, True, False]
+        assert [*seen, sizes.should_grow] == [False, True, False]
 
 
 def test_a_refusal_long_after_batches_grew_is_the_first_of_its_kind() -> None:
@@ -113,7 +113,7 @@ def test_a_refusal_long_after_batches_grew_is_the_first_of_its_kind() -> None:
     for _ in range(5):
         refused(sizes)
         clock.now_s += 60
-        assert sizes.may_grow
+        assert sizes.should_grow
         sizes.grow()
         clock.now_s += 3600
 
@@ -124,9 +124,9 @@ def test_one_that_is_too_large_for_any_batch_tells_nothing_of_batches() -> None:
     refused(sizes)
     for _ in range(3):
         clock.now_s += 20
-        assert sizes.held_alone(VERY_LARGE)
-        sizes.refused_alone(VERY_LARGE, LARGE)
-    assert sizes.may_grow
+        assert sizes.was_alone(VERY_LARGE)
+        sizes.reason_alone(VERY_LARGE, LARGE)
+    assert sizes.should_grow
 
 
 def test_one_that_cannot_grow_is_asked_again_later() -> None:
@@ -134,12 +134,12 @@ def test_one_that_cannot_grow_is_asked_again_later() -> None:
     sizes = BatchSize({"batch.size": "1600"}, clock=clock)
     refused(sizes)
     clock.now_s += 60
-    seen = [sizes.may_grow]
-    sizes.stay()
-    seen.append(sizes.may_grow)
+    seen = [sizes.should_grow]
+    sizes.postpone_growth()
+    seen.append(sizes.should_grow)
     clock.now_s += 60
-    assert [*seen, sizes.may_grow] == [True, False, True]
-    assert sizes.held_alone(SENT), "they are small still"
+    assert [*seen, sizes.should_grow] == [True, False, True]
+    assert sizes.was_alone(SENT), "they are small still"
 
 
 def test_a_refusal_begins_the_quiet_time_anew() -> None:
@@ -147,34 +147,34 @@ def test_a_refusal_begins_the_quiet_time_anew() -> None:
     sizes = BatchSize({"batch.size": "1600"}, clock=clock)
     refused(sizes)
     clock.now_s += 59
-    sizes.refused_alone(SENT, INVALID)
+    sizes.reason_alone(SENT, INVALID)
     clock.now_s += 59
-    seen = [sizes.may_grow]
+    seen = [sizes.should_grow]
     clock.now_s += 1
-    assert [*seen, sizes.may_grow] == [False, True]
+    assert [*seen, sizes.should_grow] == [False, True]
 
 
 def test_batches_do_not_stay_small_for_one_event_that_was_too_large() -> None:
     clock = _Time()
     sizes = BatchSize({"batch.size": "160000"}, clock=clock)
     sizes.settings()
-    while not sizes.held_alone(VERY_LARGE):
-        sizes.smaller(VERY_LARGE, LARGE)
+    while not sizes.was_alone(VERY_LARGE):
+        sizes.shrink(VERY_LARGE, LARGE)
         sizes.settings()
-    sizes.refused_alone(VERY_LARGE, LARGE)
+    sizes.reason_alone(VERY_LARGE, LARGE)
     clock.now_s += 60
-    assert sizes.may_grow
-    assert sizes.grown_settings() == {"batch.size": 160000}
+    assert sizes.should_grow
+    assert sizes.largest_settings() == {"batch.size": 160000}
 
 
 def test_batches_that_a_topic_finds_too_large_stay_small() -> None:
     clock = _Time()
     sizes = BatchSize({"batch.size": "160000"}, clock=clock)
     sizes.settings()
-    sizes.smaller(SENT, LARGE)
+    sizes.shrink(SENT, LARGE)
     assert sizes.settings() == {"batch.size": 10000}
     clock.now_s += 10_000
-    assert not sizes.may_grow
+    assert not sizes.should_grow
     refused(sizes)
     clock.now_s += 60
     sizes.grow()

@@ -7,8 +7,15 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 
 from sidecar.errors import ConfigError
-from sidecar.sinks.kafka.client_properties import DEFAULTS, client_config, client_properties
-from sidecar.sinks.kafka.names import INERT, LIBRDKAFKA, REFUSED, RENAMED, SAME, TRANSLATED
+from sidecar.sinks.kafka.config.client_config import DEFAULTS, client_config, client_properties
+from sidecar.sinks.kafka.config.java_names import (
+    INERT,
+    LIBRDKAFKA,
+    REFUSED,
+    RENAMED,
+    SAME,
+    TRANSLATED,
+)
 from sidecar.tls.store_file import StoreFile
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

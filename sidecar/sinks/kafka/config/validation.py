@@ -11,9 +11,9 @@ from confluent_kafka import KafkaException, Producer
 
 from sidecar.errors import ConfigError
 from sidecar.properties.secrets import shown_value
-from sidecar.sinks.kafka.client_properties import PREFIX, client_config
-from sidecar.sinks.kafka.names import RENAMED
-from sidecar.sinks.kafka.refusals import reason
+from sidecar.sinks.kafka.config.client_config import PREFIX, client_config
+from sidecar.sinks.kafka.config.java_names import RENAMED
+from sidecar.sinks.kafka.delivery_errors import reason
 
 _PROPERTY = re.compile(r'(?:property|value for) "([^"]+)"|producer: ([a-z]+\.[a-z.]+) failed')
 _MECHANISM = re.compile(r"SASL mechanism", re.IGNORECASE)
@@ -38,7 +38,7 @@ _ALIASES: Mapping[str, str] = {
 """The client's names behind those that a file may have."""
 
 
-def refused_settings(error: KafkaException, settings: Mapping[str, str]) -> ConfigError:
+def rejected_setting(error: KafkaException, settings: Mapping[str, str]) -> ConfigError:
     """One sentence: property, value and what the client says. `settings` have no prefix."""
     said = reason(error.args[0])
     named = _named(said)
@@ -69,5 +69,5 @@ def settings_problems(settings: Mapping[str, str]) -> list[str]:
     except ConfigError as error:
         return list(error.problems)
     except KafkaException as error:
-        return list(refused_settings(error, settings).problems)
+        return list(rejected_setting(error, settings).problems)
     return []

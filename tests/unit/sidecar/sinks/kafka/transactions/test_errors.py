@@ -12,20 +12,20 @@ from sidecar.errors import (
     SinkRestartError,
 )
 from sidecar.sinks.kafka.client import kafka_error
-from sidecar.sinks.kafka.transaction_errors import Remedy, final_error, remedy
+from sidecar.sinks.kafka.transactions.errors import Recovery, final_error, remedy
 
 
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (KafkaError(KafkaError._TIMED_OUT, "", retriable=True), Remedy.AGAIN),
-        (KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "", txn_requires_abort=True), Remedy.ABORT),
-        (KafkaError(KafkaError._FENCED, "", fatal=True), Remedy.NONE),
-        (KafkaError(KafkaError.PRODUCER_FENCED, "", txn_requires_abort=True), Remedy.NONE),
-        (KafkaError(KafkaError._STATE, ""), Remedy.NONE),
+        (KafkaError(KafkaError._TIMED_OUT, "", retriable=True), Recovery.AGAIN),
+        (KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "", txn_requires_abort=True), Recovery.ABORT),
+        (KafkaError(KafkaError._FENCED, "", fatal=True), Recovery.NONE),
+        (KafkaError(KafkaError.PRODUCER_FENCED, "", txn_requires_abort=True), Recovery.NONE),
+        (KafkaError(KafkaError._STATE, ""), Recovery.NONE),
     ],
 )
-def test_remedies(error: KafkaError, expected: Remedy) -> None:
+def test_remedies(error: KafkaError, expected: Recovery) -> None:
     assert remedy(error) is expected
 
 

@@ -23,10 +23,16 @@ from sidecar.logs import fields
 from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
-from sidecar.sinks.kafka.handed_over import HandedOver
-from sidecar.sinks.kafka.refusals import OF_THE_BATCH, OF_THE_EVENT, OF_THE_TOPIC, reason, refusal
-from sidecar.sinks.kafka.topics import TopicCreation, topic_refused
-from sidecar.sinks.kafka.waiting_topics import TopicPiece, TopicProblem, WaitingTopics
+from sidecar.sinks.kafka.delivery_errors import (
+    BATCH_REJECTED,
+    EVENT_REJECTED,
+    TOPIC_UNKNOWN,
+    denied_access,
+    reason,
+)
+from sidecar.sinks.kafka.in_flight import InFlightBatch
+from sidecar.sinks.kafka.topics.metadata import TopicCreation, topic_refused
+from sidecar.sinks.kafka.unavailable_topics import TopicProblem, TopicSlice, UnavailableTopics
 
 # Few enough that the messages made of them are still in the processor's cache when they are freed:
 # about 1.5 µs of CPU an event less than with a thousand.
@@ -51,7 +57,7 @@ class KafkaSink:
         """`settings` are `kafka.producer.*` without the prefix. A topic that is refused to this
         user is waited for, or raised, by `waits_when_refused`. `clock` gives seconds."""
         self._client = KafkaClient(
-            settings, creation, _gave_up, waits_when_refused=waits_when_refused, clock=clock
+            settings, creation, _fatal_error, waits_when_refused=waits_when_refused, clock=clock
         )
         self._clock = clock
         self._batch_size = BatchSize(self._client.config, clock=clock)
@@ -62,19 +68,19 @@ class KafkaSink:
         self._acknowledged: list[range] = []
         self._failed: list[FailedEvent] = []
         self._is_closing = False
-        self._waiting = WaitingTopics(self._clock)
+        self._waiting = UnavailableTopics(self._clock)
 
     def open(self) -> None:
         """Waits up to five seconds for a broker. Raises ConfigError for settings that the client
         does not take, RefusedError when the broker refuses the login."""
         self._reset()
         self._client.open(self._batch_size.settings())
-        self._client.first_contact()
+        self._client.wait_for_broker()
 
     def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
-        if self._batch_size.may_grow and not self._grow():
+        if self._batch_size.should_grow and not self._grow():
             return 0
-        producer = self._client.opened()
+        producer = self._client.producer()
         until_s = self._clock() + deadline_s
         self._send_waiting(until_s)
         stop = len(numbered.batch)
@@ -82,31 +88,31 @@ class KafkaSink:
         while taken < stop:
             chunk_stop = min(stop, taken + _CHUNK_EVENTS)
             reached = self._send_chunk(producer, numbered, taken, chunk_stop, until_s)
-            self._client.serve(0)
+            self._client.poll(0)
             is_full = reached < chunk_stop
             taken = reached
             if is_full or self._clock() >= until_s:
                 break
         if taken > start:
-            self._client.contact.sent()
+            self._client.liveness.events_sent()
         return taken - start
 
     def _grow(self) -> bool:
         """Has another producer make larger batches; False while events are on their way, which is
         not waited for without end: some may have no broker that takes them."""
         now_s = self._clock()
-        if len(self._client.opened()):
+        if len(self._client.producer()):
             if self._waits_to_grow_since_s is None:
                 self._waits_to_grow_since_s = now_s
             if now_s < self._waits_to_grow_since_s + _LONGEST_WAIT_TO_GROW_S:
                 return False
-            self._batch_size.stay()
+            self._batch_size.postpone_growth()
         else:
             try:
-                self._client.exchange(self._batch_size.grown_settings())
+                self._client.replace_producer(self._batch_size.largest_settings())
             except ConfigError as error:
                 # The one that there is works.
-                self._batch_size.stay()
+                self._batch_size.postpone_growth()
                 logger.warning("batches stay small", extra=fields(reason=str(error)))
             else:
                 self._batch_size.grow()
@@ -133,16 +139,16 @@ class KafkaSink:
                 return 1
             count = self._client.partition_count(topic, max(0.0, until_s - self._clock()))
             if count is None and topic in self._client.missing:
-                waiting.begin(topic)
+                waiting.add(topic)
                 return 1
             return count
 
-        handed = HandedOver(numbered, first, self._acknowledged.append, self._on_failure)
+        sent = InFlightBatch(numbered, first, self._acknowledged.append, self._on_failure)
         refused: list[int] = []
         passed: set[str] = set()
         taken = 0
         try:
-            for arguments in numbered.batch.produce_arguments(first, stop, partitions, handed):
+            for arguments in numbered.batch.produce_arguments(first, stop, partitions, sent):
                 if names and arguments[0] in names:
                     passed.add(arguments[0])
                     refused.append(numbered.first + first + taken)
@@ -152,17 +158,17 @@ class KafkaSink:
                     produce(*arguments)
                 except KafkaException as error:
                     number = numbered.first + first + taken
-                    self._on_refused_call(number, error.args[0])
+                    self._on_produce_failed(number, error.args[0])
                     refused.append(number)
                 taken += 1
         except BufferError:
             pass
-        handed.confirm(taken, refused)
-        if not handed.is_answered:
-            waiting.handed_over(handed)
+        sent.confirm(taken, refused)
+        if not sent.is_settled:
+            waiting.track(sent)
         for topic in passed:
-            piece = TopicPiece(numbered.first + first, numbered, first, first + taken)
-            waiting.keep(topic, piece)
+            piece = TopicSlice(numbered.first + first, numbered, first, first + taken)
+            waiting.queue(topic, piece)
         return first + taken
 
     def _send_waiting(self, until_s: float) -> None:
@@ -170,31 +176,29 @@ class KafkaSink:
         waiting = self._waiting
         if not waiting:
             return
-        waiting.settle()
+        waiting.settle_trials()
         for topic in waiting.due():
             timeout_s = max(0.0, until_s - self._clock())
             if self._client.partition_count(topic, timeout_s) is None:
                 continue
-            for piece in waiting.next_pieces(topic):
+            for piece in waiting.next_slices(topic):
                 if not self._send_piece(topic, piece) or self._clock() >= until_s:
                     break
-            waiting.is_over(topic)
+            waiting.remove_if_empty(topic)
 
-    def _send_piece(self, topic: str, piece: TopicPiece) -> bool:
+    def _send_piece(self, topic: str, piece: TopicSlice) -> bool:
         """False when the client is full."""
         numbered, first = piece.numbered, piece.first
-        produce: Callable[..., None] = self._client.opened().produce
+        produce: Callable[..., None] = self._client.producer().produce
 
         def partitions(name: str) -> int | None:
             return self._client.partition_count(name, 0.0) if name == topic else 1
 
-        handed = HandedOver(numbered, first, self._acknowledged.append, self._on_failure)
+        sent = InFlightBatch(numbered, first, self._acknowledged.append, self._on_failure)
         others: list[int] = []
         taken = 0
         try:
-            for arguments in numbered.batch.produce_arguments(
-                first, piece.stop, partitions, handed
-            ):
+            for arguments in numbered.batch.produce_arguments(first, piece.stop, partitions, sent):
                 number = numbered.first + first + taken
                 if arguments[0] != topic or number in piece.without:
                     others.append(number)
@@ -202,25 +206,25 @@ class KafkaSink:
                     try:
                         produce(*arguments)
                     except KafkaException as error:
-                        self._on_refused_call(number, error.args[0])
+                        self._on_produce_failed(number, error.args[0])
                         others.append(number)
                 taken += 1
         except BufferError:
             pass
         if not taken:
             return False
-        handed.confirm(taken, others)
-        self._waiting.sent(topic, piece, handed, first + taken)
-        self._client.contact.sent()
+        sent.confirm(taken, others)
+        self._waiting.sent(topic, piece, sent, first + taken)
+        self._client.liveness.events_sent()
         return first + taken == piece.stop
 
     def poll(self, timeout_s: float) -> DeliveryResult:
-        producer = self._client.opened()
-        self._client.serve(timeout_s)
+        producer = self._client.producer()
+        self._client.poll(timeout_s)
         self._send_waiting(self._clock() + _WAITING_S)
         outcome = self._take_outcome()
         if outcome.acknowledged:
-            self._client.contact.acknowledged(waiting=len(producer))
+            self._client.liveness.acknowledged(waiting=len(producer))
         else:
             self._client.probe_if_due()
         return outcome
@@ -251,7 +255,7 @@ class KafkaSink:
         self._failed.clear()
         return outcome
 
-    def _on_failure(self, handed: HandedOver, error: KafkaError, report: Report) -> bool:
+    def _on_failure(self, sent: InFlightBatch, error: KafkaError, report: Report) -> bool:
         """The delivery report of a message that was not delivered; True when it failed alone."""
         if self._is_closing:
             return False
@@ -259,16 +263,16 @@ class KafkaSink:
         problem = self._topic_problem(error, topic)
         if problem is not None:
             self._client.forget_topic(topic)
-            self._waiting.refused(topic, handed, problem)
+            self._waiting.rejected(topic, sent, problem)
             return True
-        refused = refusal(error, f"The topic {topic}")
+        refused = denied_access(error, f"The topic {topic}")
         if refused is not None:
             return self._client.fail(refused)
-        if error.code() in OF_THE_EVENT:
-            return self._fail_one(handed, report, f"Kafka refuses it: {reason(error)}")
-        if error.code() in OF_THE_BATCH:
-            return self._on_refused_batch(handed, error, report)
-        self._batch_size.told(error)
+        if error.code() in EVENT_REJECTED:
+            return self._fail_one(sent, report, f"Kafka refuses it: {reason(error)}")
+        if error.code() in BATCH_REJECTED:
+            return self._on_refused_batch(sent, error, report)
+        self._batch_size.observe(error)
         return self._client.fail(
             SinkRestartError(f"Events for the topic {topic} were lost: {reason(error)}.")
         )
@@ -278,7 +282,7 @@ class KafkaSink:
         if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             if self._client.waits_when_refused:
                 return topic_refused(topic, error, f"The topic {topic}")
-        elif error.code() in OF_THE_TOPIC:
+        elif error.code() in TOPIC_UNKNOWN:
             return TopicProblem(
                 "topic_missing",
                 f"the topic {topic}, or a partition of it, does not exist any more",
@@ -286,8 +290,8 @@ class KafkaSink:
             )
         return None
 
-    def _fail_one(self, handed: HandedOver, report: Report, why: str) -> bool:
-        number = handed.failed_number(report)
+    def _fail_one(self, sent: InFlightBatch, report: Report, why: str) -> bool:
+        number = sent.failed_number(report)
         if number is None:
             return self._client.fail(
                 SinkRestartError(
@@ -298,24 +302,24 @@ class KafkaSink:
         self._failed.append(FailedEvent(number, why))
         return True
 
-    def _on_refused_batch(self, handed: HandedOver, error: KafkaError, report: Report) -> bool:
-        if self._batch_size.held_alone(report):
-            return self._fail_one(handed, report, self._batch_size.refused_alone(report, error))
+    def _on_refused_batch(self, sent: InFlightBatch, error: KafkaError, report: Report) -> bool:
+        if self._batch_size.was_alone(report):
+            return self._fail_one(sent, report, self._batch_size.reason_alone(report, error))
         if self._client.has_failed:
             return False
-        return self._client.fail(self._batch_size.smaller(report, error))
+        return self._client.fail(self._batch_size.shrink(report, error))
 
-    def _on_refused_call(self, number: int, error: KafkaError) -> None:
+    def _on_produce_failed(self, number: int, error: KafkaError) -> None:
         """The client did not even take the message."""
-        if error.code() in OF_THE_EVENT or error.code() in OF_THE_BATCH:
+        if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
             self._failed.append(
                 FailedEvent(number, f"the Kafka client refuses it: {reason(error)}")
             )
             return
         # What made the client give up is in a callback that waits.
-        self._client.serve(0)
+        self._client.poll(0)
         raise SinkRestartError(f"The Kafka client does not take events: {reason(error)}.")
 
 
-def _gave_up(error: KafkaError) -> SinkRestartError:
+def _fatal_error(error: KafkaError) -> SinkRestartError:
     return SinkRestartError(f"The Kafka client gave up: {reason(error)}.")

@@ -19,7 +19,7 @@ from typing import NoReturn
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from sidecar.sinks.kafka.client import kafka_error
-from sidecar.sinks.kafka.transaction_errors import Remedy, final_error, remedy
+from sidecar.sinks.kafka.transactions.errors import Recovery, final_error, remedy
 
 _OWN_TIMEOUT = -1.0
 
@@ -33,7 +33,7 @@ class Phase(Enum):
     ABORTING = "aborting"
 
 
-class Ended(Enum):
+class CallResult(Enum):
     """How a call ended."""
 
     JOINED = "joined"
@@ -43,7 +43,7 @@ class Ended(Enum):
     """A commit: the transaction is open, and can only be aborted."""
 
 
-class Transactions:
+class TransactionalProducer:
     """Of one producer. Used by one thread; callbacks of the client may come from another one."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Transactions:
         assert self._phase is Phase.OPEN
         self._start(Phase.ABORTING)
 
-    def wait(self, timeout_s: float) -> Ended | None:
+    def wait(self, timeout_s: float) -> CallResult | None:
         """How the call ended that waits; None as long as it does. Raises what `final_error` says
         when nothing can be done about its error."""
         try:
@@ -111,13 +111,13 @@ class Transactions:
             return ended
         error = kafka_error(raised)
         match remedy(error):
-            case Remedy.AGAIN:
+            case Recovery.AGAIN:
                 self._start(self._phase)
                 return None
-            case Remedy.ABORT if self._phase is Phase.COMMITTING:
+            case Recovery.ABORT if self._phase is Phase.COMMITTING:
                 self._phase = Phase.OPEN
                 self.failure = error
-                return Ended.FAILED
+                return CallResult.FAILED
         self._raise(error)
 
     def _start(self, phase: Phase) -> None:
@@ -147,7 +147,7 @@ class Transactions:
 
 
 _SUCCESS = {
-    Phase.JOINING: Ended.JOINED,
-    Phase.COMMITTING: Ended.COMMITTED,
-    Phase.ABORTING: Ended.ABORTED,
+    Phase.JOINING: CallResult.JOINED,
+    Phase.COMMITTING: CallResult.COMMITTED,
+    Phase.ABORTING: CallResult.ABORTED,
 }

@@ -16,8 +16,8 @@ from confluent_kafka.admin._resource import ResourceType
 
 from sidecar.errors import ConfigError, OffsetStoreError, SidecarError, UnavailableError
 from sidecar.offsets.position_store import PositionRecords, Positions, read_positions
-from sidecar.sinks.kafka.refusals import reason, refusal
-from sidecar.sinks.kafka.topics import TopicCreation
+from sidecar.sinks.kafka.delivery_errors import denied_access, reason
+from sidecar.sinks.kafka.topics.metadata import TopicCreation
 
 POSITION_PARTITION = 0
 _FIRST_RECORDS = 1000
@@ -165,7 +165,7 @@ class PositionTopic:
                 value = message.value()
 
     def _failed(self, error: KafkaError) -> SidecarError:
-        refused = refusal(error, f"The topic {self._topic} (position.topic)")
+        refused = denied_access(error, f"The topic {self._topic} (position.topic)")
         return refused or self._unavailable(reason(error))
 
     def _unavailable(self, why: str) -> UnavailableError:

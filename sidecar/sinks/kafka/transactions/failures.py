@@ -16,15 +16,15 @@ from sidecar.errors import SinkError, SinkRestartError
 from sidecar.sinks.base import FailedEvent
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
-from sidecar.sinks.kafka.client_properties import PREFIX
-from sidecar.sinks.kafka.handed_over import Handed
-from sidecar.sinks.kafka.refusals import (
-    OF_THE_BATCH,
-    OF_THE_EVENT,
-    TOO_LARGE,
+from sidecar.sinks.kafka.config.client_config import PREFIX
+from sidecar.sinks.kafka.delivery_errors import (
+    BATCH_REJECTED,
+    EVENT_REJECTED,
+    MESSAGE_TOO_LARGE,
+    denied_access,
     reason,
-    refusal,
 )
+from sidecar.sinks.kafka.in_flight import SentEvents
 
 _LAST_ANSWERS_S = 0.5
 _PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
@@ -35,24 +35,24 @@ _GIVEN_UP = frozenset({KafkaError._FATAL, KafkaError._FENCED})
 
 @dataclass(frozen=True, slots=True)
 class _FailedReport:
-    """`handed` is None for a position."""
+    """`sent` is None for a position."""
 
-    handed: Handed | None
+    sent: SentEvents | None
     error: KafkaError
     report: Report
 
 
 @dataclass(frozen=True, slots=True)
-class HandedInTransaction:
+class TransactionCallback:
     """A callback, perhaps in the thread of a commit: it keeps what failed for the sink's thread.
-    Without `handed` it is that of a position."""
+    Without `sent` it is that of a position."""
 
-    handed: Handed | None
+    sent: SentEvents | None
     reports: deque[_FailedReport]
 
     def __call__(self, error: KafkaError | None, report: Report) -> None:
         if error is not None and error.code() not in _GIVEN_UP:
-            self.reports.append(_FailedReport(self.handed, error, report))
+            self.reports.append(_FailedReport(self.sent, error, report))
 
 
 class TransactionFailures:
@@ -74,12 +74,12 @@ class TransactionFailures:
         self._refuse_number = refuse
         self._clock = clock
         self._restart: SinkRestartError | None = None
-        self.unsettled: set[int] = set()
+        self.awaiting_dead_letter: set[int] = set()
         """Refused events that nobody has kept elsewhere."""
         self.failed: list[FailedEvent] = []
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """The transaction is over; reports that are late belong to nothing."""
         self._since_s: float | None = None
         self._doubt: str | None = None
@@ -90,9 +90,9 @@ class TransactionFailures:
     def is_failing(self) -> bool:
         return self._since_s is not None
 
-    def callback(self, handed: Handed | None) -> HandedInTransaction:
+    def callback(self, sent: SentEvents | None) -> TransactionCallback:
         """For events, or without them for a position."""
-        return HandedInTransaction(handed, self._reports)
+        return TransactionCallback(sent, self._reports)
 
     def read_reports(self, *, is_open: bool) -> None:
         while self._reports:
@@ -100,13 +100,13 @@ class TransactionFailures:
             if failed.error.code() not in _PURGED:
                 self._read(failed)
             elif is_open:
-                self.doubt("a transaction failed")
+                self.suspect("a transaction failed")
 
-    def may_go_again(self, *, is_answered: bool) -> bool:
+    def can_resend(self, *, is_settled: bool) -> bool:
         """Whether everything but the refused events can be sent again; False as long as it is not
         known. Raises SinkRestartError when the pipeline has to."""
         assert self._since_s is not None
-        if not is_answered and self._clock() < self._since_s + _LAST_ANSWERS_S:
+        if not is_settled and self._clock() < self._since_s + _LAST_ANSWERS_S:
             return False
         if self._restart is None and self._doubt is not None and not self._is_explained:
             self._restart = SinkRestartError(f"Kafka: {self._doubt}.")
@@ -114,21 +114,21 @@ class TransactionFailures:
             raise self._restart
         return True
 
-    def doubt(self, why: str | None) -> None:
+    def suspect(self, why: str | None) -> None:
         """The transaction cannot be committed, perhaps for a cause that is not known yet."""
         if self._since_s is None:
             self._since_s = self._clock()
         self._doubt = self._doubt or why
 
-    def refused_call(self, number: int, error: KafkaError) -> None:
+    def produce_failed(self, number: int, error: KafkaError) -> None:
         """The client did not even take the message."""
-        if error.code() in OF_THE_EVENT or error.code() in OF_THE_BATCH:
+        if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
             self._refuse(number, f"the Kafka client refuses it: {reason(error)}")
         else:
-            self.doubt(f"the client takes no events: {reason(error)}")
+            self.suspect(f"the client takes no events: {reason(error)}")
 
-    def refused_position(self, error: KafkaError) -> None:
-        if error.code() in OF_THE_EVENT or error.code() in TOO_LARGE:
+    def position_rejected(self, error: KafkaError) -> None:
+        if error.code() in EVENT_REJECTED or error.code() in MESSAGE_TOO_LARGE:
             self._client.fail(
                 SinkError(
                     f"The topic {self._position_topic} (position.topic) refuses the position: "
@@ -137,40 +137,38 @@ class TransactionFailures:
                 )
             )
         else:
-            self.doubt(f"the position is not stored: {reason(error)}")
+            self.suspect(f"the position is not stored: {reason(error)}")
 
     def _read(self, failed: _FailedReport) -> None:
-        handed, error, report = failed.handed, failed.error, failed.report
+        sent, error, report = failed.sent, failed.error, failed.report
         topic = report.topic()
-        refused = refusal(error, f"The topic {topic}")
+        refused = denied_access(error, f"The topic {topic}")
         if refused is not None:
             self._client.fail(refused)
-        elif handed is None:
-            self.refused_position(error)
-        elif error.code() in OF_THE_EVENT:
-            self._refuse(handed.failed_number(report), f"Kafka refuses it: {reason(error)}")
-        elif error.code() not in OF_THE_BATCH:
-            self._batch_size.told(error)
+        elif sent is None:
+            self.position_rejected(error)
+        elif error.code() in EVENT_REJECTED:
+            self._refuse(sent.failed_number(report), f"Kafka refuses it: {reason(error)}")
+        elif error.code() not in BATCH_REJECTED:
+            self._batch_size.observe(error)
             self._restart_for(f"events for the topic {topic} were lost: {reason(error)}")
-        elif self._batch_size.held_alone(report):
-            self._refuse(
-                handed.failed_number(report), self._batch_size.refused_alone(report, error)
-            )
+        elif self._batch_size.was_alone(report):
+            self._refuse(sent.failed_number(report), self._batch_size.reason_alone(report, error))
         elif self._restart is None:
-            self.doubt(None)
-            self._restart = self._batch_size.smaller(report, error)
+            self.suspect(None)
+            self._restart = self._batch_size.shrink(report, error)
 
     def _refuse(self, number: int | None, why: str) -> None:
         if number is None:
             self._restart_for(f"the client reports on an event that it was not given: {why}")
             return
-        self.doubt(None)
+        self.suspect(None)
         self._is_explained = True
         self._refuse_number(number)
-        self.unsettled.add(number)
+        self.awaiting_dead_letter.add(number)
         self.failed.append(FailedEvent(number, why))
 
     def _restart_for(self, why: str) -> None:
         """The first reason counts."""
-        self.doubt(None)
+        self.suspect(None)
         self._restart = self._restart or SinkRestartError(f"Kafka: {why}.")

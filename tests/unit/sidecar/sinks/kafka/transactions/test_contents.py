@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.delivery import Numbered
-from sidecar.sinks.kafka.transaction_contents import Piece, TransactionContents
+from sidecar.sinks.kafka.transactions.contents import BatchSlice, TransactionContents
 from tests.support.batches import ListBatch
 
 
@@ -15,18 +15,20 @@ def batch(events: int, first: int) -> Numbered[str, int]:
 def hand_over_again(contents: TransactionContents, events: int) -> list[int]:
     """In chunks, as a sink does; gives the numbers that were sent."""
     sent: list[int] = []
-    while (piece := contents.again) is not None:
-        chunk = Piece(piece.numbered, piece.first, min(piece.stop, piece.first + events))
-        sent += [number for number, _ in contents.wanted(chunk.numbers, [None] * len(chunk))]
-        contents.handed_over(chunk)
+    while (piece := contents.unsent) is not None:
+        chunk = BatchSlice(piece.numbered, piece.first, min(piece.stop, piece.first + events))
+        sent += [
+            number for number, _ in contents.without_excluded(chunk.numbers, [None] * len(chunk))
+        ]
+        contents.sent(chunk)
     return sent
 
 
 def test_runs_of_a_batch_are_one() -> None:
     contents = TransactionContents()
     numbered = batch(10, first=100)
-    contents.handed_over(Piece(numbered, 0, 4))
-    contents.handed_over(Piece(numbered, 4, 10))
+    contents.sent(BatchSlice(numbered, 0, 4))
+    contents.sent(BatchSlice(numbered, 4, 10))
     assert (contents.events, contents.size_bytes) == (10, 70)
     assert contents.committed() == [range(100, 110)]
     assert (contents.events, contents.size_bytes, contents.committed()) == (0, 0, [])
@@ -44,10 +46,10 @@ def test_all_but_the_refused_is_sent_again_and_acknowledged(
     contents = TransactionContents()
     first = 0
     for size in sizes:
-        contents.handed_over(Piece(batch(size, first), 0, size))
+        contents.sent(BatchSlice(batch(size, first), 0, size))
         first += size
     for number in refused:
-        contents.refuse(number)
+        contents.exclude(number)
     kept = [number for number in range(first) if number not in refused]
     for _ in range(aborts):
         contents.aborted()
@@ -59,9 +61,9 @@ def test_all_but_the_refused_is_sent_again_and_acknowledged(
 def test_an_end_in_the_middle_of_sending_again() -> None:
     contents = TransactionContents()
     numbered = batch(6, first=0)
-    contents.handed_over(Piece(numbered, 0, 6))
+    contents.sent(BatchSlice(numbered, 0, 6))
     contents.aborted()
-    contents.handed_over(Piece(numbered, 0, 2))
+    contents.sent(BatchSlice(numbered, 0, 2))
     contents.aborted()
     assert hand_over_again(contents, 4) == list(range(6))
     assert contents.committed() == [range(6)]

@@ -2,7 +2,7 @@
 
 import math
 
-from sidecar.sinks.kafka.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
 
 RULE = CommitRule(interval_s=0.25, position_interval_s=1.0, max_events=100, max_bytes=1000)
 

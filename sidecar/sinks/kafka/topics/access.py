@@ -10,11 +10,11 @@ from confluent_kafka.admin import AclOperation, AdminClient  # type: ignore[attr
 
 from sidecar.errors import UnavailableError
 from sidecar.offsets.position_store import PositionRecords, all_values
-from sidecar.sinks.kafka.client_properties import client_config, connection
-from sidecar.sinks.kafka.position_topic import PositionTopic, positions_of
-from sidecar.sinks.kafka.refusals import reason
-from sidecar.sinks.kafka.refused_settings import refused_settings
-from sidecar.sinks.kafka.topics import raise_refusal
+from sidecar.sinks.kafka.config.client_config import client_config, connection
+from sidecar.sinks.kafka.config.validation import rejected_setting
+from sidecar.sinks.kafka.delivery_errors import reason
+from sidecar.sinks.kafka.topics.metadata import raise_denied_access
+from sidecar.sinks.kafka.transactions.position_topic import PositionTopic, positions_of
 
 _STEP_S = 0.2
 
@@ -33,7 +33,7 @@ def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, 
             {**connection(config), "log_level": 0, "error_cb": problems.append}  # type: ignore[dict-item]
         )
     except KafkaException as error:
-        raise refused_settings(error, settings) from error
+        raise rejected_setting(error, settings) from error
     until_s = time.monotonic() + timeout_s
     while True:
         try:
@@ -42,7 +42,7 @@ def existing_topics(settings: Mapping[str, str], timeout_s: float) -> dict[str, 
         except KafkaException as error:
             client.poll(0)
             for problem in problems:
-                raise_refusal(problem, "The Kafka broker")
+                raise_denied_access(problem, "The Kafka broker")
             if time.monotonic() >= until_s:
                 causes = [p for p in problems if p.code() != KafkaError._ALL_BROKERS_DOWN]
                 cause = reason(causes[-1] if causes else error.args[0])

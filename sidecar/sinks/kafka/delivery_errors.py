@@ -22,7 +22,7 @@ AUTHORISATION = frozenset(
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     }
 )
-OF_THE_EVENT = frozenset(
+EVENT_REJECTED = frozenset(
     {
         KafkaError.INVALID_MSG_SIZE,
         KafkaError.POLICY_VIOLATION,
@@ -32,7 +32,7 @@ OF_THE_EVENT = frozenset(
     }
 )
 """The broker, or the client itself, will never take this event."""
-OF_THE_TOPIC = frozenset(
+TOPIC_UNKNOWN = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
         KafkaError._UNKNOWN_TOPIC,
@@ -40,8 +40,11 @@ OF_THE_TOPIC = frozenset(
     }
 )
 """The topic, or the partition, was deleted. Events of other topics can be written."""
-TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
-OF_THE_BATCH = TOO_LARGE | {KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD}
+MESSAGE_TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
+BATCH_REJECTED = MESSAGE_TOO_LARGE | {
+    KafkaError.INVALID_RECORD,
+    KafkaError._INVALID_DIFFERENT_RECORD,
+}
 """The broker refused the batch that the event was in; the event alone may be good.
 
 INVALID_RECORD: the client gives it to all messages of a batch of which one is refused, and in place
@@ -49,7 +52,7 @@ of INVALID_TIMESTAMP where several are. So it tells something of a message only 
 """
 
 
-def refusal(error: KafkaError, subject: str) -> RefusedError | None:
+def denied_access(error: KafkaError, subject: str) -> RefusedError | None:
     """The error to raise when `error` says that `subject` is refused, else None."""
     if error.code() in AUTHENTICATION:
         return RefusedError(
@@ -76,7 +79,7 @@ _TLS = TlsServer(
 _ENDED_HANDSHAKE = re.compile(r"Disconnected: .*\(after \d+ms in state SSL_HANDSHAKE\)")
 
 
-def is_of_the_clock(error: KafkaError) -> bool:
+def is_clock_skew(error: KafkaError) -> bool:
     """Whether the broker does not believe the time of a message, which is this machine's. It meets
     all events, so they are sent again rather than kept aside one by one."""
     return error.code() == KafkaError.INVALID_TIMESTAMP
@@ -86,7 +89,7 @@ def reason(error: KafkaError) -> str:
     """The client's words, without the final full stop; about certificates ours, for the client
     names its own properties."""
     said = error.str().rstrip(". \n")
-    if is_of_the_clock(error):
+    if is_clock_skew(error):
         return (
             f"{said}; see that the clock of this machine is right (message.timestamp.after.max.ms)"
         )

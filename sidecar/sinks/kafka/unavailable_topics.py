@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sidecar.delivery import Numbered
-from sidecar.sinks.kafka.handed_over import HandedOver
+from sidecar.sinks.kafka.in_flight import InFlightBatch
 
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 30.0
@@ -36,7 +36,7 @@ class TopicProblem:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class TopicPiece:
+class TopicSlice:
     """The events of one topic among events first … stop-1 of a batch, but the numbers `without`."""
 
     number: int
@@ -48,26 +48,26 @@ class TopicPiece:
 
 
 @dataclass(slots=True)
-class _WaitingTopic:
+class _UnavailableTopic:
     """One topic, and the events that wait for it, in their order."""
 
     pause_s: float
     again_at_s: float
-    pieces: list[TopicPiece]
-    unanswered: list[HandedOver]
+    slices: list[TopicSlice]
+    unanswered: list[InFlightBatch]
     """What must be answered before anything is sent: parts of it may have to be sent again."""
     problem: TopicProblem | None
     """None while the broker's metadata has the reason, or the topic is tried again."""
-    trial: HandedOver | None = None
+    trial: InFlightBatch | None = None
 
 
-class WaitingTopics:
+class UnavailableTopics:
     """Used by the sink's thread. Counts from `clock`, which gives seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._topics: dict[str, _WaitingTopic] = {}
-        self._handed: deque[HandedOver] = deque()
+        self._topics: dict[str, _UnavailableTopic] = {}
+        self._in_flight: deque[InFlightBatch] = deque()
 
     @property
     def names(self) -> Collection[str]:
@@ -87,85 +87,85 @@ class WaitingTopics:
             name: topic.problem for name, topic in self._topics.items() if topic.problem is not None
         }
 
-    def begin(self, topic: str) -> None:
+    def add(self, topic: str) -> None:
         """From now on events of this topic wait."""
         self._waiting(topic)
 
-    def handed_over(self, handed: HandedOver) -> None:
+    def track(self, sent: InFlightBatch) -> None:
         """These events are on their way."""
-        while self._handed and self._handed[0].is_answered:
-            self._handed.popleft()
-        self._handed.append(handed)
+        while self._in_flight and self._in_flight[0].is_settled:
+            self._in_flight.popleft()
+        self._in_flight.append(sent)
 
-    def keep(self, topic: str, piece: TopicPiece) -> None:
-        """Events that were not handed over."""
-        insort(self._waiting(topic).pieces, piece)
+    def queue(self, topic: str, slice_: TopicSlice) -> None:
+        """Events that were not sent over."""
+        insort(self._waiting(topic).slices, slice_)
 
-    def refused(self, topic: str, handed: HandedOver, problem: TopicProblem) -> None:
-        """An event of the topic among `handed` was not written: it and all later events of the
+    def rejected(self, topic: str, sent: InFlightBatch, problem: TopicProblem) -> None:
+        """An event of the topic among `sent` was not written: it and all later events of the
         topic are sent again."""
         waiting = self._waiting(topic)
         waiting.problem = problem
-        if waiting.trial is handed:
+        if waiting.trial is sent:
             waiting.pause_s = min(_LONGEST_PAUSE_S, 2 * waiting.pause_s)
             waiting.trial = None
         waiting.again_at_s = self._clock() + waiting.pause_s
-        later = list(self._handed)
-        if handed in later:
-            later = later[later.index(handed) :]
+        later = list(self._in_flight)
+        if sent in later:
+            later = later[later.index(sent) :]
         for each in later:
-            back = each.give_back(topic)
+            back = each.take_unsent(topic)
             if back is not None:
                 number = back.numbered.first + back.first
-                piece = TopicPiece(number, back.numbered, back.first, back.stop, back.without)
-                insort(waiting.pieces, piece)
-        waiting.unanswered = [each for each in self._handed if not each.is_answered]
+                slice_ = TopicSlice(number, back.numbered, back.first, back.stop, back.without)
+                insort(waiting.slices, slice_)
+        waiting.unanswered = [each for each in self._in_flight if not each.is_settled]
 
     def due(self) -> Iterator[str]:
         """Topics whose events may be sent now, if the broker has the topic."""
         now_s = self._clock()
         for name, topic in tuple(self._topics.items()):
-            if now_s >= topic.again_at_s and all(each.is_answered for each in topic.unanswered):
+            if now_s >= topic.again_at_s and all(each.is_settled for each in topic.unanswered):
                 yield name
 
-    def is_over(self, topic: str) -> bool:
+    def remove_if_empty(self, topic: str) -> bool:
         """Whether nothing waits for the topic any more, which is noted."""
         waiting = self._topics[topic]
-        if waiting.pieces or waiting.trial is not None:
+        if waiting.slices or waiting.trial is not None:
             return False
         del self._topics[topic]
         return True
 
-    def next_pieces(self, topic: str) -> Sequence[TopicPiece]:
-        """What to send: the first piece alone until one was written, then all of them."""
+    def next_slices(self, topic: str) -> Sequence[TopicSlice]:
+        """What to send: the first slice_ alone until one was written, then all of them."""
         waiting = self._topics[topic]
-        return tuple(waiting.pieces if waiting.problem is None else waiting.pieces[:1])
+        return tuple(waiting.slices if waiting.problem is None else waiting.slices[:1])
 
-    def sent(self, topic: str, piece: TopicPiece, handed: HandedOver, rest: int) -> None:
-        """A piece is on its way up to event `rest`; the others still wait."""
+    def sent(self, topic: str, slice_: TopicSlice, sent: InFlightBatch, rest: int) -> None:
+        """A slice_ is on its way up to event `rest`; the others still wait."""
         waiting = self._topics[topic]
-        waiting.pieces.remove(piece)
-        if rest < piece.stop:
-            number = piece.numbered.first + rest
-            left = TopicPiece(number, piece.numbered, rest, piece.stop, piece.without)
-            insort(waiting.pieces, left)
-        self.handed_over(handed)
+        waiting.slices.remove(slice_)
+        if rest < slice_.stop:
+            number = slice_.numbered.first + rest
+            left = TopicSlice(number, slice_.numbered, rest, slice_.stop, slice_.without)
+            insort(waiting.slices, left)
+        self.track(sent)
         if waiting.problem is not None:
-            waiting.trial = handed
-            waiting.unanswered = [handed]
+            waiting.trial = sent
+            waiting.unanswered = [sent]
 
-    def settle(self) -> None:
+    def settle_trials(self) -> None:
         """Notes trials that were written."""
         for waiting in self._topics.values():
             trial = waiting.trial
-            if trial is not None and trial.is_answered:
+            if trial is not None and trial.is_settled:
                 waiting.trial, waiting.problem = None, None
                 waiting.pause_s = _FIRST_PAUSE_S
 
-    def _waiting(self, topic: str) -> _WaitingTopic:
+    def _waiting(self, topic: str) -> _UnavailableTopic:
         waiting = self._topics.get(topic)
         if waiting is None:
-            unanswered = [each for each in self._handed if not each.is_answered]
-            waiting = _WaitingTopic(_FIRST_PAUSE_S, self._clock(), [], unanswered, None)
+            unanswered = [each for each in self._in_flight if not each.is_settled]
+            waiting = _UnavailableTopic(_FIRST_PAUSE_S, self._clock(), [], unanswered, None)
             self._topics[topic] = waiting
         return waiting

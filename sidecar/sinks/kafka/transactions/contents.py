@@ -9,7 +9,7 @@ from sidecar.delivery import Numbered
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BatchSlice:
     """Events first … stop-1 of a batch."""
 
     numbered: Numbered[Any, Any]
@@ -31,62 +31,64 @@ class Piece:
 
 
 class TransactionContents:
-    """Pieces in the order in which they were taken: first those that were handed over, then those
+    """Pieces in the order in which they were taken: first those that were sent over, then those
     that are to be `again`. `refused` events count as part of it and are never sent."""
 
     def __init__(self) -> None:
-        self._handed: list[Piece] = []
-        self._again: deque[Piece] = deque()
-        self._refused: set[int] = set()
+        self._sent: list[BatchSlice] = []
+        self._unsent: deque[BatchSlice] = deque()
+        self._excluded: set[int] = set()
         self.events = 0
         self.size_bytes = 0
 
     @property
-    def again(self) -> Piece | None:
-        """What has to be handed over before anything else."""
-        return self._again[0] if self._again else None
+    def unsent(self) -> BatchSlice | None:
+        """What has to be sent over before anything else."""
+        return self._unsent[0] if self._unsent else None
 
-    def refuse(self, number: int) -> None:
-        self._refused.add(number)
+    def exclude(self, number: int) -> None:
+        self._excluded.add(number)
 
-    def wanted(self, numbers: range, arguments: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    def without_excluded(
+        self, numbers: range, arguments: Sequence[Any]
+    ) -> Iterator[tuple[int, Any]]:
         """Each number that is not refused, with its arguments."""
         pairs = zip(numbers, arguments, strict=False)
-        if not self._refused:
+        if not self._excluded:
             return pairs
-        return (pair for pair in pairs if pair[0] not in self._refused)
+        return (pair for pair in pairs if pair[0] not in self._excluded)
 
-    def handed_over(self, piece: Piece) -> None:
+    def sent(self, piece: BatchSlice) -> None:
         """These events, the first of `again` if there are any, are in the transaction."""
-        if self._again:
-            left = replace(self._again.popleft(), first=piece.stop)
+        if self._unsent:
+            left = replace(self._unsent.popleft(), first=piece.stop)
             if len(left):
-                self._again.appendleft(left)
+                self._unsent.appendleft(left)
         else:
             self.events += len(piece)
             self.size_bytes += piece.size_bytes
-        last = self._handed[-1] if self._handed else None
+        last = self._sent[-1] if self._sent else None
         if last is not None and last.numbered is piece.numbered and last.stop == piece.first:
-            self._handed[-1] = replace(last, stop=piece.stop)
+            self._sent[-1] = replace(last, stop=piece.stop)
         elif len(piece):
-            self._handed.append(piece)
+            self._sent.append(piece)
 
     def aborted(self) -> None:
-        """Everything is handed over again."""
-        self._again.extendleft(reversed(self._handed))
-        self._handed.clear()
+        """Everything is sent over again."""
+        self._unsent.extendleft(reversed(self._sent))
+        self._sent.clear()
 
     def committed(self) -> list[range]:
         """The numbers that are safe; refused ones are not among them. Nothing is left."""
-        runs = [run for piece in self._handed for run in self._without_refused(piece.numbers)]
-        self._handed.clear()
-        self._refused.clear()
+        runs = [run for piece in self._sent for run in self._without_excluded(piece.numbers)]
+        self._sent.clear()
+        self._excluded.clear()
         self.events = self.size_bytes = 0
         return runs
 
-    def _without_refused(self, numbers: range) -> Iterator[range]:
+    def _without_excluded(self, numbers: range) -> Iterator[range]:
         start = numbers.start
-        for refused in sorted(n for n in self._refused if n in numbers):
+        for refused in sorted(n for n in self._excluded if n in numbers):
             if start < refused:
                 yield range(start, refused)
             start = refused + 1

@@ -11,9 +11,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from sidecar.errors import ConfigError
-from sidecar.sinks.kafka.refusals import AUTHORISATION, reason, refusal
-from sidecar.sinks.kafka.topic_settings import PREFIX, topic_setting_problems
-from sidecar.sinks.kafka.waiting_topics import TopicProblem
+from sidecar.sinks.kafka.delivery_errors import AUTHORISATION, denied_access, reason
+from sidecar.sinks.kafka.topics.settings import PREFIX, topic_setting_problems
+from sidecar.sinks.kafka.unavailable_topics import TopicProblem
 
 DEFAULT_REFRESH_S = 30.0
 _PAUSE_S = 1.0
@@ -47,7 +47,7 @@ def topic_creation(enabled: bool, defaults: Mapping[str, str]) -> TopicCreation 
     )
 
 
-class Topics:
+class TopicMetadata:
     """Partition counts as the broker tells them, asked again after `refresh_s` seconds.
 
     A topic that is not there is asked for at most once a second; `missing` says why it is not. A
@@ -99,7 +99,7 @@ class Topics:
         try:
             metadata = self._lookup(topic, timeout=timeout_s).topics[topic]
         except KafkaException as error:
-            raise_refusal(error.args[0], "The Kafka broker")
+            raise_denied_access(error.args[0], "The Kafka broker")
             return None
         if metadata.error is None:
             return len(metadata.partitions) or None
@@ -160,9 +160,9 @@ class Topics:
         self.missing[topic] = TopicProblem("topic_unavailable", f"the topic {topic} {why}", remedy)
 
     def _is_refused(self, topic: str, error: KafkaError, subject: str) -> bool:
-        """True when a refusal is noted; raises it where it is not waited for."""
+        """True when a denied_access is noted; raises it where it is not waited for."""
         if not self._waits_when_refused or error.code() not in AUTHORISATION:
-            raise_refusal(error, subject)
+            raise_denied_access(error, subject)
             return False
         self._counts.pop(topic, None)
         self.missing[topic] = topic_refused(topic, error, subject)
@@ -180,8 +180,8 @@ def topic_refused(topic: str, error: KafkaError, subject: str) -> TopicProblem:
     )
 
 
-def raise_refusal(error: KafkaError, subject: str) -> None:
+def raise_denied_access(error: KafkaError, subject: str) -> None:
     """Raises RefusedError when that is what the error means."""
-    refused = refusal(error, subject)
+    refused = denied_access(error, subject)
     if refused is not None:
         raise refused

@@ -12,8 +12,8 @@ from sidecar.errors import (
     SinkError,
     SinkRestartError,
 )
-from sidecar.sinks.kafka.client_properties import PREFIX
-from sidecar.sinks.kafka.refusals import reason, refusal
+from sidecar.sinks.kafka.config.client_config import PREFIX
+from sidecar.sinks.kafka.delivery_errors import denied_access, reason
 
 FENCED = frozenset(
     {
@@ -24,7 +24,7 @@ FENCED = frozenset(
 )
 
 
-class Remedy(Enum):
+class Recovery(Enum):
     """What is done about an error of a call."""
 
     AGAIN = "again"
@@ -35,12 +35,12 @@ class Remedy(Enum):
     """`final_error` says what the sink raises."""
 
 
-def remedy(error: KafkaError) -> Remedy:
+def remedy(error: KafkaError) -> Recovery:
     if error.fatal() or error.code() in FENCED:
-        return Remedy.NONE
+        return Recovery.NONE
     if error.retriable():
-        return Remedy.AGAIN
-    return Remedy.ABORT if error.txn_requires_abort() else Remedy.NONE
+        return Recovery.AGAIN
+    return Recovery.ABORT if error.txn_requires_abort() else Recovery.NONE
 
 
 def final_error(
@@ -73,7 +73,7 @@ def final_error(
             f"Kafka refuses the transactional id {transactional_id} to this user. Allow it to "
             "write and describe this transactional id, or set position.store=file."
         )
-    refused = refusal(error, "The Kafka broker")
+    refused = denied_access(error, "The Kafka broker")
     if refused is not None:
         return refused
     if error.fatal():

@@ -1,6 +1,6 @@
 """Java's stores that `kafka.producer.ssl.*` names, as the client takes them.
 
-PKCS12 key stores the client reads itself. All others are read here, and handed over in memory: no
+PKCS12 key stores the client reads itself. All others are read here, and sent over in memory: no
 key is written anywhere.
 """
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.sinks.kafka.boundaries import boundary_from, boundary_up_to
+from sidecar.sinks.kafka.transactions.commit_points import last_commit_point, next_commit_point
 from tests.support.batches import ListBatch
 
 mutations = st.lists(st.integers(0, 5), min_size=1, max_size=20)
@@ -21,13 +21,15 @@ def boundaries(batch: ListBatch) -> set[int]:
 def test_boundaries_are_the_ends_of_mutations(sizes: list[int], events: int) -> None:
     batch = ListBatch(30, tuple(sizes))
     ends = boundaries(batch)
-    assert boundary_from(batch, events) == min((e for e in ends if e >= events), default=len(batch))
-    assert boundary_up_to(batch, events) == max((e for e in ends if e <= events), default=0)
+    assert next_commit_point(batch, events) == min(
+        (e for e in ends if e >= events), default=len(batch)
+    )
+    assert last_commit_point(batch, events) == max((e for e in ends if e <= events), default=0)
 
 
 @pytest.mark.parametrize("events", range(5))
 def test_what_is_done_together_is_never_parted(events: int) -> None:
     """A copied chunk: reading starts again before it or behind it."""
     batch = ListBatch(0, (4,))
-    assert boundary_from(batch, events) == (4 if events else 0)
-    assert boundary_up_to(batch, events) == (4 if events == 4 else 0)
+    assert next_commit_point(batch, events) == (4 if events else 0)
+    assert last_commit_point(batch, events) == (4 if events == 4 else 0)

@@ -33,22 +33,22 @@ from sidecar.offsets.position_store import (
 )
 from sidecar.sinks.base import DeliveryResult, SinkState
 from sidecar.sinks.kafka.batch_size import BatchSize
-from sidecar.sinks.kafka.boundaries import boundary_from, boundary_up_to
 from sidecar.sinks.kafka.client import KafkaClient
-from sidecar.sinks.kafka.commit_rule import CommitRule
-from sidecar.sinks.kafka.handed_over import Handed
-from sidecar.sinks.kafka.position_topic import (
+from sidecar.sinks.kafka.delivery_errors import reason
+from sidecar.sinks.kafka.in_flight import SentEvents
+from sidecar.sinks.kafka.topics.metadata import TopicCreation
+from sidecar.sinks.kafka.transactions.commit_points import last_commit_point, next_commit_point
+from sidecar.sinks.kafka.transactions.commit_rule import CommitRule
+from sidecar.sinks.kafka.transactions.contents import BatchSlice, TransactionContents
+from sidecar.sinks.kafka.transactions.errors import final_error
+from sidecar.sinks.kafka.transactions.failures import TransactionFailures
+from sidecar.sinks.kafka.transactions.position_topic import (
     POSITION_PARTITION,
     PositionTopic,
     position_topic_creation,
     positions_of,
 )
-from sidecar.sinks.kafka.refusals import reason
-from sidecar.sinks.kafka.topics import TopicCreation
-from sidecar.sinks.kafka.transaction_contents import Piece, TransactionContents
-from sidecar.sinks.kafka.transaction_errors import final_error
-from sidecar.sinks.kafka.transaction_failures import TransactionFailures
-from sidecar.sinks.kafka.transactions import Ended, Phase, Transactions
+from sidecar.sinks.kafka.transactions.producer import CallResult, Phase, TransactionalProducer
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,11 @@ class TransactionalKafkaSink:
         """`settings` are `kafka.producer.*` without the prefix. A topic that is refused to this
         user is waited for, or raised, by `waits_when_refused`. `clock` gives seconds."""
         self._client = KafkaClient(
-            settings, creation, self._gave_up, waits_when_refused=waits_when_refused, clock=clock
+            settings,
+            creation,
+            self._fatal_error,
+            waits_when_refused=waits_when_refused,
+            clock=clock,
         )
         self._records = records
         self._rule = rule
@@ -89,7 +93,7 @@ class TransactionalKafkaSink:
         self._clock = clock
         self._batch_size = BatchSize(self._client.config, clock=clock)
         self._timeout_ms = self._client.config.get(_TIMEOUT, _DEFAULT_TIMEOUT_MS)
-        self._transactions: Transactions | None = None
+        self._transactions: TransactionalProducer | None = None
         self._reset()
 
     def _reset(self) -> None:
@@ -98,7 +102,7 @@ class TransactionalKafkaSink:
             self._client,
             self._batch_size,
             self._records.topic,
-            self._contents.refuse,
+            self._contents.exclude,
             self._clock,
         )
         self._acknowledged: list[range] = []
@@ -107,8 +111,8 @@ class TransactionalKafkaSink:
         self._marks: dict[Any, _Mark] = {}
         self._storing: dict[Any, _Mark] = {}
         self._positions: Positions = {}
-        self._positions_then: Positions = {}
-        self._is_at_boundary = True
+        self._positions_after: Positions = {}
+        self._is_at_commit_point = True
         self._opened_at_s = self._stored_at_s = self._clock()
         self._is_loaded = False
         self._is_closing = False
@@ -120,7 +124,7 @@ class TransactionalKafkaSink:
             return
         self._reset()
         self._join()
-        self._client.first_contact()
+        self._client.wait_for_broker()
 
     def _join(self) -> None:
         """A new producer, which shuts out whoever had the transactional id: another instance, or
@@ -133,7 +137,7 @@ class TransactionalKafkaSink:
                 "delivery.report.only.error": True,
             }
         )
-        self._transactions = Transactions(
+        self._transactions = TransactionalProducer(
             producer,
             self._records.transactional_id,
             int(self._timeout_ms) / 1000,
@@ -150,14 +154,14 @@ class TransactionalKafkaSink:
             self.open()
         until_s = self._clock() + _LOAD_S
         topic, sentence = self._records.topic, self._client.state
-        while self._joined.phase is Phase.JOINING:
-            self._turn(_STEP_S)
+        while self._transactional.phase is Phase.JOINING:
+            self._tick(_STEP_S)
             self._client.probe_if_due()
             if self._clock() >= until_s:
                 raise UnavailableError(f"The position cannot be read: {sentence().message}.")
         topics = self._client.topics(position_topic_creation(self._creation))
         while topics.partition_count(topic, _STEP_S) is None:
-            self._client.serve(_STEP_S)
+            self._client.poll(_STEP_S)
             if self._clock() >= until_s:
                 missing = topics.missing.get(topic)
                 why = sentence().message if missing is None else missing.message
@@ -180,17 +184,17 @@ class TransactionalKafkaSink:
         while not begun.keys() <= self._positions.keys():
             if self._clock() >= until_s:
                 raise UnavailableError(f"The position is not stored: {self.state().message}.")
-            if self._joined.phase is Phase.READY:
-                self._joined.begin()
+            if self._transactional.phase is Phase.READY:
+                self._transactional.begin()
                 self._store_position({**begun, **self._positions})
-            self._turn(_STEP_S)
+            self._tick(_STEP_S)
 
     def send(self, numbered: Numbered[Any, Any], start: int, deadline_s: float) -> int:
         if not self._is_loaded:
             raise RuntimeError("the position is loaded before anything is sent")
         until_s = self._clock() + deadline_s
-        self._turn(0)
-        if self._batch_size.may_grow and self._has_nothing_open:
+        self._tick(0)
+        if self._batch_size.should_grow and self._has_nothing_open:
             self._batch_size.grow()
             raise SinkRestartError(
                 "Nothing was refused for a while: a new producer makes large batches again."
@@ -200,27 +204,27 @@ class TransactionalKafkaSink:
             self._marks[numbered.source] = _Mark(batch, 0)
             return 0
         taken = start
-        while taken < len(batch) and self._takes_events and self._clock() < until_s:
-            goal = boundary_from(batch, taken + _CHUNK_EVENTS)
-            reached = self._hand_over(Piece(numbered, taken, goal), until_s)
-            self._client.serve(0)
+        while taken < len(batch) and self._accepts_events and self._clock() < until_s:
+            goal = next_commit_point(batch, taken + _CHUNK_EVENTS)
+            reached = self._send_slice(BatchSlice(numbered, taken, goal), until_s)
+            self._client.poll(0)
             if reached == taken:
                 break
             taken = reached
-            self._is_at_boundary = taken == goal or boundary_up_to(batch, taken) == taken
-            if self._is_at_boundary:
+            self._is_at_commit_point = taken == goal or last_commit_point(batch, taken) == taken
+            if self._is_at_commit_point:
                 self._marks[numbered.source] = _Mark(batch, taken)
         return taken - start
 
     def poll(self, timeout_s: float) -> DeliveryResult:
-        self._turn(timeout_s)
+        self._tick(timeout_s)
         outcome = self._take_outcome()
         if not outcome.acknowledged:
             self._client.probe_if_due()
         return outcome
 
     def dead_letter(self, number: int) -> None:
-        self._failures.unsettled.discard(number)
+        self._failures.awaiting_dead_letter.discard(number)
 
     def state(self) -> SinkState:
         state = self._client.state()
@@ -238,7 +242,7 @@ class TransactionalKafkaSink:
                 f"{self._records.transactional_id} for {waits_s:.0f} s; are enough replicas of "
                 "__transaction_state in sync?",
             )
-        if self._failures.unsettled:
+        if self._failures.awaiting_dead_letter:
             return SinkState(False, "an event that Kafka refuses waits to be kept elsewhere")
         return state
 
@@ -248,11 +252,11 @@ class TransactionalKafkaSink:
             return DeliveryResult()
         until_s = self._clock() + deadline_s
         self._is_closing = True
-        if not self._is_at_boundary:
-            self._failures.doubt(None)
+        if not self._is_at_commit_point:
+            self._failures.suspect(None)
         try:
             while self._has_work and self._clock() < until_s:
-                self._turn(min(_STEP_S, self._until(until_s)))
+                self._tick(min(_STEP_S, self._until(until_s)))
         except SidecarError as error:
             logger.warning("the sink did not close cleanly", extra=fields(reason=str(error)))
         # A call that waits has the producer until it ends. Whether it commits, `load` will tell.
@@ -261,7 +265,7 @@ class TransactionalKafkaSink:
         return self._take_outcome()
 
     @property
-    def _joined(self) -> Transactions:
+    def _transactional(self) -> TransactionalProducer:
         if self._transactions is None:
             raise RuntimeError("the sink is not open")
         return self._transactions
@@ -269,30 +273,32 @@ class TransactionalKafkaSink:
     @property
     def _has_nothing_open(self) -> bool:
         """Whether all that was taken is committed."""
-        is_open = self._contents.again is not None or self._failures.unsettled
-        return self._joined.phase is Phase.READY and not is_open
+        is_open = self._contents.unsent is not None or self._failures.awaiting_dead_letter
+        return self._transactional.phase is Phase.READY and not is_open
 
     @property
-    def _takes_events(self) -> bool:
+    def _accepts_events(self) -> bool:
         contents = self._contents
         return not (
-            self._joined.is_waiting
-            or self._failures.unsettled
+            self._transactional.is_waiting
+            or self._failures.awaiting_dead_letter
             or self._failures.is_failing
             or self._is_flushing
-            or contents.again is not None
+            or contents.unsent is not None
             or self._rule.is_full(contents.events, contents.size_bytes)
         )
 
     @property
     def _has_work(self) -> bool:
         """Whether there is anything that a close waits for."""
-        match self._joined.phase:
+        match self._transactional.phase:
             case Phase.JOINING:
                 return False
             case Phase.READY:
-                is_left = self._contents.again is not None or bool(self._marks)
-                return is_left and self._is_at_boundary and not self._failures.unsettled
+                is_left = self._contents.unsent is not None or bool(self._marks)
+                return (
+                    is_left and self._is_at_commit_point and not self._failures.awaiting_dead_letter
+                )
             case _:
                 return True
 
@@ -304,71 +310,75 @@ class TransactionalKafkaSink:
         return self._rule.due_in_s(
             self._contents.events,
             self._contents.size_bytes,
-            self._joined.open_for_s,
+            self._transactional.open_for_s,
             self._clock() - self._stored_at_s,
             bool(self._marks),
         )
 
-    def _turn(self, timeout_s: float) -> None:
+    def _tick(self, timeout_s: float) -> None:
         """Waits for something up to `timeout_s` seconds, and does what follows from it."""
-        self._client.opened()
-        transactions = self._joined
+        self._client.producer()
+        transactions = self._transactional
         ended = None
         try:
             if transactions.is_waiting:
                 ended = transactions.wait(timeout_s)
             elif self._is_flushing:
-                self._client.serve(timeout_s, flush=True)
+                self._client.poll(timeout_s, flush=True)
             else:
-                self._client.serve(min(timeout_s, self._due_in_s))
+                self._client.poll(min(timeout_s, self._due_in_s))
             self._failures.read_reports(is_open=transactions.phase is Phase.OPEN)
             self._on_end(ended)
             self._client.raise_error()
-            self._go_on(transactions)
+            self._advance(transactions)
         except SidecarError as error:
             self._client.fail(error)
             raise
 
-    def _on_end(self, ended: Ended | None) -> None:
+    def _on_end(self, ended: CallResult | None) -> None:
         match ended:
-            case Ended.COMMITTED:
+            case CallResult.COMMITTED:
                 self._acknowledged += self._contents.committed()
-                self._client.contact.acknowledged(waiting=0)
+                self._client.liveness.acknowledged(waiting=0)
                 self._stored_at_s = self._clock()
                 self._is_flushing = False
-                self._positions = self._positions_then
+                self._positions = self._positions_after
                 for source, mark in self._storing.items():
                     if self._marks.get(source) is mark:
                         del self._marks[source]
-            case Ended.ABORTED:
+            case CallResult.ABORTED:
                 # At the end; its events are sent by the next one that loads the position.
                 self._marks.clear()
-            case Ended.FAILED:
-                failure = self._joined.failure
+            case CallResult.FAILED:
+                failure = self._transactional.failure
                 assert failure is not None
-                self._failures.doubt(f"a transaction failed: {reason(failure)}")
+                self._failures.suspect(f"a transaction failed: {reason(failure)}")
 
-    def _go_on(self, transactions: Transactions) -> None:
+    def _advance(self, transactions: TransactionalProducer) -> None:
         """The next step, if there is one that has not to wait."""
         if transactions.phase is Phase.OPEN:
             if self._failures.is_failing:
-                self._leave_failed(transactions)
-            elif self._contents.again is not None:
-                self._hand_over_again()
+                self._abandon_transaction(transactions)
+            elif self._contents.unsent is not None:
+                self._resend()
             elif self._is_flushing:
                 # A commit of a transaction that has failed would wait for messages on their way
                 # until its timeout, so it is not called before all are answered.
-                if not len(self._client.opened()):
+                if not len(self._client.producer()):
                     transactions.commit()
-            elif self._is_at_boundary and not self._due_in_s:
+            elif self._is_at_commit_point and not self._due_in_s:
                 self._store_position(self._reached())
-        elif transactions.phase is Phase.READY and self._is_loaded and not self._failures.unsettled:
-            if self._contents.again is not None:
-                self._hand_over_again()
+        elif (
+            transactions.phase is Phase.READY
+            and self._is_loaded
+            and not self._failures.awaiting_dead_letter
+        ):
+            if self._contents.unsent is not None:
+                self._resend()
             elif self._marks and not self._due_in_s:
-                self._store_alone(transactions)
+                self._store_position_alone(transactions)
 
-    def _leave_failed(self, transactions: Transactions) -> None:
+    def _abandon_transaction(self, transactions: TransactionalProducer) -> None:
         """Out of a transaction that cannot be committed, once the messages that are on their way
         are answered: one of them may have the cause.
 
@@ -378,19 +388,19 @@ class TransactionalKafkaSink:
         if self._is_closing:
             transactions.abort()
             return
-        if not self._failures.may_go_again(is_answered=not len(self._client.opened())):
+        if not self._failures.can_resend(is_settled=not len(self._client.producer())):
             return
         self._contents.aborted()
-        self._failures.forget()
+        self._failures.reset()
         self._is_flushing = False
         # The broker answered with the refusals: its silence from here on is no sign of anything.
-        self._client.contact.taken_back()
+        self._client.liveness.events_aborted()
         producer = self._client.release()
         assert producer is not None
         producer.purge()
         self._join()
 
-    def _store_alone(self, transactions: Transactions) -> None:
+    def _store_position_alone(self, transactions: TransactionalProducer) -> None:
         """A position without events, if it is another one than the stored."""
         reached = self._reached()
         if reached == self._positions:
@@ -410,7 +420,7 @@ class TransactionalKafkaSink:
     def _store_position(self, positions: Positions) -> None:
         """The last record of a transaction."""
         try:
-            self._client.opened().produce(
+            self._client.producer().produce(
                 self._records.topic,
                 position_bytes(positions),
                 self._records.key,
@@ -420,19 +430,19 @@ class TransactionalKafkaSink:
         except BufferError:
             return
         except KafkaException as raised:
-            self._failures.refused_position(raised.args[0])
+            self._failures.position_rejected(raised.args[0])
             return
-        self._storing, self._positions_then = dict(self._marks), positions
+        self._storing, self._positions_after = dict(self._marks), positions
         self._is_flushing = True
 
-    def _hand_over_again(self) -> None:
+    def _resend(self) -> None:
         until_s = self._clock() + _AGAIN_S
-        while (piece := self._contents.again) is not None and self._clock() < until_s:
+        while (piece := self._contents.unsent) is not None and self._clock() < until_s:
             chunk = replace(piece, stop=min(piece.stop, piece.first + _CHUNK_EVENTS))
-            if self._hand_over(chunk, until_s) == piece.first:
+            if self._send_slice(chunk, until_s) == piece.first:
                 break
 
-    def _hand_over(self, piece: Piece, until_s: float) -> int:
+    def _send_slice(self, piece: BatchSlice, until_s: float) -> int:
         """Gives the first event that is not in the transaction; a missing topic, or a client that
         is full, makes it earlier than the end."""
         numbered, first, stop = piece.numbered, piece.first, piece.stop
@@ -440,18 +450,18 @@ class TransactionalKafkaSink:
         def partitions(topic: str) -> int | None:
             return self._client.partition_count(topic, self._until(until_s))
 
-        handed = self._failures.callback(Handed(numbered, first, len(piece)))
-        arguments = numbered.batch.produce_arguments(first, stop, partitions, handed)
+        sent = self._failures.callback(SentEvents(numbered, first, len(piece)))
+        arguments = numbered.batch.produce_arguments(first, stop, partitions, sent)
         if first + len(arguments) < stop:
-            stop = max(first, boundary_up_to(numbered.batch, first + len(arguments)))
+            stop = max(first, last_commit_point(numbered.batch, first + len(arguments)))
         if first == stop:
             return first
-        if self._joined.phase is Phase.READY:
-            self._joined.begin()
-        produce: Callable[..., None] = self._client.opened().produce
+        if self._transactional.phase is Phase.READY:
+            self._transactional.begin()
+        produce: Callable[..., None] = self._client.producer().produce
         numbers = range(numbered.first + first, numbered.first + stop)
         try:
-            for number, each in self._contents.wanted(numbers, arguments):
+            for number, each in self._contents.without_excluded(numbers, arguments):
                 try:
                     produce(*each)
                 except BufferError:
@@ -459,12 +469,12 @@ class TransactionalKafkaSink:
                     break
         except KafkaException as raised:
             # All of them count as taken: this transaction cannot be committed.
-            self._failures.refused_call(number, raised.args[0])
-        self._contents.handed_over(replace(piece, stop=stop))
-        self._client.contact.sent()
+            self._failures.produce_failed(number, raised.args[0])
+        self._contents.sent(replace(piece, stop=stop))
+        self._client.liveness.events_sent()
         return stop
 
-    def _gave_up(self, error: KafkaError) -> SidecarError:
+    def _fatal_error(self, error: KafkaError) -> SidecarError:
         """The client itself has no way on."""
         open_for_s = 0.0 if self._transactions is None else self._transactions.open_for_s
         return final_error(

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from sidecar.errors import ConfigError
 from sidecar.properties.addresses import broker_list
-from sidecar.sinks.kafka.names import (
+from sidecar.sinks.kafka.config.java_names import (
     INERT,
     KNOWN,
     LIBRDKAFKA,
@@ -28,8 +28,8 @@ from sidecar.sinks.kafka.names import (
     SAME,
     TRANSLATED,
 )
-from sidecar.sinks.kafka.security import safety_warnings
-from sidecar.sinks.kafka.stores import KEYSTORE, TRUSTSTORE, store_config
+from sidecar.sinks.kafka.config.security import safety_warnings
+from sidecar.sinks.kafka.config.tls_stores import KEYSTORE, TRUSTSTORE, store_config
 from sidecar.tls.store_file import StoreFile
 
 PREFIX = "kafka.producer."

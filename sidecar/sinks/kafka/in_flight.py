@@ -1,4 +1,4 @@
-"""Messages that were handed to the client together, and what becomes of them.
+"""Messages that were sent to the client together, and what becomes of them.
 
 One object is the callback of all of them, and their numbers are answered together, once the client
 has reported on each. An object, a number and a look into the window for every message would cost a
@@ -15,7 +15,7 @@ from confluent_kafka import Message as Report
 from sidecar.delivery import Numbered
 
 
-class Handed:
+class SentEvents:
     """Events of a batch from its event `first` on, `count` of them."""
 
     __slots__ = ("_count", "_failed", "_first", "_numbered")
@@ -45,7 +45,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenBack:
+class UnsentEvents:
     """Events first … stop-1 of a batch, but the numbers `without`."""
 
     numbered: Numbered[Any, Any]
@@ -54,7 +54,7 @@ class GivenBack:
     without: frozenset[int]
 
 
-class HandedOver(Handed):
+class InFlightBatch(SentEvents):
     """The callback of these events. The client calls it from `poll` with an error or None, and the
     message."""
 
@@ -65,7 +65,7 @@ class HandedOver(Handed):
         numbered: Numbered[Any, Any],
         first: int,
         acknowledge: Callable[[range], None],
-        fail: Callable[["HandedOver", KafkaError, Report], bool],
+        fail: Callable[["InFlightBatch", KafkaError, Report], bool],
     ) -> None:
         """`acknowledge` gets runs of numbers once all is reported. `fail` gets every failure at
         once and says whether the event failed alone; where it did not, none of these events is
@@ -77,11 +77,11 @@ class HandedOver(Handed):
         self._is_confirmed = False
 
     @property
-    def is_answered(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether the client has reported on each of them."""
         return self._is_confirmed and not self._waiting
 
-    def give_back(self, topic: str) -> "GivenBack | None":
+    def take_unsent(self, topic: str) -> "UnsentEvents | None":
         """The events of a topic, which are sent again and not answered here; None without any."""
         stop = self._first + self._count
         messages = self._numbered.batch.messages(self._first, stop)
@@ -95,7 +95,7 @@ class HandedOver(Handed):
         if not numbers:
             return None
         self._failed |= numbers
-        return GivenBack(self._numbered, self._first, stop, without)
+        return UnsentEvents(self._numbered, self._first, stop, without)
 
     def __call__(self, error: KafkaError | None, report: Report) -> None:
         if error is not None and not self._fail(self, error, report):
@@ -105,7 +105,7 @@ class HandedOver(Handed):
             self._answer()
 
     def confirm(self, count: int, refused: Collection[int] = ()) -> None:
-        """So many events were handed over, those with the `refused` numbers in vain."""
+        """So many events were sent over, those with the `refused` numbers in vain."""
         self._count = count
         self._failed.update(refused)
         self._waiting += count - len(refused)

@@ -16,8 +16,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from sidecar.errors import ConfigError
 from sidecar.logs import RateLimitedLog
-from sidecar.sinks.kafka.client_properties import client_config, connection
-from sidecar.sinks.kafka.refusals import reason
+from sidecar.sinks.kafka.config.client_config import client_config, connection
+from sidecar.sinks.kafka.delivery_errors import reason
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _ASK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class FollowedRecord:
+class TailedRecord:
     """A record as it lies in the topic."""
 
     key: bytes | None
@@ -35,8 +35,8 @@ class FollowedRecord:
     offset: int
 
 
-class TopicFollower:
-    """`with TopicFollower(…):` hands records to `taken`, on a thread of its own, one at a time: the
+class TopicTailer:
+    """`with TopicTailer(…):` hands records to `taken`, on a thread of its own, one at a time: the
     next one follows when it returns."""
 
     def __init__(
@@ -44,7 +44,7 @@ class TopicFollower:
         settings: Mapping[str, str],
         topic: str,
         behind: int | None,
-        taken: Callable[[FollowedRecord], None],
+        taken: Callable[[TailedRecord], None],
         *,
         group: str,
     ) -> None:
@@ -104,7 +104,7 @@ class TopicFollower:
                 self._say(error)
             elif offset is not None:
                 self._repeated.resolved("away", "the topic is followed again", topic=self._topic)
-                self._taken(FollowedRecord(record.key(), record.value(), offset))
+                self._taken(TailedRecord(record.key(), record.value(), offset))
 
     def _first(self) -> int:
         """Where a first reader begins.

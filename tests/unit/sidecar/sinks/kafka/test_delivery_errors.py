@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError
 
-from sidecar.sinks.kafka.refusals import reason
+from sidecar.sinks.kafka.delivery_errors import reason
 
 _AT = "ssl://127.0.0.1:9093/bootstrap"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.delivery import Message, Numbered
-from sidecar.sinks.kafka.handed_over import HandedOver
+from sidecar.sinks.kafka.in_flight import InFlightBatch
 from tests.support.batches import batch_of
 
 SAFE, ALONE, LOST, UNREPORTED = range(4)
@@ -39,9 +39,9 @@ class Answers:
         self.failed: list[int | None] = []
         self.fails_alone = True
 
-    def fail(self, handed: HandedOver, error: KafkaError, report: Reported) -> bool:
+    def fail(self, sent: InFlightBatch, error: KafkaError, report: Reported) -> bool:
         if self.fails_alone:
-            self.failed.append(handed.failed_number(report))  # type: ignore[arg-type]
+            self.failed.append(sent.failed_number(report))  # type: ignore[arg-type]
         return self.fails_alone
 
     @property
@@ -54,13 +54,13 @@ def message(content: int) -> Message:
     return "t", b"", b"%d" % content if content else None, [], 0
 
 
-def handed_over(contents: Sequence[int], first: int, answers: Answers) -> HandedOver:
+def handed_over(contents: Sequence[int], first: int, answers: Answers) -> InFlightBatch:
     numbered = Numbered("s", batch_of([message(content) for content in contents]), 1000)
-    return HandedOver(numbered, first, answers.acknowledged.append, answers.fail)  # type: ignore[arg-type]
+    return InFlightBatch(numbered, first, answers.acknowledged.append, answers.fail)  # type: ignore[arg-type]
 
 
-def report(handed: HandedOver, content: int, error: KafkaError | None = None) -> None:
-    handed(error, Reported(message(content)))  # type: ignore[arg-type]
+def report(sent: InFlightBatch, content: int, error: KafkaError | None = None) -> None:
+    sent(error, Reported(message(content)))  # type: ignore[arg-type]
 
 
 @given(st.data())
@@ -72,14 +72,14 @@ def test_every_event_is_answered_once_and_none_that_is_lost(data: st.DataObject)
     fates = data.draw(st.lists(FATES | st.just(SAFE), min_size=taken, max_size=taken))
     refused = data.draw(st.sets(st.sampled_from(range(taken)))) if taken else set()
     answers = Answers()
-    handed = handed_over(contents, first, answers)
-    handed.confirm(taken, [1000 + first + index for index in refused])
+    sent = handed_over(contents, first, answers)
+    sent.confirm(taken, [1000 + first + index for index in refused])
     given_away = [index for index in range(taken) if index not in refused]
     for index in data.draw(st.permutations(given_away)):
         if fates[index] == UNREPORTED:
             continue
         answers.fails_alone = fates[index] == ALONE
-        report(handed, contents[first + index], None if fates[index] == SAFE else REFUSED)
+        report(sent, contents[first + index], None if fates[index] == SAFE else REFUSED)
     failed = sorted(contents[first + index] for index in given_away if fates[index] == ALONE)
     assert None not in answers.failed
     numbers = [number for number in answers.failed if number is not None]
@@ -95,28 +95,28 @@ def test_every_event_is_answered_once_and_none_that_is_lost(data: st.DataObject)
 
 def test_nothing_is_answered_before_everything_is_reported() -> None:
     answers = Answers()
-    handed = handed_over([1, 2, 3], 0, answers)
-    handed.confirm(3)
-    report(handed, 3)
-    report(handed, 1)
+    sent = handed_over([1, 2, 3], 0, answers)
+    sent.confirm(3)
+    report(sent, 3)
+    report(sent, 1)
     assert answers.acknowledged == []
-    report(handed, 2)
+    report(sent, 2)
     assert answers.acknowledged == [range(1000, 1003)]
 
 
 def test_reports_that_come_before_the_count_is_known() -> None:
     answers = Answers()
-    handed = handed_over([1, 2], 0, answers)
-    report(handed, 1)
-    handed.confirm(2)
+    sent = handed_over([1, 2], 0, answers)
+    report(sent, 1)
+    sent.confirm(2)
     assert answers.acknowledged == []
-    report(handed, 2)
+    report(sent, 2)
     assert answers.acknowledged == [range(1000, 1002)]
 
 
 def test_a_report_on_something_else_is_no_event_of_these() -> None:
     answers = Answers()
-    handed = handed_over([1, 2], 0, answers)
-    handed.confirm(2)
-    report(handed, 7, REFUSED)
+    sent = handed_over([1, 2], 0, answers)
+    sent.confirm(2)
+    report(sent, 7, REFUSED)
     assert answers.failed == [None]

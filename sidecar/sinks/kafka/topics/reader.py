@@ -9,9 +9,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Record
 
 from sidecar.errors import ConfigError, UnavailableError
-from sidecar.sinks.kafka.client_properties import client_config, connection
-from sidecar.sinks.kafka.refusals import reason
-from sidecar.sinks.kafka.topics import raise_refusal
+from sidecar.sinks.kafka.config.client_config import client_config, connection
+from sidecar.sinks.kafka.delivery_errors import reason
+from sidecar.sinks.kafka.topics.metadata import raise_denied_access
 
 _POLL_S = 0.1
 
@@ -86,13 +86,13 @@ def _partitions(consumer: Consumer, topic: str, timeout_s: float) -> list[int]:
     try:
         metadata = consumer.list_topics(topic, timeout=timeout_s).topics[topic]
     except KafkaException as error:
-        raise_refusal(error.args[0], "The Kafka broker")
+        raise_denied_access(error.args[0], "The Kafka broker")
         raise UnavailableError(
             f"The topic {topic} cannot be read: {reason(error.args[0])}."
         ) from error
     if metadata.error is not None or not metadata.partitions:
         if metadata.error is not None:
-            raise_refusal(metadata.error, f"The topic {topic}")
+            raise_denied_access(metadata.error, f"The topic {topic}")
         raise ConfigError(f"There is no topic {topic}.")
     return sorted(metadata.partitions)
 
@@ -101,5 +101,5 @@ def _is_end(record: Record, topic: str) -> bool:
     error = record.error()
     if error is None:
         return False
-    raise_refusal(error, f"The topic {topic}")
+    raise_denied_access(error, f"The topic {topic}")
     return error.code() == KafkaError._PARTITION_EOF

@@ -9,7 +9,7 @@ from typing import Any
 from sidecar.delivery import EventBatch
 
 
-def boundary_from(batch: EventBatch[Any], events: int) -> int:
+def next_commit_point(batch: EventBatch[Any], events: int) -> int:
     """The first boundary that is not before so many events."""
     if events <= 0 or events >= len(batch):
         return min(max(events, 0), len(batch))
@@ -22,7 +22,7 @@ def boundary_from(batch: EventBatch[Any], events: int) -> int:
     )
 
 
-def boundary_up_to(batch: EventBatch[Any], events: int) -> int:
+def last_commit_point(batch: EventBatch[Any], events: int) -> int:
     """The last boundary that is not behind so many events."""
     if events <= 0 or events >= len(batch):
         return min(max(events, 0), len(batch))

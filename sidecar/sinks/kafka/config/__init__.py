@@ -1,0 +1,1 @@
+"""Settings of the Kafka client, by the names of the Java producer."""

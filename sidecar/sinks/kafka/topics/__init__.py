@@ -1,0 +1,1 @@
+"""Topics: metadata, creation, access rights, reading and tailing."""

@@ -1,0 +1,1 @@
+"""The transactional Kafka sink: events and position in one transaction."""

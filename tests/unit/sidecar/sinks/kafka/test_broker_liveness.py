@@ -1,0 +1,122 @@
+"""What is known about a broker, by an injected clock."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from sidecar.sinks.kafka.broker_liveness import BrokerLiveness
+
+
+@dataclass
+class Clock:
+    now_s: float = 50.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def liveness(clock: Clock) -> BrokerLiveness:
+    liveness = BrokerLiveness("a:1", clock)
+    liveness.probed(True)
+    clock.now_s += 1
+    return liveness
+
+
+def test_the_first_question_is_due_at_once(clock: Clock) -> None:
+    assert BrokerLiveness("a:1", clock).is_probe_due()
+
+
+def test_without_a_doubt_nothing_is_asked(liveness: BrokerLiveness, clock: Clock) -> None:
+    clock.now_s += 3600
+    assert (liveness.is_probe_due(), liveness.error()) == (False, None)
+
+
+def test_an_error_of_a_connection_is_a_doubt_and_no_verdict(liveness: BrokerLiveness) -> None:
+    liveness.connection_failed("a:1: connection refused")
+    assert (liveness.is_probe_due(), liveness.error()) == (True, None)
+    liveness.probed(True)
+    assert (liveness.is_probe_due(), liveness.error()) == (False, None)
+
+
+def test_a_broker_that_does_not_answer_is_away_until_it_does(
+    liveness: BrokerLiveness, clock: Clock
+) -> None:
+    liveness.connection_failed("a:1: connection refused")
+    liveness.probed(False)
+    assert liveness.is_unavailable()
+    assert not liveness.is_probe_due()
+    for _ in range(9):
+        clock.now_s += 1
+        assert liveness.is_probe_due()
+        liveness.probed(False)
+    assert liveness.error() == "no Kafka broker of a:1 answers for 9 s: a:1: connection refused"
+    liveness.probed(True)
+    assert (liveness.is_unavailable(), liveness.error()) == (False, None)
+
+
+def test_an_acknowledgement_settles_every_doubt(liveness: BrokerLiveness, clock: Clock) -> None:
+    liveness.connection_failed("x")
+    liveness.probed(False)
+    liveness.acknowledged(waiting=0)
+    clock.now_s += 60
+    assert (liveness.is_unavailable(), liveness.is_probe_due(), liveness.error()) == (
+        False,
+        False,
+        None,
+    )
+
+
+def test_silence_while_events_wait_is_asked_about_and_then_said(
+    liveness: BrokerLiveness, clock: Clock
+) -> None:
+    liveness.events_sent()
+    clock.now_s += 2
+    assert not liveness.is_probe_due()
+    clock.now_s += 0.1
+    assert liveness.is_probe_due()
+    liveness.probed(True)
+    liveness.events_sent()
+    clock.now_s += 14
+    trouble = liveness.error()
+    assert trouble is not None
+    assert "acknowledged nothing for 16 s; are enough replicas in sync?" in trouble
+
+
+def test_silence_counts_from_the_last_acknowledgement(
+    liveness: BrokerLiveness, clock: Clock
+) -> None:
+    liveness.events_sent()
+    clock.now_s += 14
+    liveness.acknowledged(waiting=3)
+    clock.now_s += 14
+    assert liveness.error() is None
+    clock.now_s += 2
+    assert liveness.error() is not None
+    liveness.acknowledged(waiting=0)
+    clock.now_s += 60
+    assert (liveness.error(), liveness.is_probe_due()) == (None, False)
+
+
+def test_events_that_were_taken_back_leave_no_silence(
+    liveness: BrokerLiveness, clock: Clock
+) -> None:
+    liveness.events_sent()
+    clock.now_s += 60
+    assert (liveness.is_probe_due(), liveness.error() is None) == (True, False)
+    liveness.events_aborted()
+    assert (liveness.is_probe_due(), liveness.error()) == (False, None)
+
+
+def test_a_broker_that_answered_once_is_not_said_to_have_no_connection(
+    liveness: BrokerLiveness, clock: Clock
+) -> None:
+    liveness.connection_failed("a:1: connection refused")
+    liveness.probed(True)
+    liveness.probed(False)
+    assert liveness.error() == "no Kafka broker of a:1 answers for 0 s: it does not answer"

@@ -1,0 +1,111 @@
+"""The style of the documentation: short lines, short sentences, no banned constructions."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+PAGES = sorted(
+    (
+        *REPOSITORY.glob("*.md"),
+        *(REPOSITORY / "docs").rglob("*.md"),
+        *(REPOSITORY / "k8s").rglob("*.md"),
+    )
+)
+MAX_LINE = 120
+MAX_WORDS = 25
+README_LINES = 120
+
+BANNED = (
+    r"\bnobody\b",
+    r"\bsomebody\b",
+    r"\bin front of\b",
+    r"\bby itself alone\b",
+    r"\bfor people\b",
+    r"\bwhat (?:it|they|this) (?:is|are) for\b",
+    r"\bbehind (?:it|them|that|this|its|the last|the first|each)\b",
+    r"\bcome[s]? about\b",
+    r"\b(?:is|are|was|were) told\b",
+    r"(?<!all )(?<!one )(?<!none )(?<!some )(?<!each )\bof (?:it|them)[.;:]",
+    r"\blet go\b",
+    r"\bgoes? on\b",
+    r"\bthere before\b",
+    r"\bput back\b",
+    r"\bset aside\b",
+)
+FIRST_WORDS = r"(?:Who|What|Whoever|Whatever)\b(?![^.?!]*\?)"
+
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_CODE = re.compile(r"`+[^`]*`+")
+_END = re.compile(r'(?<=[.!?:;])\s+(?=[A-Z"`*\[(0-9])')
+_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf)\.")
+
+
+def prose(page: Path) -> Iterator[str]:
+    """Paragraphs, list items and headings as plain text, without code blocks and tables."""
+    paragraph: list[str] = []
+    is_code = False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        is_text = not is_code and line.strip() and not line.startswith(("|", "#", "```", "<"))
+        starts = re.match(r"\s*(?:[*+-]|\d+\.)\s", line)
+        if paragraph and (not is_text or starts):
+            yield plain(" ".join(paragraph))
+            paragraph = []
+        if is_text and not line.lstrip().startswith("```"):
+            paragraph.append(re.sub(r"^\s*(?:[*+-]|\d+\.)\s+", "", line).strip())
+    if paragraph:
+        yield plain(" ".join(paragraph))
+
+
+def plain(text: str) -> str:
+    text = _LINK.sub(lambda match: match[1], text)
+    text = _CODE.sub("Code", text)
+    return _ABBREVIATION.sub("for example", text).replace("**", "").replace("*", "")
+
+
+def sentences(page: Path) -> Iterator[str]:
+    for paragraph in prose(page):
+        yield from (each.strip() for each in _END.split(paragraph) if each.strip())
+
+
+def words(sentence: str) -> int:
+    return len(re.findall(r"[^\W_][\w'’.,-]*", sentence))
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(REPOSITORY))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_lines_are_short(page: Path) -> None:
+    """Rows of tables and lines with one long address cannot be wrapped."""
+    long = [
+        (number, line)
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > MAX_LINE and not line.startswith("|") and "://" not in line
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_sentences_are_short(page: Path) -> None:
+    assert [each for each in sentences(page) if words(each) > MAX_WORDS] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_constructions_that_read_as_translated_are_absent(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    found = [
+        match[0] for pattern in BANNED for match in re.finditer(pattern, plain(text), re.IGNORECASE)
+    ]
+    assert found == []
+    assert [each for each in sentences(page) if re.match(FIRST_WORDS, each)] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((REPOSITORY / "README.md").read_text().splitlines()) <= README_LINES

@@ -1,1 +1,1 @@
-"""The jobs as docs/how-to/spark-dedupe.md §1 submits them to clusters."""
+"""Jobs submitted to clusters as docs/how-to/spark-submit.md describes."""

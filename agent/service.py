@@ -20,7 +20,7 @@ from agent.node import node_connection
 from agent.node.quota import configured_quota, deletes_at_bytes, node_quota
 from agent.pipeline import Pipeline, PipelineSettings, open_with
 from agent.quarantine import Quarantine
-from agent.quarantine.files import ERROR
+from agent.quarantine.files import DIRECTORY
 from agent.schema import NodeIdentity, SchemaHolder, create_schema_holder
 from agent.segments import offsets_from_entries
 from agent.snapshot.connection import PageConnection
@@ -278,9 +278,11 @@ class AgentService:
             logger.warning(stored.recovered_from_previous)
             self._status.note_offsets(stored.recovered_from_previous)
         relocation = properties.relocation_directory
-        quarantine = Quarantine(relocation / ERROR, properties.quarantine_max_bytes, __version__)
+        quarantine = Quarantine(
+            relocation / DIRECTORY, properties.quarantine_max_bytes, __version__
+        )
         if properties.error_reprocessing_enabled:
-            quarantine.ask_for_all()
+            quarantine.request_all()
         return Pipeline(
             PipelineSettings(
                 cdc_raw_directory=config.cdc_raw_directory,
@@ -288,7 +290,7 @@ class AgentService:
                 window_max_bytes=properties.inflight_max_bytes,
                 poll_interval_ms=properties.poll_interval_ms,
                 offset_flush_interval_ms=properties.offset_flush_interval_ms,
-                hold_max_ms=properties.hold_max_ms,
+                blocked_timeout_ms=properties.blocked_timeout_ms,
                 commit_log_directory=_commit_log_directory(config),
                 deletes_at_bytes=deletes_at_bytes(config),
                 waits_when_refused=properties.waits_when_refused,

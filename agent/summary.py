@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from agent.metrics import AgentMetrics
 from agent.pipeline import View
-from agent.quarantine import Usage
+from agent.quarantine import QuarantineUsage
 from agent.segments import Segment
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.status import AgentStatus
@@ -67,13 +67,12 @@ class AgentSummary:
         return self._status.raw_full_in_s
 
 
-def _kept(usage: Usage) -> str:
+def _kept(usage: QuarantineUsage) -> str:
     """How much the quarantine holds, without an opinion."""
     if not usage.segments:
         return "nothing is kept"
     return (
-        f"segments: {usage.segments}, ranges: {usage.ranges}, rejected events: "
-        f"{usage.refused_events}"
+        f"segments: {usage.segments}, ranges: {usage.ranges}, rejected events: {usage.dead_letters}"
     )
 
 

@@ -28,7 +28,7 @@ from agent.check.segments import check_segments
 from agent.check.store import check_store, store_text
 from agent.node.quota import grant_sentence
 from agent.quarantine import Quarantine
-from agent.quarantine.files import ERROR
+from agent.quarantine.files import DIRECTORY
 from sidecar.check.broker import broker_text, check_broker, check_topics
 from sidecar.check.check import Check
 from sidecar.check.finding import Finding, warning
@@ -53,7 +53,7 @@ def _configuration(probe: AgentProbe) -> Iterator[Finding]:
 
 def _quarantine(probe: AgentProbe) -> Iterator[Finding]:
     properties = probe.config.properties
-    directory = properties.relocation_directory / ERROR
+    directory = properties.relocation_directory / DIRECTORY
     max_bytes = properties.quarantine_max_bytes
     try:
         used_bytes = Quarantine(directory, max_bytes, "").usage().size_bytes

@@ -34,7 +34,7 @@ def check_offsets(config: AgentConfig, node_id: str | None) -> Iterator[Finding]
             "offsets",
             str(error),
             "Follow the message with `agent offsets accept-prefix` or `agent offsets reset "
-            "--copies`; until then the agent ends with exit code 2.",
+            "--snapshots`; until then the agent ends with exit code 2.",
             code="offsets_of_another_source",
         )
         return

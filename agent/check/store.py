@@ -69,7 +69,7 @@ def check_store(config: AgentConfig) -> Iterator[Finding]:
             f"{where} answers, but the agent lacks {listed(missing)} there, with which "
             "quarantined segments come back and leave the store.",
             f"Grant Storage Object User: {grant}roles/storage.objectUser; or do without "
-            "`agent segments retry` of what is there.",
+            "`agent quarantine retry` of what is there.",
             code="transfer_rights_partial",
         )
     else:

@@ -8,7 +8,7 @@ import click
 from agent.cli.check import check
 from agent.cli.dump import dump
 from agent.cli.offsets import offsets
-from agent.cli.quarantine import segments
+from agent.cli.quarantine import quarantine
 from agent.cli.run import run
 from agent.cli.snapshot import snapshot
 from agent.cli.start_problems import start_problems
@@ -17,6 +17,7 @@ from agent.config import load_config
 from agent.config.document import configuration_document
 from commitlog import CommitLogError, __version__
 from sidecar.cli.config import config_group
+from sidecar.cli.deprecated import deprecated_command
 from sidecar.cli.entry import CONTEXT_SETTINGS, begin, run_command_line
 from sidecar.cli.invocation import Invocation, configuration_options, debug_option
 
@@ -38,8 +39,9 @@ def agent(context: click.Context) -> None:
     begin(context, run)
 
 
-for command in (run, config, check, offsets, segments, snapshot, dump, verify):
+for command in (run, config, check, offsets, quarantine, snapshot, dump, verify):
     agent.add_command(command)
+agent.add_command(deprecated_command(quarantine, "agent segments", "agent quarantine"))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

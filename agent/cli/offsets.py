@@ -1,4 +1,4 @@
-"""`agent offsets`: the stored progress."""
+"""`agent offsets`: show, import and reset the stored offsets."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from agent.cli.accept_prefix import accept_prefix
+from agent.cli.offsets_accept_prefix import accept_prefix
 from agent.cli.offsets_import import import_
 from agent.cli.offsets_reset import reset
 from agent.config import OFFSET_FILE, AgentConfig
@@ -18,10 +18,10 @@ from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.offsets import PropertiesStore
 
 
-@click.group("offsets", short_help="Look at the progress, take it over, or begin anew.")
+@click.group("offsets", short_help="Show, import or reset the stored offsets.")
 @configuration_options
 def offsets() -> None:
-    """The progress that a restart begins with."""
+    """Show, import or reset the stored offsets, from which the agent resumes."""
 
 
 offsets.add_command(accept_prefix)
@@ -29,35 +29,33 @@ offsets.add_command(import_)
 offsets.add_command(reset)
 
 
-@offsets.command("show", short_help="Show it.")
+@offsets.command("show", short_help="Show the stored offsets.")
 @configuration_options
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def show(invocation: Invocation[AgentConfig], as_json: bool) -> None:
-    """Each segment with the position up to which its events are acknowledged.
+    """Show each segment with its offset: all events before it are acknowledged.
 
-    A running agent may be further than what it stored: it answers /offsets.
+    A running agent can be ahead of its stored offsets; see /offsets.
     """
     directory = invocation.config().properties.offset_directory
-    ledger = stored_offsets(directory)
+    stored = stored_offsets(directory)
     if as_json:
-        click.echo(orjson.dumps(_document(ledger), option=orjson.OPT_INDENT_2).decode())
+        click.echo(orjson.dumps(_document(stored), option=orjson.OPT_INDENT_2).decode())
         return
-    if ledger is None:
-        click.echo(f"There is no progress in {directory}: the agent starts at the oldest segment.")
+    if stored is None:
+        click.echo(f"No offsets are stored in {directory}. The agent starts at the oldest segment.")
         return
-    table = Table("segment", "position", title=f"node {ledger.node_id}")
-    for name in sorted(ledger.positions.keys() | ledger.completed):
-        position = ledger.positions.get(name)
+    table = Table("segment", "position", title=f"node {stored.node_id}")
+    for name in sorted(stored.positions.keys() | stored.completed):
+        position = stored.positions.get(name)
         table.add_row(name.log, "COMPLETED" if position is None else str(position))
     Console().print(table)
 
 
 def stored_offsets(directory: Path) -> SegmentOffsets | None:
-    """None when nothing is stored. Raises `OffsetStoreError`.
-
-    Says on stderr when the previous copy is used.
-    """
+    """None when no offsets are stored. Warns on stderr when the previous copy is used. Raises
+    `OffsetStoreError`."""
     stored = PropertiesStore(directory, OFFSET_FILE).load()
     if stored.recovered_from_previous is not None:
         print(f"warning: {stored.recovered_from_previous}", file=sys.stderr)
@@ -67,11 +65,11 @@ def stored_offsets(directory: Path) -> SegmentOffsets | None:
     return offsets_from_entries(stored.values, node_id)
 
 
-def _document(ledger: SegmentOffsets | None) -> dict[str, object]:
-    if ledger is None:
+def _document(stored: SegmentOffsets | None) -> dict[str, object]:
+    if stored is None:
         return {"node_id": None, "segments": {}}
-    names = sorted(ledger.positions.keys() | ledger.completed)
+    names = sorted(stored.positions.keys() | stored.completed)
     return {
-        "node_id": ledger.node_id,
-        "segments": {name.log: ledger.positions.get(name, "COMPLETED") for name in names},
+        "node_id": stored.node_id,
+        "segments": {name.log: stored.positions.get(name, "COMPLETED") for name in names},
     }

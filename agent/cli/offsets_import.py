@@ -1,4 +1,4 @@
-"""`agent offsets import`: begin where Debezium's connector ended."""
+"""`agent offsets import`: resume where Debezium's connector stopped."""
 
 from pathlib import Path
 
@@ -13,24 +13,25 @@ from sidecar.errors import ConfigError, UnavailableError
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
 
-_IDENTITY_S = 30.0
+_NODE_TIMEOUT_S = 30.0
 
 
-@click.command("import", short_help="Take over the progress of Debezium's connector.")
+@click.command("import", short_help="Import the offsets of Debezium's connector.")
 @configuration_options
 @click.option(
     "--from",
     "source",
     type=click.Path(exists=True, path_type=Path),
     required=True,
-    help=f"Its offset.backing.store.dir, or {FILE} in it.",
+    help=f"offset.backing.store.dir of the connector, or its {FILE}.",
 )
-@click.option("--replace", is_flag=True, help="Put it in the place of progress that is there.")
+@click.option("--replace", is_flag=True, help="Overwrite offsets that are already stored.")
 @click.pass_obj
 def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) -> None:
-    """Store the lowest of the connector's offsets as the progress of this agent.
+    """Store the lowest offset of Debezium's connector as the offset of this agent.
 
-    Stop the connector first. Events of tables that were further are sent again, with the same ids.
+    Stop the connector first. The agent sends again what the connector sent after that offset, with
+    the same event ids.
     """
     config = invocation.usable_config()
     file = source / FILE if source.is_dir() else source
@@ -38,36 +39,34 @@ def import_(invocation: Invocation[AgentConfig], source: Path, replace: bool) ->
         entries = javaproperties.loads(file.read_text(encoding="latin-1"))
     except (OSError, ValueError) as error:
         raise ConfigError(f"{file} cannot be read: {error}.") from error
-    offsets = table_offsets(entries)
+    found = table_offsets(entries)
     directory = config.properties.offset_directory
     with DirectoryLock(config.cdc_raw_directory, directory):
         store = PropertiesStore(directory, OFFSET_FILE, config.properties.topic_prefix)
         if store.load().values and not replace:
-            raise ConfigError(
-                f"{store.path} has progress already. Give --replace to put the connector's in its "
-                "place."
-            )
+            raise ConfigError(f"{store.path}: offsets are already stored. Use --replace.")
         present = [seen.name for seen in observe(config.cdc_raw_directory).segments]
-        ledger = offsets_from_debezium(offsets, present, _node_id(config))
-        store.save(ledger.to_entries())
-    lowest = offsets[0]
+        offsets = offsets_from_debezium(found, present, _node_id(config))
+        store.save(offsets.to_entries())
+    lowest = found[0]
     click.echo(
-        f"The agent begins in {lowest.segment.log} at {lowest.position}, the offset of "
-        f"{lowest.table}; {len(offsets) - 1} other tables were as far or further, and "
-        f"{len(ledger.completed)} older segments in cdc_raw are done. It is stored in {store.path}."
+        f"The agent starts in {lowest.segment.log} at position {lowest.position}, the offset of "
+        f"{lowest.table}. It is the lowest offset of {len(found)} tables. Older segments in "
+        f"cdc_raw, marked as completed: {len(offsets.completed)}. Stored in {store.path}."
     )
 
 
 def _node_id(config: AgentConfig) -> str:
-    """From `node.id` or the node. Raises UnavailableError while that does not answer."""
+    """`node.id`, or the host id of the node. Raises UnavailableError when the node does not
+    answer."""
     # Imported here: the driver takes long to load.
     from agent.schema import create_schema_holder
 
     holder = create_schema_holder(config)
     holder.start()
     try:
-        if not holder.wait_until_known(_IDENTITY_S) or holder.identity is None:
-            raise UnavailableError(f"The node does not say who it is: {holder.last_error}")
+        if not holder.wait_until_known(_NODE_TIMEOUT_S) or holder.identity is None:
+            raise UnavailableError(f"The node did not report its host id: {holder.last_error}")
         return holder.identity.node_id
     finally:
         holder.close()

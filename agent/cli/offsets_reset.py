@@ -1,4 +1,4 @@
-"""`agent offsets reset`: begin anew with what lies in `cdc_raw`."""
+"""`agent offsets reset`: start again with the oldest segment in `cdc_raw`."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,45 +6,46 @@ from pathlib import Path
 import click
 
 from agent.config import OFFSET_FILE, AgentConfig, directory_problems
-from agent.snapshot.offsets import FILE as COPIES_FILE
+from agent.snapshot.offsets import FILE as SNAPSHOT_FILE
+from sidecar.cli.deprecated import deprecated_option
 from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.errors import ConfigError
 from sidecar.files.locks import DirectoryLock
 from sidecar.offsets import PropertiesStore
 
 
-@click.command("reset", short_help="Begin anew with the oldest segment.")
+@click.command("reset", short_help="Start again with the oldest segment.")
 @configuration_options
-@click.option("--copies", is_flag=True, help="Forget too which tables were copied.")
+@deprecated_option("--copies", "--snapshots", is_flag=True)
+@click.option("--snapshots", is_flag=True, help="Also reset the offsets of snapshots.")
 @click.pass_obj
-def reset(invocation: Invocation[AgentConfig], copies: bool) -> None:
-    """Put the stored progress aside, so that the next start reads all segments in cdc_raw again.
+def reset(invocation: Invocation[AgentConfig], snapshots: bool) -> None:
+    """Move the stored offsets away, so that the next start reads all segments in cdc_raw again.
 
-    Stop the agent first. What was delivered of them comes again, with the same ids. There is one
-    progress for all tables. Nothing is deleted: the files are moved into a folder beside.
+    Stop the agent first. The agent delivers the events of these segments again, with the same ids.
+    The offsets apply to all tables. The files are moved into a new folder, not deleted.
     """
     config = invocation.config()
     problems = directory_problems(config)
     if problems:
         raise ConfigError(*problems)
     directory = config.properties.offset_directory
-    files = (OFFSET_FILE, COPIES_FILE) if copies else (OFFSET_FILE,)
+    files = (OFFSET_FILE, SNAPSHOT_FILE) if snapshots else (OFFSET_FILE,)
     with DirectoryLock(directory):
         stores = [PropertiesStore(directory, file) for file in files]
-        there = [
+        present = [
             path for store in stores for path in (store.path, store.previous_path) if path.exists()
         ]
-        if not there:
-            raise ConfigError(f"There is no progress in {directory}: there is nothing to reset.")
-        aside = _folder(directory)
-        # The previous copy first: without it a reset that breaks off is none.
-        for path in reversed(there):
-            path.rename(aside / path.name)
-    click.echo(f"The next start begins with the oldest segment. What was stored is in {aside}.")
+        if not present:
+            raise ConfigError(f"{directory}: no offsets are stored, so there is nothing to reset.")
+        folder = _new_folder(directory)
+        # The previous copy first: otherwise an interrupted reset would recover from it.
+        for path in reversed(present):
+            path.rename(folder / path.name)
+    click.echo(f"The next start reads from the oldest segment on. The old offsets are in {folder}.")
 
 
-def _folder(directory: Path) -> Path:
-    """A new one, named by the time."""
+def _new_folder(directory: Path) -> Path:
     folder = directory / f"reset-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
     folder.mkdir()
     return folder

@@ -1,4 +1,4 @@
-"""`agent segments`: what is quarantined, and what becomes of it."""
+"""`agent quarantine`: list, retry and discard quarantined segments."""
 
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from agent.quarantine.entries import (
     parse_quarantine_key,
     request_retry,
 )
-from agent.quarantine.files import ERROR
+from agent.quarantine.files import DIRECTORY
 from agent.store.base import StoreError
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import parse_remote_directory
@@ -25,23 +25,26 @@ from sidecar.cli.invocation import Invocation, configuration_options
 from sidecar.cli.tables import print_rows
 from sidecar.errors import ConfigError, UnavailableError
 
-_ANSWER_S = 10.0
+_REQUEST_TIMEOUT_S = 10.0
 
 
-@click.group("segments", short_help="Settle quarantined segments.")
+@click.group("quarantine", short_help="List, retry or discard quarantined segments.")
 @configuration_options
-def segments() -> None:
-    """Segments that were not wholly delivered and lie in the quarantine with their reason, and
-    refused events of copies (snapshot-KEYSPACE.TABLE)."""
+def quarantine() -> None:
+    """List, retry or discard quarantined segments.
+
+    A segment is quarantined when some of its changes could not be delivered. Rejected events of a
+    snapshot are listed as snapshot-KEYSPACE.TABLE.
+    """
 
 
-@segments.command("list", short_help="List them.")
+@quarantine.command("list", short_help="List quarantined segments.")
 @configuration_options
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with every range.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with every lost range.")
 @click.pass_obj
-def list_segments(invocation: Invocation[AgentConfig], as_json: bool) -> None:
-    """Each segment with its causes, oldest first."""
-    directory = invocation.config().properties.relocation_directory / ERROR
+def list_quarantined(invocation: Invocation[AgentConfig], as_json: bool) -> None:
+    """List quarantined segments with their causes, oldest first."""
+    directory = invocation.config().properties.relocation_directory / DIRECTORY
     found = list_entries(directory)
     if as_json:
         documents = [_document(each) for each in found]
@@ -50,49 +53,50 @@ def list_segments(invocation: Invocation[AgentConfig], as_json: bool) -> None:
     if not found:
         click.echo(f"Nothing is quarantined in {directory}.")
         return
-    headings = ("segment", "size", "since", "ranges", "refused events", "causes")
+    headings = ("segment", "size", "since", "ranges", "rejected events", "causes")
     print_rows(headings, [_row(each) for each in found], lambda *cells: "\t".join(cells))
 
 
-@segments.command("retry", short_help="Read them again.")
+@quarantine.command("retry", short_help="Read quarantined segments again.")
 @configuration_options
-@click.option("--all", "is_all", is_flag=True, help="All that are here.")
+@click.option("--all", "is_all", is_flag=True, help="Retry all quarantined segments.")
 @click.argument("names", nargs=-1, metavar="SEGMENT…")
 @click.pass_obj
 def retry(invocation: Invocation[AgentConfig], is_all: bool, names: tuple[str, ...]) -> None:
-    """Asks the agent to read segments again from their beginning.
+    """Request that the agent reads quarantined segments again, from their beginning.
 
-    A running agent does within seconds, another one when it starts. What was delivered of them is
-    delivered again, with the same event ids; what cannot be read is quarantined again.
+    A running agent starts within seconds, a stopped one when it starts. The agent delivers all
+    events of a segment again, with the same event ids. A segment that still fails is quarantined
+    again.
     """
     config = invocation.config()
-    directory = config.properties.relocation_directory / ERROR
+    directory = config.properties.relocation_directory / DIRECTORY
     found = list_entries(directory)
     chosen = _chosen(names, is_all, [each.name for each in found if each.can_requeue])
     if config.transfer_name != "gcs":
-        _require_here(chosen, found)
+        _require_local(chosen, found)
     request_retry(directory, chosen)
     if chosen:
-        click.echo(f"The agent is asked to read {_count(chosen)} again.")
+        click.echo(f"Requested a retry of {_count(chosen)}.")
     else:
-        click.echo(f"{directory} holds no segment that could be read again.")
+        click.echo(f"{directory} has no segment to retry.")
 
 
-@segments.command("discard", short_help="Delete them.")
+@quarantine.command("discard", short_help="Delete quarantined segments.")
 @configuration_options
-@click.option("--all", "is_all", is_flag=True, help="All that are here.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--all", "is_all", is_flag=True, help="Delete all quarantined segments.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
 @click.argument("names", nargs=-1, metavar="SEGMENT…")
 @click.pass_obj
-def discard_segments(
+def discard_quarantined(
     invocation: Invocation[AgentConfig], is_all: bool, yes: bool, names: tuple[str, ...]
 ) -> None:
-    """Deletes segments with their reasons and refused events: what was not delivered is lost."""
+    """Delete quarantined segments and rejected events. Their undelivered changes are lost."""
     config = invocation.config()
-    directory = config.properties.relocation_directory / ERROR
+    directory = config.properties.relocation_directory / DIRECTORY
     chosen = _chosen(names, is_all, [each.name for each in list_entries(directory)])
     if chosen and not yes:
-        click.confirm(f"Delete {_count(chosen)} with changes that were not delivered?", abort=True)
+        click.confirm(f"Delete {_count(chosen)} with undelivered changes?", abort=True)
     remove = partial(_remove, key_file=config.properties.credential_key_file)
     for name in chosen:
         discard(directory, config.cdc_raw_directory, name, remove)
@@ -107,56 +111,55 @@ def _chosen(
     names: tuple[str, ...], is_all: bool, present: list[QuarantineKey]
 ) -> list[QuarantineKey]:
     if is_all == bool(names):
-        raise ConfigError("Which segments? Name them (CommitLog-7-1699.log), or give --all.")
-    return present if is_all else [_kept_name(name) for name in names]
+        raise ConfigError("Name segments such as CommitLog-7-1699.log, or use --all.")
+    return present if is_all else [_key(name) for name in names]
 
 
-def _require_here(chosen: list[QuarantineKey], found: list[QuarantineEntry]) -> None:
-    """What is in a store comes back by the transfer that sent it alone."""
+def _require_local(chosen: list[QuarantineKey], found: list[QuarantineEntry]) -> None:
+    """Only the transfer that sent a segment to a store can fetch it."""
     for each in found:
         if each.remote and each.name in chosen:
             raise ConfigError(
-                f"{each.name} is in {each.remote}, and only an agent with "
-                "commit.log.transfer.class=GCS fetches it from there: set that, or name the "
-                "segments that are here."
+                f"{each.name}: the segment is in {each.remote}, and only an agent with "
+                "commit.log.transfer.class=GCS can fetch it. Set that, or name segments of this "
+                "machine."
             )
 
 
-def _kept_name(text: str) -> QuarantineKey:
+def _key(text: str) -> QuarantineKey:
     name = parse_quarantine_key(text)
     if name is None:
-        raise ConfigError(f"{text} is no name of a segment (CommitLog-<version>-<id>.log).")
+        raise ConfigError(f"{text}: not a segment name. Use CommitLog-<version>-<id>.log.")
     return name
 
 
-def _remove(where: str, name: SegmentName, key_file: Path | None) -> None:
-    """Deletes a segment in the store that has it."""
+def _remove(directory: str, name: SegmentName, key_file: Path | None) -> None:
+    """Deletes a segment from its store."""
     try:
-        store = GcsStore(GcsSettings(parse_remote_directory(where), key_file, timeout_s=_ANSWER_S))
+        remote = parse_remote_directory(directory)
+        store = GcsStore(GcsSettings(remote, key_file, timeout_s=_REQUEST_TIMEOUT_S))
         for file_name in (name.log, name.idx):
             store.remove(file_name)
     except ValueError as error:
-        raise ConfigError(f"The .remote file of {name} names no store: {where} {error}.") from error
+        raise ConfigError(f"{name}.log.remote: `{directory}` {error}.") from error
     except StoreError as error:
-        raise UnavailableError(f"{name} is in {where} and cannot be deleted: {error}") from error
+        raise UnavailableError(f"{name}: cannot be deleted from {directory}: {error}") from error
 
 
 def _row(each: QuarantineEntry) -> tuple[str, ...]:
-    ranges = each.reason.ranges if each.reason is not None else ()
-    left_out = each.reason.ranges_left_out if each.reason is not None else 0
     causes = "; ".join(each.causes)
     return (
         each.name.log,
         size_text(each.size_bytes) if each.size_bytes is not None else each.remote or "–",
         each.noted_at[:19] if each.noted_at is not None else "–",
-        str(len(ranges) + left_out),
-        str(each.refused.count),
-        f"{causes} (will be read again)" if each.is_asked_for else causes,
+        str(each.reason.count if each.reason is not None else 0),
+        str(each.dead_letters.count),
+        f"{causes} (retry requested)" if each.is_retry_requested else causes,
     )
 
 
 def _document(each: QuarantineEntry) -> dict[str, object]:
-    reason = each.reason
+    reason, dead_letters = each.reason, each.dead_letters
     return {
         "segment": each.name.log,
         "size_bytes": each.size_bytes,
@@ -167,7 +170,11 @@ def _document(each: QuarantineEntry) -> dict[str, object]:
             for r in (reason.ranges if reason is not None else ())
         ],
         "ranges_left_out": reason.ranges_left_out if reason is not None else 0,
-        "refused_events": each.refused.count,
-        "refusals": each.refused.reasons,
-        "is_asked_for": each.is_asked_for,
+        "dead_letters": dead_letters.count,
+        "dead_letter_reasons": dead_letters.reasons,
+        "is_retry_requested": each.is_retry_requested,
+        # Renamed in 0.2.0; the old names stay for one release.
+        "refused_events": dead_letters.count,
+        "refusals": dead_letters.reasons,
+        "is_asked_for": each.is_retry_requested,
     }

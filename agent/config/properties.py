@@ -291,7 +291,7 @@ class SegmentProperties(Properties):
         default=False,
         doc="Whether all quarantined segments are read again at every start, from their "
         "beginning; their events come again. With `gcs` those in the store are fetched, one after "
-        "the other. `agent segments retry` does it for some, once.",
+        "the other. `agent quarantine retry` does it for some, once.",
     )
     post_processing_enabled: bool = prop(
         "commit.log.post.processing.enabled",
@@ -330,11 +330,12 @@ class SegmentProperties(Properties):
         default=None,
         doc="What it is. Not set: what the file itself says.",
     )
-    hold_max_ms: Milliseconds = prop(
-        "segment.hold.max.ms",
+    blocked_timeout_ms: Milliseconds = prop(
+        "segment.blocked.timeout.ms",
+        deprecated=["segment.hold.max.ms"],
         default=600_000,
-        doc="How long a mutation of an unknown table or column waits for the schema, or an "
-        "encrypted segment for its key, before it is given up and the segment quarantined.",
+        doc="Time for which a record of an unknown table or column waits for the schema, or an "
+        "encrypted segment for its key. After it the agent quarantines the segment.",
     )
     quarantine_max_bytes: ByteSize = prop(
         "quarantine.max.bytes",

@@ -1,9 +1,9 @@
-"""Progress of Debezium's connector for Cassandra, taken over as a ledger.
+"""Offsets of Debezium's connector for Cassandra, converted to the agent's.
 
-Its file `commitlog_offset.properties` has an entry `keyspace.table=SEGMENT:POSITION` a table:
-everything of that table up to there is acknowledged. A position is the logical end of a mutation,
-as ours is. The agent has one position for all tables, so it begins at the lowest of them: what the
-connector would still have sent is sent, and what is sent a second time carries the same event id.
+`commitlog_offset.properties` has an entry `keyspace.table=SEGMENT:POSITION` for each table: all
+its events up to there are acknowledged. A position is the logical end of a mutation, as ours is.
+The agent has one offset for all tables, so it starts at the lowest. It sends again what the
+connector sent after that, with the same event ids.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ FILE = "commitlog_offset.properties"
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableOffset:
-    """Up to where one table is done."""
+    """The offset of one table."""
 
     segment: SegmentName
     position: int
@@ -26,23 +26,23 @@ class TableOffset:
 
 
 def table_offsets(entries: Mapping[str, str]) -> tuple[TableOffset, ...]:
-    """The lowest first. Raises ConfigError for entries that are none."""
+    """Sorted, the lowest first. Raises ConfigError for an entry that is not an offset."""
     return tuple(sorted(_offset(table, value) for table, value in entries.items()))
 
 
 def offsets_from_debezium(
     offsets: Collection[TableOffset], present: Collection[SegmentName], node_id: str
 ) -> SegmentOffsets:
-    """The ledger that begins at the lowest offset; `present` are the segments in `cdc_raw`, of
-    which the older ones are done. Raises ConfigError when there is no offset."""
+    """Starts at the lowest offset; `present` segments before it are completed. Raises ConfigError
+    without an offset."""
     if not offsets:
-        raise ConfigError(f"{FILE} has no offset, so there is nothing to take over.")
+        raise ConfigError(f"{FILE} has no offset. Check --from.")
     lowest = min(offsets)
-    ledger = SegmentOffsets(node_id).advanced(lowest.segment, lowest.position)
+    found = SegmentOffsets(node_id).advanced(lowest.segment, lowest.position)
     for name in sorted(present):
         if name < lowest.segment:
-            ledger = ledger.finished(name)
-    return ledger
+            found = found.finished(name)
+    return found
 
 
 def _offset(table: str, value: str) -> TableOffset:
@@ -50,6 +50,6 @@ def _offset(table: str, value: str) -> TableOffset:
     segment = parse_log_name(file)
     if segment is None or not (position.isascii() and position.isdigit()):
         raise ConfigError(
-            f"{FILE} has the entry {table}={value}, which is no segment with a position."
+            f"{FILE}: the entry `{table}={value}` is not `keyspace.table=SEGMENT:POSITION`."
         )
     return TableOffset(segment, int(position), table)

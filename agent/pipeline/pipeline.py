@@ -71,7 +71,7 @@ class Pipeline:
                 commit_log=settings.commit_log_directory,
             ),
             read_worker=ReadWorker(directory, open_reader, worker, wakeup.ring),
-            blocked_read=BlockedRead(settings.hold_max_ms / 1000),
+            blocked_read=BlockedRead(settings.blocked_timeout_ms / 1000),
             delivery=Delivery(
                 sink,
                 settings.window_max_events,

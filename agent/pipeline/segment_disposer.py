@@ -12,7 +12,7 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName
 from agent.cdc_raw.names import is_temporary
 from agent.metrics import KEPT, REFUSED_EVENT, TRANSFERRED, AgentMetrics
-from agent.quarantine import LostRange, Quarantine, Usage
+from agent.quarantine import LostRange, Quarantine, QuarantineUsage
 from agent.quarantine.scanner import QuarantineScanner
 from agent.snapshot.partition import SnapshotPartition
 from agent.transfer import Backlog, Transfer, TransferDeferredError
@@ -44,8 +44,8 @@ class SegmentDisposer:
         self._transfer = transfer
         self._quarantine = quarantine
         self._metrics = metrics
-        self._survey = QuarantineScanner(quarantine, directory)
-        self._usage = Usage()
+        self._scanner = QuarantineScanner(quarantine, directory)
+        self._usage = QuarantineUsage()
         self.has_changed_quarantine = False
         """True from a change by this agent to the next `usage()`."""
         self._repeated = RateLimitedLog(logger)
@@ -73,11 +73,11 @@ class SegmentDisposer:
         """What has left `cdc_raw` and is still under way; None where nothing ever is."""
         return self._transfer.backlog
 
-    def usage(self) -> Usage:
+    def usage(self) -> QuarantineUsage:
         """What the quarantine holds; what was last seen when it cannot be looked at."""
         self.has_changed_quarantine = False
         try:
-            self._usage = self._survey.look()
+            self._usage = self._scanner.scan()
         except OSError as error:
             # Without a condition the agent would look healthy whatever is quarantined.
             self._fail(
@@ -98,7 +98,7 @@ class SegmentDisposer:
         """Puts ranges without events on record; False when that is not possible for now."""
         ranges = tuple(ranges)
         try:
-            is_new = self._quarantine.note(name, ranges)
+            is_new = self._quarantine.record_ranges(name, ranges)
         except OSError as error:
             self._fail(
                 f"record {reason}",
@@ -131,7 +131,7 @@ class SegmentDisposer:
         neither is possible for now. A copied row has no segment: it waits for room."""
         letter, source = rejected.letter, rejected.source
         try:
-            is_kept = self._quarantine.keep(source, (letter,))
+            is_kept = self._quarantine.add_dead_letters(source, (letter,))
         except OSError as error:
             self._fail(
                 "keep",
@@ -163,7 +163,7 @@ class SegmentDisposer:
         """Quarantined segments that are to be read again, and whether each is in the quarantine;
         None when it cannot be read."""
         try:
-            requests = self._quarantine.requests()
+            requests = self._quarantine.retry_requests()
         except OSError as error:
             self._fail(
                 "requests",
@@ -200,7 +200,7 @@ class SegmentDisposer:
     def end_request(self, name: SegmentName) -> None:
         """Forgets the request for a segment that the quarantine does not have."""
         with suppress(OSError):
-            self._quarantine.end_request(name, self._directory)
+            self._quarantine.cancel_request(name, self._directory)
 
     def remove_temporaries(self) -> None:
         """Removes copies in `cdc_raw` that a kill left unfinished: they would keep a full disk
@@ -215,13 +215,13 @@ class SegmentDisposer:
         log, idx = self._directory / name.log, self._directory / name.idx
         try:
             # A segment that came back was read to its end.
-            if self._quarantine.withdraw(name, VANISHED_CAUSE):
+            if self._quarantine.withdraw_ranges(name, VANISHED_CAUSE):
                 self.has_changed_quarantine = True
             reason = self._quarantine.reason(name)
             if reason is None or not reason.ranges:
                 self._transfer.transfer(log, idx)
                 way = TRANSFERRED
-            elif self._quarantine.take(name, log, idx):
+            elif self._quarantine.add_segment(name, log, idx):
                 way = KEPT
                 self.has_changed_quarantine = True
             else:

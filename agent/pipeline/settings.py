@@ -17,7 +17,7 @@ class PipelineSettings:
     poll_interval_ms: int
     """Between looks that nothing asked for."""
     offset_flush_interval_ms: int
-    hold_max_ms: int
+    blocked_timeout_ms: int
     """How long a record that cannot be read holds its segment."""
     commit_log_directory: Path | None = None
     """Where the node may keep its own links of the segments."""

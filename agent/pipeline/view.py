@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent.quarantine import Usage
+from agent.quarantine import QuarantineUsage
 from agent.segments import Phase, Segment, SegmentOffsets
 from agent.transfer import Backlog
 from sidecar.status.publisher import DeliveryView
@@ -55,7 +55,7 @@ class View:
     """Why finished segments stay in cdc_raw."""
     retry_error: str = ""
     """Why a quarantined segment cannot be put back."""
-    quarantine: Usage = field(default_factory=Usage)
+    quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
     backlog: Backlog | None = None
     """Of the transfer; None where segments are dealt with at once."""
 

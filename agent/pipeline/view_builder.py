@@ -8,7 +8,7 @@ from agent.metrics import AgentMetrics
 from agent.pipeline.blocked_read import BlockedRead, Obstacle
 from agent.pipeline.context import PipelineContext
 from agent.pipeline.view import BlockedView, View
-from agent.quarantine import Usage
+from agent.quarantine import QuarantineUsage
 from sidecar.status.publisher import delivery_view
 
 _QUARANTINE_INTERVAL_S = 5.0
@@ -23,7 +23,7 @@ class ViewBuilder:
         self._lag_since_s: float | None = None
         self._has_caught_up = False
         self._raw_growth = GrowthRate()
-        self._quarantine = Usage()
+        self._quarantine = QuarantineUsage()
         self._quarantine_at_s = context.clock() - _QUARANTINE_INTERVAL_S
 
     def build(self, *, snapshot_save_error: str, is_stopping: bool) -> View:

@@ -1,4 +1,4 @@
-"""The quarantine of segments: segments with lost ranges, and dead letters (rejected events).
+"""The quarantine: segments with lost ranges, and dead letters.
 
 files       file names
 reason      why a segment is quarantined
@@ -9,7 +9,7 @@ entries     list, retry and discard, for the command line
 """
 
 from agent.quarantine.quarantine import Quarantine
-from agent.quarantine.reason import LostRange, Reason
-from agent.quarantine.usage import Usage
+from agent.quarantine.reason import LostRange, QuarantineReason
+from agent.quarantine.usage import QuarantineUsage
 
-__all__ = ["LostRange", "Quarantine", "Reason", "Usage"]
+__all__ = ["LostRange", "Quarantine", "QuarantineReason", "QuarantineUsage"]

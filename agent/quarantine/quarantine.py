@@ -1,8 +1,8 @@
-"""What could not be delivered is kept with its reason (`quarantine_files` names the files).
+"""The quarantine directory, as the pipeline uses it.
 
-The reason comes first: a segment that has one is quarantined when it is done, also after a restart
-that begins behind the range. The directory is bounded and nothing in it is deleted. When it is full
-a segment stays in `cdc_raw`, and so does the segment of an event that has no room.
+The agent writes the reason first. A segment with a reason is quarantined when it is final, also
+when the agent restarts in between. The directory has a size limit, and the agent deletes nothing
+in it. While it is full, a segment stays in `cdc_raw`; so does the segment of a rejected event.
 """
 
 import os
@@ -15,10 +15,10 @@ from typing import Protocol
 
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.cdc_raw.move import move
-from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, with_suffix
-from agent.quarantine.reason import LostRange, Reason, parse_reason, reason_text
-from agent.quarantine.requeue import end_request, requeue
-from agent.quarantine.usage import Usage
+from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY, segments_with_suffix
+from agent.quarantine.reason import LostRange, QuarantineReason, parse_reason, reason_text
+from agent.quarantine.requeue import cancel_request, requeue
+from agent.quarantine.usage import QuarantineUsage
 from sidecar.dead_letters.dead_letter import DeadLetter, event_line
 from sidecar.files.fsync import append_lines, sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
@@ -34,15 +34,15 @@ class QuarantineSource(Protocol):
 
 
 class Quarantine:
-    """The directory, made when it is first needed. For one thread."""
+    """Creates the directory on first use. For one thread."""
 
     def __init__(self, directory: Path, max_bytes: int, agent_version: str) -> None:
         self.directory = directory
         self.max_bytes = max_bytes
         self._agent_version = agent_version
 
-    def usage(self) -> Usage:
-        """Looks at the directory; it need not be there. Raises OSError."""
+    def usage(self) -> QuarantineUsage:
+        """Size and number of segments; zero without the directory. Raises OSError."""
         size_bytes = 0
         segments: set[str] = set()
         try:
@@ -55,11 +55,11 @@ class Quarantine:
                     if is_of_segment and not entry.name.startswith("."):
                         segments.add(entry.name.removesuffix(REASON).removesuffix(EVENTS))
         except FileNotFoundError:
-            return Usage()
-        return Usage(size_bytes, len(segments))
+            return QuarantineUsage()
+        return QuarantineUsage(size_bytes, len(segments))
 
-    def reason(self, name: SegmentName) -> Reason | None:
-        """Why this segment is to be kept; None when it is not. Raises OSError."""
+    def reason(self, name: SegmentName) -> QuarantineReason | None:
+        """The reason to quarantine a segment; None without one. Raises OSError."""
         path = self._reason_path(name)
         try:
             text = read_regular(path, _MAX_REASON_BYTES)
@@ -68,16 +68,16 @@ class Quarantine:
         try:
             return parse_reason(text)
         except (ValueError, TypeError, KeyError):
-            # Somebody changed it. That there is one is what counts: the segment is kept.
-            unreadable = LostRange(0, None, f"{path.name} could not be understood")
-            return Reason(name.log, self._agent_version, "", (unreadable,))
+            # Another program changed the file. Its existence alone keeps the segment quarantined.
+            unreadable = LostRange(0, None, f"{path.name} is not readable as a reason")
+            return QuarantineReason(name.log, self._agent_version, "", (unreadable,))
 
-    def note(self, name: SegmentName, ranges: Sequence[LostRange]) -> bool:
-        """Puts ranges of a segment on record, durably. False when all of them were. Raises OSError.
+    def record_ranges(self, name: SegmentName, ranges: Sequence[LostRange]) -> bool:
+        """Adds lost ranges to the reason, durably. False when all were recorded. Raises OSError.
 
-        Never refused for want of room: without it the ranges would be forgotten."""
+        Ignores the size limit: an unrecorded range would be lost silently."""
         before = self.reason(name)
-        blank = Reason(name.log, self._agent_version, datetime.now(UTC).isoformat())
+        blank = QuarantineReason(name.log, self._agent_version, datetime.now(UTC).isoformat())
         after = (before or blank).with_ranges(ranges)
         if after == before:
             return False
@@ -85,9 +85,9 @@ class Quarantine:
         self._write_reason(name, after)
         return True
 
-    def withdraw(self, name: SegmentName, cause: str) -> bool:
-        """Removes ranges whose cause begins like this, durably: what they name was delivered after
-        all. False when there are none. Raises OSError."""
+    def withdraw_ranges(self, name: SegmentName, cause: str) -> bool:
+        """Removes the ranges whose cause begins with `cause`, durably, because their changes were
+        delivered. False without such ranges. Raises OSError."""
         before = self.reason(name)
         if before is None or not any(lost.cause.startswith(cause) for lost in before.ranges):
             return False
@@ -100,52 +100,52 @@ class Quarantine:
             sync_directory(self.directory)
         return True
 
-    def keep(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
-        """Keeps events of a segment or a copy, durably; False without room. Raises OSError."""
+    def add_dead_letters(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
+        """Appends rejected events, durably. False at the size limit. Raises OSError."""
         lines = b"".join(event_line(event, self._agent_version) for event in events)
         if self.usage().size_bytes + len(lines) > self.max_bytes:
             return False
         append_lines(self.directory / f"{source.log}{EVENTS}", lines)
         return True
 
-    def take(self, name: SegmentName, log: Path, idx: Path) -> bool:
-        """Moves a segment in; False when there is no room. Either file may be missing. Raises
+    def add_segment(self, name: SegmentName, log: Path, idx: Path) -> bool:
+        """Moves a segment in; either file may be missing. False at the size limit. Raises
         OSError."""
         inside = self.directory / log.name
         if self.usage().size_bytes - _size_bytes(inside) + _size_bytes(log) > self.max_bytes:
             return False
         make_directory(self.directory)
-        # The index first: whoever finds the segment finds all of it.
+        # The index first: a reader that finds the segment also finds its index.
         for source in (idx, log):
             move(source, self.directory / source.name)
         return True
 
-    def requests(self) -> dict[SegmentName, bool]:
-        """Segments that somebody asks to have read again, oldest first, and whether each is here;
-        without those that a store has. Raises OSError."""
+    def retry_requests(self) -> dict[SegmentName, bool]:
+        """Requested segments, oldest first, and whether the quarantine has the file. Segments in a
+        store are left out. Raises OSError."""
         names = self._names()
-        asked_for = with_suffix(names, RETRY) - with_suffix(names, REMOTE)
-        here = with_suffix(names, "")
-        return {name: name in here for name in sorted(asked_for)}
+        requested = segments_with_suffix(names, RETRY) - segments_with_suffix(names, REMOTE)
+        present = segments_with_suffix(names, "")
+        return {name: name in present for name in sorted(requested)}
 
-    def ask_for_all(self) -> None:
-        """Asks for all of them, durably. Raises OSError."""
+    def request_all(self) -> None:
+        """Requests a retry of every segment, durably. Raises OSError."""
         names = self._names()
-        for name in with_suffix(names, "") | with_suffix(names, REMOTE):
+        for name in segments_with_suffix(names, "") | segments_with_suffix(names, REMOTE):
             write_synced(self.directory / f"{name.log}{RETRY}", b"")
         if names:
             sync_directory(self.directory)
 
     def requeue(self, name: SegmentName, cdc_raw: Path) -> bool:
-        """Moves a segment that was asked for into `cdc_raw`, and forgets why it was here; False
-        when it is not here. Raises OSError, and can be done again then."""
+        """Moves a requested segment into `cdc_raw` and deletes its reason. False when the segment
+        is not here. Raises OSError, and can be repeated then."""
         return requeue(self.directory, name, cdc_raw)
 
-    def end_request(self, name: SegmentName, cdc_raw: Path) -> None:
-        """Forgets a request whose segment is not here. Raises OSError."""
-        end_request(self.directory, name, cdc_raw)
+    def cancel_request(self, name: SegmentName, cdc_raw: Path) -> None:
+        """Deletes the request for a segment that is not here. Raises OSError."""
+        cancel_request(self.directory, name, cdc_raw)
 
-    def _write_reason(self, name: SegmentName, reason: Reason) -> None:
+    def _write_reason(self, name: SegmentName, reason: QuarantineReason) -> None:
         target = self._reason_path(name)
         temporary = target.with_name(f".{target.name}.tmp")
         try:

@@ -1,4 +1,4 @@
-"""Why a segment is quarantined: the lost ranges, as its `.reason.json` lists them. Pure."""
+"""Why a segment is quarantined: its lost ranges, as `.reason.json` lists them. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +10,7 @@ _MAX_RANGES = 1000
 
 @dataclass(frozen=True, slots=True)
 class LostRange:
-    """Part of a segment that gave no events. `end` None: to the end of the segment."""
+    """Part of a segment that gave no events. `end` is None at the end of the segment."""
 
     start: int
     end: int | None
@@ -19,30 +19,30 @@ class LostRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a segment is kept, as its `.reason.json` says."""
+class QuarantineReason:
+    """The lost ranges of one segment, at most 1000 of them with details."""
 
     segment: str
     agent_version: str
     noted_at: str
     ranges: tuple[LostRange, ...] = ()
     ranges_left_out: int = 0
-    """How many more there were than are listed."""
+    """Ranges that are counted and not listed."""
 
     @property
     def count(self) -> int:
-        """Of ranges, also of those that are not listed."""
+        """All ranges, listed or not."""
         return len(self.ranges) + self.ranges_left_out
 
-    def with_ranges(self, more: Iterable[LostRange]) -> "Reason":
-        """Ranges that are listed already are not repeated; neighbours of one cause become one."""
+    def with_ranges(self, more: Iterable[LostRange]) -> "QuarantineReason":
+        """Adds ranges. Skips those that are listed, and joins neighbours with the same cause."""
         ranges = list(self.ranges)
         left_out = self.ranges_left_out
         for new in more:
             if any(_covers(old, new) for old in ranges):
                 continue
             last = ranges[-1] if ranges else None
-            if last is not None and _is_continued(last, new):
+            if last is not None and _continues(last, new):
                 ranges[-1] = replace(last, end=new.end)
             elif len(ranges) < _MAX_RANGES:
                 ranges.append(new)
@@ -51,13 +51,13 @@ class Reason:
         return replace(self, ranges=tuple(ranges), ranges_left_out=left_out)
 
 
-def parse_reason(text: bytes) -> Reason:
-    """Raises ValueError, TypeError and KeyError for a text that is not a reason."""
+def parse_reason(text: bytes) -> QuarantineReason:
+    """Raises ValueError, TypeError or KeyError when the text is not a reason."""
     document = orjson.loads(text)
     ranges = document["ranges"]
     if not isinstance(ranges, list):
         raise TypeError("ranges must be a list")
-    return Reason(
+    return QuarantineReason(
         segment=str(document["segment"]),
         agent_version=str(document["agent_version"]),
         noted_at=str(document["noted_at"]),
@@ -66,7 +66,7 @@ def parse_reason(text: bytes) -> Reason:
     )
 
 
-def reason_text(reason: Reason) -> bytes:
+def reason_text(reason: QuarantineReason) -> bytes:
     """The content of `.reason.json`."""
     return orjson.dumps(asdict(reason), option=orjson.OPT_INDENT_2) + b"\n"
 
@@ -77,5 +77,5 @@ def _covers(old: LostRange, new: LostRange) -> bool:
     return old.end is None or (new.end is not None and new.end <= old.end)
 
 
-def _is_continued(last: LostRange, new: LostRange) -> bool:
+def _continues(last: LostRange, new: LostRange) -> bool:
     return (last.cause, last.table_id) == (new.cause, new.table_id) and last.end == new.start

@@ -1,14 +1,14 @@
-"""Moves a quarantined segment back into `cdc_raw`, all of it or nothing.
+"""Moves a quarantined segment back into `cdc_raw`, completely or not at all.
 
     1. `.CommitLog-7-1.log.tmp`, `.CommitLog-7-1_cdc.idx.tmp`   linked or copied into `cdc_raw`
-    2. `CommitLog-7-1.log`, then `CommitLog-7-1_cdc.idx`        renamed and durable
-    3. the reason leaves the quarantine, durably
-    4. the segment leaves the quarantine, then its index, then the request
+    2. `CommitLog-7-1.log`, then `CommitLog-7-1_cdc.idx`        renamed and synced
+    3. the reason is deleted from the quarantine, durably
+    4. the segment, its index and the request are deleted from the quarantine
 
-Neither the node nor the agent reads the names of step 1. A full disk fails there, and then nothing
-of the segment is in `cdc_raw`. Until step 4 the request and the segment are both in the quarantine:
-the agent repeats the steps, and ignores what `cdc_raw` has of the segment (`LookStep`). A reason
-that is found after step 4 is a newer one and stays.
+Neither the node nor the agent reads the temporary names. A full disk fails in step 1, and then
+`cdc_raw` has nothing of the segment. Until step 4 the quarantine has both the request and the
+segment: the agent repeats the steps, and ignores the segment in `cdc_raw` (`ScanStep`). A reason
+that exists after step 4 is a newer one and stays.
 """
 
 from pathlib import Path
@@ -21,13 +21,13 @@ from sidecar.files.fsync import sync_directory
 
 
 def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
-    """True when `cdc_raw` has the segment, and the quarantine has it no more; False when the
-    quarantine did not have it. Raises OSError, and can be repeated then."""
+    """True once `cdc_raw` has the segment and the quarantine has not; False when the quarantine
+    did not have it. Raises OSError, and can be repeated then."""
     log = quarantine / name.log
-    # Sent to a store since it was requested: it comes back from there first.
+    # Sent to a store since the request: the agent fetches it from there first.
     if not log.exists() or (quarantine / f"{name.log}{REMOTE}").exists():
         return False
-    if not _is_whole(log, cdc_raw / name.log):
+    if not _is_complete(log, cdc_raw / name.log):
         if not _place(quarantine, name, cdc_raw):
             return False
     elif not (cdc_raw / name.idx).exists():
@@ -36,24 +36,24 @@ def requeue(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
     (quarantine / f"{name.log}{REASON}").unlink(missing_ok=True)
     sync_directory(quarantine)
     log.unlink()
-    end_request(quarantine, name, cdc_raw)
+    cancel_request(quarantine, name, cdc_raw)
     return True
 
 
-def end_request(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
-    """Removes a request whose segment is not in the quarantine. Raises OSError."""
-    # The mark is made before a segment that goes to a store leaves the quarantine.
+def cancel_request(quarantine: Path, name: SegmentName, cdc_raw: Path) -> None:
+    """Deletes the request for a segment that is not in the quarantine. Raises OSError."""
+    # The marker of a store is written before the segment leaves the quarantine.
     if (quarantine / name.log).exists() or (quarantine / f"{name.log}{REMOTE}").exists():
         return
-    # A move into the quarantine begins with the index: it may be the only one.
+    # A move into the quarantine begins with the index: it may be the only copy.
     if (cdc_raw / name.idx).exists():
         (quarantine / name.idx).unlink(missing_ok=True)
     (quarantine / f"{name.log}{RETRY}").unlink(missing_ok=True)
     sync_directory(quarantine)
 
 
-def _is_whole(log: Path, placed: Path) -> bool:
-    """True when an earlier attempt, or the node, has put all of the segment into `cdc_raw`."""
+def _is_complete(log: Path, placed: Path) -> bool:
+    """True when an earlier attempt, or the node, has put the whole segment into `cdc_raw`."""
     try:
         return placed.stat().st_size >= log.stat().st_size
     except FileNotFoundError:
@@ -70,7 +70,7 @@ def _place(quarantine: Path, name: SegmentName, cdc_raw: Path) -> bool:
         if has_idx:
             staged_idx.replace(cdc_raw / name.idx)
     finally:
-        # Also where all went well: renaming one link of a file onto another one leaves both.
+        # Also after success: renaming one link of a file onto another link leaves both names.
         for staged in (staged_log, staged_idx):
             staged.unlink(missing_ok=True)
     return True

@@ -1,4 +1,4 @@
-"""What the quarantine holds, counted again only where its files changed."""
+"""Counts what the quarantine holds; reads only the files that changed since the last scan."""
 
 import os
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.cdc_raw import SegmentName, parse_log_name
-from agent.quarantine import Quarantine, Usage
+from agent.quarantine import Quarantine, QuarantineUsage
 from agent.quarantine.files import EVENTS, REASON, REMOTE, RETRY
 from sidecar.files.line_count import LineCount
 
@@ -15,15 +15,14 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """As `stat` describes it."""
+    """Attributes from `stat`."""
 
     size_bytes: int
     changed_ns: int
 
 
 class QuarantineScanner:
-    """Lists the directory at each look, and opens the files that changed since the last one. For
-    one thread."""
+    """For one thread."""
 
     def __init__(self, quarantine: Quarantine, cdc_raw: Path) -> None:
         self._quarantine = quarantine
@@ -32,33 +31,33 @@ class QuarantineScanner:
         self._ranges: dict[str, tuple[_File, int]] = {}
         self._events: dict[str, LineCount] = {}
 
-    def look(self) -> Usage:
-        """What is there now; the directory need not be. Raises OSError."""
+    def scan(self) -> QuarantineUsage:
+        """The current usage; zero without the directory. Raises OSError."""
         files = self._files()
         self._ranges = {name: each for name, each in self._ranges.items() if name in files}
         with_ranges = sorted({*_segments(files, REASON), *_without_reason(files)})
-        kept = [name for name in with_ranges if self._can_be_read(name, files)]
-        gone = [name for name in with_ranges if name not in set(kept)]
+        available = [name for name in with_ranges if self._is_available(name, files)]
+        missing = [name for name in with_ranges if name not in set(available)]
         with_events = sorted(
             (name.removesuffix(EVENTS) for name in files if name.endswith(EVENTS)), key=_age
         )
         ranges = [self._count_ranges(name, files) for name in with_ranges]
         self._events = {name: self._events[name] for name in with_events if name in self._events}
         events = [self._count_events(name) for name in with_events]
-        return Usage(
+        return QuarantineUsage(
             size_bytes=sum(each.size_bytes for each in files.values()),
             segments=len({name.log for name in with_ranges} | set(with_events)),
-            kept=len(kept),
-            gone=len(gone),
+            available=len(available),
+            missing=len(missing),
             ranges=sum(ranges),
-            refused_events=sum(events),
-            kept_names=tuple(name.log for name in kept[:_SHOWN]),
-            gone_names=tuple(name.log for name in gone[:_SHOWN]),
-            event_names=tuple(with_events[:_SHOWN]),
+            dead_letters=sum(events),
+            available_names=tuple(name.log for name in available[:_SHOWN]),
+            missing_names=tuple(name.log for name in missing[:_SHOWN]),
+            dead_letter_names=tuple(with_events[:_SHOWN]),
         )
 
     def _files(self) -> dict[str, _File]:
-        """By name, also those that are being written."""
+        """All files by name, unfinished ones included."""
         found: dict[str, _File] = {}
         try:
             with os.scandir(self._quarantine.directory) as entries:
@@ -72,8 +71,8 @@ class QuarantineScanner:
             return {}
         return found
 
-    def _can_be_read(self, name: SegmentName, files: Mapping[str, _File]) -> bool:
-        """Here, in a store, or still on its way here."""
+    def _is_available(self, name: SegmentName, files: Mapping[str, _File]) -> bool:
+        """True when the file is here, in a store, or still in `cdc_raw`."""
         if name.log in files or f"{name.log}{REMOTE}" in files:
             return True
         return (self._cdc_raw / name.log).exists()
@@ -95,13 +94,13 @@ class QuarantineScanner:
 
 
 def _segments(files: Mapping[str, _File], suffix: str) -> list[SegmentName]:
-    """The oldest first."""
+    """Sorted from the oldest on."""
     names = (parse_log_name(name.removesuffix(suffix)) for name in files if name.endswith(suffix))
     return sorted(name for name in names if name is not None)
 
 
 def _without_reason(files: Mapping[str, _File]) -> list[SegmentName]:
-    """Segments whose reason somebody removed. One with a request has none while it is requeued."""
+    """Segments whose reason is missing. A requested segment has none while it is requeued."""
     return [
         name
         for name in _segments(files, "")
@@ -110,6 +109,6 @@ def _without_reason(files: Mapping[str, _File]) -> list[SegmentName]:
 
 
 def _age(text: str) -> tuple[bool, SegmentName | str]:
-    """Segments by age, and copies after them by name."""
+    """Sort key: segments by age, then snapshots by name."""
     name = parse_log_name(text)
     return (name is None, name if name is not None else text)

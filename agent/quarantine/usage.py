@@ -1,25 +1,24 @@
-"""How much the quarantine holds."""
+"""Size and counts of the quarantine."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """How much the quarantine holds, of how many segments."""
+class QuarantineUsage:
+    """Totals over the directory, with the oldest few names of each kind."""
 
     size_bytes: int = 0
-    """Of all files in the directory."""
+    """Size of all files."""
     segments: int = 0
-    """With ranges or events that were not delivered, whether the segment itself is there or not."""
-    kept: int = 0
-    """Segments with ranges that were not delivered, which can be read again."""
-    gone: int = 0
-    """Segments with such ranges that are nowhere any more."""
+    """Segments with lost ranges or dead letters, whether their file is still available or not."""
+    available: int = 0
+    """Segments with lost ranges that the agent can read again."""
+    missing: int = 0
+    """Segments with lost ranges whose file no longer exists anywhere."""
     ranges: int = 0
-    """Of all segments."""
-    refused_events: int = 0
-    kept_names: tuple[str, ...] = ()
-    """The oldest few."""
-    gone_names: tuple[str, ...] = ()
-    event_names: tuple[str, ...] = ()
-    """The oldest few segments and copies with rejected events."""
+    """Lost ranges of all segments."""
+    dead_letters: int = 0
+    available_names: tuple[str, ...] = ()
+    missing_names: tuple[str, ...] = ()
+    dead_letter_names: tuple[str, ...] = ()
+    """Segments and snapshots with dead letters."""

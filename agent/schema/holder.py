@@ -31,8 +31,8 @@ class ReplacedNodeError(ConfigError):
         super().__init__(
             f"{where} is node {now.node_id} of cluster {now.cluster_name}; the agent started with "
             f"node {before.node_id} of cluster {before.cluster_name}. If the node was replaced, "
-            "stop the agent, run `agent offsets reset --copies` with its configuration and start "
-            "the agent; otherwise correct cassandra.hosts."
+            "stop the agent, run `agent offsets reset --snapshots` with the same configuration and "
+            "start the agent; otherwise correct cassandra.hosts."
         )
 
 

@@ -96,7 +96,7 @@ def offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SegmentOff
     if stored != node_id:
         raise ConfigError(
             f"The stored progress belongs to the node {stored or '(unnamed)'}, and this is "
-            f"{node_id}. If the node was replaced, run `agent offsets reset --copies` with this "
+            f"{node_id}. If the node was replaced, run `agent offsets reset --snapshots` with this "
             "configuration and start the agent again. If both nodes exist, set another "
             "offset.backing.store.dir for this one."
         )

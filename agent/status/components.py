@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from agent.pipeline import View
-from agent.quarantine import Usage
+from agent.quarantine import QuarantineUsage
 from agent.segments import Phase
 from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component
@@ -85,13 +85,13 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
     return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is followed", details)
 
 
-def _quarantine_details(usage: Usage, max_bytes: int) -> dict[str, object]:
+def _quarantine_details(usage: QuarantineUsage, max_bytes: int) -> dict[str, object]:
     return {
         "bytes": usage.size_bytes,
         "segments": usage.segments,
         "ranges": usage.ranges,
-        "refused_events": usage.refused_events,
-        "oldest": [*usage.kept_names, *usage.gone_names],
+        "refused_events": usage.dead_letters,
+        "oldest": [*usage.available_names, *usage.missing_names],
         "max_bytes": max_bytes,
     }
 

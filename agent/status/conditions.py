@@ -18,11 +18,11 @@ _NEARLY_FULL = 0.9
 
 _BLOCKED_REMEDIES = {
     "schema": "Let the agent read the node's schema, or correct schema.file. After "
-    "segment.hold.max.ms the segment is quarantined.",
+    "segment.blocked.timeout.ms the segment is quarantined.",
     "registry": "Start the schema registry, or correct the schema that it rejects. After "
-    "segment.hold.max.ms the record is quarantined.",
-    "file": "Give the agent the key of the segment, or repair the file. After segment.hold.max.ms "
-    "the rest of the segment is quarantined.",
+    "segment.blocked.timeout.ms the record is quarantined.",
+    "file": "Give the agent the key of the segment, or repair the file. After "
+    "segment.blocked.timeout.ms the rest of the segment is quarantined.",
     "environment": "Follow the message. Reading is retried every second, without end.",
 }
 
@@ -218,7 +218,7 @@ def _progress(facts: Facts) -> Iterator[Condition]:
             "quarantine",
             facts.record_error,
             "Make room in commit.log.relocation.dir, or let the agent's user read and write there; "
-            "discard what is settled with `agent segments discard NAME`.",
+            "discard what is settled with `agent quarantine discard NAME`.",
         )
     if facts.removal_error:
         yield Condition(

@@ -7,7 +7,7 @@ from pathlib import Path
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication
 from agent.pipeline.view import BlockedView
-from agent.quarantine import Usage
+from agent.quarantine import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
 from agent.transfer import Backlog
 from sidecar.check.finding import Finding
@@ -55,7 +55,7 @@ class Facts:
     """Why finished segments stay in `cdc_raw`."""
     retry_error: str = ""
     """Why a quarantined segment cannot be put back."""
-    quarantine: Usage = field(default_factory=Usage)
+    quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
     backlog: Backlog | None = None
     snapshot: SnapshotFacts = field(default_factory=SnapshotFacts)
     registry_error: str = ""

@@ -2,47 +2,45 @@
 
 from collections.abc import Iterator
 
-from agent.quarantine import Usage
+from agent.quarantine import QuarantineUsage
 from sidecar.status import Condition, State
 
 _COMPONENT = "quarantine"
 
 
-def quarantine_conditions(usage: Usage) -> Iterator[Condition]:
-    """Segments that can be read again, segments that are gone, and events that were rejected."""
-    if usage.kept:
+def quarantine_conditions(usage: QuarantineUsage) -> Iterator[Condition]:
+    """Segments that can be read again, missing segments, and dead letters."""
+    if usage.available:
         yield Condition(
             "segment_quarantined",
             State.DEGRADED,
             _COMPONENT,
-            f"{_segments(usage.kept)} changes that were not delivered ({_ranges(usage.ranges)}): "
-            f"{_names(usage.kept_names, usage.kept)}.",
-            "`agent segments list` shows the causes. When a cause is gone: `agent segments retry "
-            f"{usage.kept_names[0]}`, or `agent segments retry --all`. To give them up: `agent "
-            "segments discard NAME`.",
+            f"{_segments(usage.available)} undelivered changes ({_ranges(usage.ranges)}): "
+            f"{_names(usage.available_names, usage.available)}.",
+            "See the causes with `agent quarantine list`. Remove them, then run `agent quarantine "
+            f"retry {usage.available_names[0]}` or `agent quarantine retry --all`. To discard the "
+            "changes, run `agent quarantine discard NAME`.",
         )
-    if usage.gone:
+    if usage.missing:
         yield Condition(
             "segment_lost",
             State.DEGRADED,
             _COMPONENT,
-            f"{_segments(usage.gone)} changes that were not delivered, and the segment itself is "
-            f"gone: {_names(usage.gone_names, usage.gone)}.",
-            "Copy the tables anew with `agent snapshot start --table KEYSPACE.TABLE`, then `agent "
-            f"segments discard {usage.gone_names[0]}`.",
+            f"{_segments(usage.missing)} undelivered changes and no file to read again: "
+            f"{_names(usage.missing_names, usage.missing)}.",
+            "Copy the tables again with `agent snapshot start --table KEYSPACE.TABLE`, then run "
+            f"`agent quarantine discard {usage.missing_names[0]}`.",
         )
-    if usage.refused_events:
-        events = (
-            "1 event was" if usage.refused_events == 1 else f"{usage.refused_events} events were"
-        )
+    if usage.dead_letters:
+        events = "1 event was" if usage.dead_letters == 1 else f"{usage.dead_letters} events were"
         yield Condition(
             "event_rejected",
             State.DEGRADED,
             _COMPONENT,
-            f"{events} rejected by the sink and kept: "
-            f"{_names(usage.event_names, len(usage.event_names))}.",
-            "`agent segments list` shows the causes. Send the events by other means, then `agent "
-            f"segments discard {usage.event_names[0]}`.",
+            f"{events} rejected by the sink and stored as dead letters: "
+            f"{_names(usage.dead_letter_names, len(usage.dead_letter_names))}.",
+            "See the causes with `agent quarantine list`. Send the events by other means, then run "
+            f"`agent quarantine discard {usage.dead_letter_names[0]}`.",
         )
 
 

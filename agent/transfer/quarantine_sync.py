@@ -17,7 +17,7 @@ from pathlib import Path
 from agent.cdc_raw import SegmentName, parse_log_name
 from agent.cdc_raw.names import is_temporary
 from agent.metrics import AgentMetrics
-from agent.quarantine.files import MAX_MARK_BYTES, REMOTE, RETRY, with_suffix
+from agent.quarantine.files import MAX_MARKER_BYTES, REMOTE, RETRY, segments_with_suffix
 from agent.store.base import StoppableStore, StoreError, StoreStoppedError
 from sidecar.files.fsync import sync_directory, write_synced
 from sidecar.files.regular import make_directory, read_regular
@@ -51,7 +51,9 @@ class Due:
 
 def due(file_names: Collection[str]) -> Due:
     """By the names in the quarantine."""
-    here, remote, asked_for = (with_suffix(file_names, suffix) for suffix in ("", REMOTE, RETRY))
+    here, remote, asked_for = (
+        segments_with_suffix(file_names, suffix) for suffix in ("", REMOTE, RETRY)
+    )
     return Due(tuple(sorted(here - asked_for)), tuple(sorted(asked_for & remote)))
 
 
@@ -170,7 +172,7 @@ class QuarantineSync:
             self._list_trouble = str(error)
             self._repeated.log("list", self._list_trouble)
             stored = []
-        here = with_suffix(self._file_names(), "")
+        here = segments_with_suffix(self._file_names(), "")
         for name in filter(None, map(parse_log_name, stored)):
             if name not in here and not (self._settings.cdc_raw / name.log).exists():
                 make_directory(directory)
@@ -215,7 +217,7 @@ class QuarantineSync:
     def _fetch(self, name: SegmentName) -> None:
         directory = self._settings.directory
         log, remote = directory / name.log, directory / f"{name.log}{REMOTE}"
-        where, sent_to = self._store.where, read_regular(remote, MAX_MARK_BYTES).decode().strip()
+        where, sent_to = self._store.where, read_regular(remote, MAX_MARKER_BYTES).decode().strip()
         # A kill can leave the mark empty, with the segment beside it.
         if sent_to not in ("", where):
             raise StoreError(

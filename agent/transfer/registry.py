@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from agent.config.properties import TransferName
 from agent.metrics import AgentMetrics
-from agent.quarantine.files import ERROR, REMOTE
+from agent.quarantine.files import DIRECTORY, REMOTE
 from agent.store.gcs import GcsSettings, GcsStore
 from agent.store.remote_directory import RemoteDirectory
 from agent.store.subprocess_store import SubprocessStore
@@ -62,7 +62,7 @@ def _gcs(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
         longest_pause_s=settings.retry_longest_s,
     )
     errors = QuarantineSyncSettings(
-        settings.relocation_directory / ERROR,
+        settings.relocation_directory / DIRECTORY,
         settings.cdc_raw_directory,
         fetches_all=settings.requeues_all,
         first_pause_s=settings.first_pause_s,
@@ -70,7 +70,7 @@ def _gcs(settings: TransferSettings, metrics: AgentMetrics) -> Transfer:
     )
     return RemoteTransfer(
         UploadQueue(_store(settings, ARCHIVE_OF_NODE), uploads, metrics),
-        QuarantineSync(_store(settings, ERROR), errors, metrics),
+        QuarantineSync(_store(settings, DIRECTORY), errors, metrics),
     )
 
 
@@ -96,7 +96,7 @@ def create_transfer(
     """The transfer that the configuration names; class names are understood there. Raises
     ConfigError."""
     if name != "gcs":
-        _say_what_nobody_fetches(settings.relocation_directory / ERROR)
+        _say_what_nobody_fetches(settings.relocation_directory / DIRECTORY)
     return _FACTORIES[name](settings, metrics)
 
 

@@ -65,23 +65,23 @@ class DoomedQuarantine(Quarantine):
         super().__init__(directory, 10_000_000, "1.2.3")
         self._doom = doom
 
-    def note(self, name: SegmentName, ranges: Sequence[LostRange]) -> bool:
+    def record_ranges(self, name: SegmentName, ranges: Sequence[LostRange]) -> bool:
         self._doom.step()
-        is_new = super().note(name, ranges)
+        is_new = super().record_ranges(name, ranges)
         self._doom.step()
         return is_new
 
-    def keep(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
+    def add_dead_letters(self, source: QuarantineSource, events: Sequence[DeadLetter]) -> bool:
         self._doom.step()
-        is_kept = super().keep(source, events)
+        is_kept = super().add_dead_letters(source, events)
         self._doom.step()
         return is_kept
 
-    def take(self, name: SegmentName, log: Path, idx: Path) -> bool:
+    def add_segment(self, name: SegmentName, log: Path, idx: Path) -> bool:
         self._doom.step()
-        super().take(name, log, idx.with_name("no-such-file"))
+        super().add_segment(name, log, idx.with_name("no-such-file"))
         self._doom.step()
-        is_taken = super().take(name, log, idx)
+        is_taken = super().add_segment(name, log, idx)
         self._doom.step()
         return is_taken
 

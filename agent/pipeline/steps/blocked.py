@@ -60,7 +60,7 @@ class BlockedStep:
                 context.change(obstacle.name, is_blocked=False)
                 if obstacle.is_again:
                     logger.info(
-                        "the schema registry takes the schemas of a table again; `agent segments "
+                        "the schema registry takes the schemas of a table again; `agent quarantine "
                         "retry` has what was given up read",
                         extra=fields(
                             segment=obstacle.name, schema=obstacle.unregistered[-1].record

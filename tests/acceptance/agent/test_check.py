@@ -163,7 +163,7 @@ def test_progress(site: Site) -> None:
 
 def test_offsets_are_shown(site: Site) -> None:
     path = site.configuration()
-    assert "There is no progress" in agent("offsets", "show", "--config", path).output
+    assert "No offsets are stored" in agent("offsets", "show", "--config", path).output
     assert '"segments": {}' in agent("offsets", "show", "--json", "--config", path).output
     store = PropertiesStore(site.offsets, OFFSET_FILE)
     entries = {"node.id": "node-1", "CommitLog-7-1.log": "COMPLETED", "CommitLog-7-2.log": "77"}

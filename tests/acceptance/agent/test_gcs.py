@@ -205,7 +205,7 @@ def test_quarantined_segments_are_there_and_come_back_on_another_disk(
 ) -> None:
     """A change of a table that nobody knows; then its schema is known, and the disk another."""
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
-    settings = {**SETTINGS, "segment.hold.max.ms": "0"}
+    settings = {**SETTINGS, "segment.blocked.timeout.ms": "0"}
     path = write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
     log, idx = path.name, f"{path.stem}_cdc.idx"
     content = path.read_bytes()
@@ -221,9 +221,9 @@ def test_quarantined_segments_are_there_and_come_back_on_another_disk(
         assert process.stop() == 0
     assert server.content("archive", f"{prefix}/{log}") == content
     configuration = site.configuration(settings)
-    (listed,) = json.loads(agent("segments", "list", "--json", "--config", configuration).output)
+    (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", configuration).output)
     assert (listed["remote"], listed["size_bytes"]) == (f"gs://archive/{prefix}", None)
-    assert f"gs://archive/{prefix}" in agent("segments", "list", "--config", configuration).output
+    assert f"gs://archive/{prefix}" in agent("quarantine", "list", "--config", configuration).output
 
     shutil.rmtree(error)
     site.schema.write_text(
@@ -238,7 +238,7 @@ def test_quarantined_segments_are_there_and_come_back_on_another_disk(
         assert process.stop() == 0
     assert values(site) == ["a", "a", "b"]
     assert server.content("archive", f"cdc/node-1/archive/{log}") == content
-    assert "Nothing is quarantined" in agent("segments", "list", "--config", configuration).output
+    assert "Nothing is quarantined" in agent("quarantine", "list", "--config", configuration).output
 
 
 def test_a_segment_that_was_sent_is_discarded_there_too(
@@ -254,12 +254,12 @@ def test_a_segment_that_was_sent_is_discarded_there_too(
     with FaultProxy(server.port) as proxy:
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", proxy.url)
         proxy.plan = lambda seen: Fault(status=403)
-        outcome = agent("segments", "discard", name, "--yes", "--config", configuration)
+        outcome = agent("quarantine", "discard", name, "--yes", "--config", configuration)
     assert outcome.exit_code == 1
     assert "cannot be deleted: Google Cloud Storage does not let" in outcome.errors
     assert len(outcome.errors.strip().splitlines()) == 1
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
-    outcome = agent("segments", "discard", name, "--yes", "--config", configuration)
+    outcome = agent("quarantine", "discard", name, "--yes", "--config", configuration)
     assert (outcome.exit_code, outcome.errors) == (0, "")
     assert server.names("archive") == []
     assert list(error.iterdir()) == []

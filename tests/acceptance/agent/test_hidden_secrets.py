@@ -128,7 +128,7 @@ def test_a_running_agent_shows_none(site: Site, tmp_path: Path, asks_the_node: b
         ("config", "show", "--all"),
         ("config", "check"),
         ("offsets", "show"),
-        ("segments", "list"),
+        ("quarantine", "list"),
         ("check",),
     ],
 )

@@ -47,7 +47,7 @@ def test_counters_are_published_when_that_is_asked_for(site: Site) -> None:
         offsets = site.folder / f"offsets-{is_published}"
         offsets.mkdir()
         # The table that fills the recording's segments is in no schema.
-        settings = {"segment.hold.max.ms": "0", "offset.backing.store.dir": str(offsets)}
+        settings = {"segment.blocked.timeout.ms": "0", "offset.backing.store.dir": str(offsets)}
         with running(site, {**changes, **settings}) as process:
             process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
             assert process.stop() == 0

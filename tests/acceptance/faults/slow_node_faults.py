@@ -232,7 +232,7 @@ def test_full_and_deleting_unseen(tmp_path: Path, report: Report) -> None:
     "node",
     "The node is replaced: an empty data directory, the agent's old offsets",
     action="It ends with exit code 2 and names both host ids and the command "
-    "`agent offsets reset --copies`.",
+    "`agent offsets reset --snapshots`.",
     health="not reachable: the agent ends",
     arrival="All events of both nodes after the command.",
 )
@@ -258,11 +258,11 @@ def test_replaced(rig: NodeRig, report: Report) -> None:
         last = rig.agent.log_tail()[-1500:]
         assert str(old) in last
         assert str(new) in last
-        assert "agent offsets reset --copies" in last
+        assert "agent offsets reset --snapshots" in last
         rig.agent.launch()
         wait_for_node(has_ended, "the agent to end")
 
-    rig.run_command("offsets", "reset", "--copies")
+    rig.run_command("offsets", "reset", "--snapshots")
     make_table(rig)
     write(rig, 0)
     rig.start_agent()

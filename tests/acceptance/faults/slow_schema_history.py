@@ -27,7 +27,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CassandraNode]:
 @pytest.fixture
 def rig(node: CassandraNode, tmp_path: Path) -> Iterator[NodeRig]:
     # The node answers within milliseconds; a schema that is not in the log never comes.
-    rig = NodeRig(node, tmp_path, {"segment.hold.max.ms": 3000})
+    rig = NodeRig(node, tmp_path, {"segment.blocked.timeout.ms": 3000})
     try:
         yield rig
     finally:
@@ -68,8 +68,8 @@ def lose(rig: NodeRig, ks: str, damage: Callable[[Path], None]) -> bytes:
 @situation(
     "schema",
     "The stored schema is removed while a dropped table has pending events",
-    action="It waits `segment.hold.max.ms` for the schema, quarantines the segment and delivers "
-    "all other tables.",
+    action="It waits `segment.blocked.timeout.ms` for the schema, quarantines the segment and "
+    "delivers all other tables.",
     health="`failing` (`segment_blocked`), then `degraded` (`segment_quarantined`)",
     arrival="All events of the other tables. Those of the dropped table are on record.",
 )
@@ -85,7 +85,7 @@ def test_removed(rig: NodeRig, report: Report) -> None:
     "schema",
     "The stored schema is damaged, and is restored from a backup",
     action="It logs a WARNING, continues as without the file, and after the restore and "
-    "`agent segments retry --all` delivers the quarantined segment.",
+    "`agent quarantine retry --all` delivers the quarantined segment.",
     health="`failing` (`segment_blocked`), then `degraded` (`segment_quarantined`); `ok` after the "
     "retry",
     arrival="All events after the retry. Those of the other tables repeat with the same id.",
@@ -100,7 +100,7 @@ def test_damaged_and_restored(rig: NodeRig, report: Report) -> None:
     rig.agent.stop()
     (rig.offsets / FILE_NAME).write_bytes(stored)
     rig.start_agent()
-    rig.run_command("segments", "retry", "--all")
+    rig.run_command("quarantine", "retry", "--all")
     rig.wait_for(lambda: not rig.recorded(), "the quarantine to be empty")
     rig.drain()
     rig.wait_for_status("ok")

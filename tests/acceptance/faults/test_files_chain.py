@@ -120,7 +120,7 @@ def put(place: Place, found: Recording, data: bytes, idx: str) -> None:
 
 def require_record(place: Place, found: Recording, boundary: int, report: Report) -> None:
     with place.running() as agent:
-        agent.until_not_ok("segment_quarantined", found.name.log, "agent segments")
+        agent.until_not_ok("segment_quarantined", found.name.log, "agent quarantine")
         require_warning(place, found)
         assert agent.stop() == 0
     (reason,) = place.reasons()

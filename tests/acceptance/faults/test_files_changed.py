@@ -140,7 +140,7 @@ def test_segments_of_another_user(place: Place, report: Report) -> None:
     place.give(UID)
     first = min(paths)
     # Given up after this time in 0.1.0.
-    short = {"segment.hold.max.ms": "1000"}
+    short = {"segment.blocked.timeout.ms": "1000"}
     with place.running(short, as_user(UID)) as agent:
         body = agent.until_not_ok(
             f"{first} has owner root (uid 0)", "mode 0600", f"uid {UID}", f"chgrp {UID} {first}"

@@ -112,7 +112,7 @@ def test_cdc_raw_full_at_requeue(place: Place, report: Report, room_bytes: int) 
         with place.running() as agent:
             agent.until("an answer", lambda: agent.body() is not None)
             done = command(
-                "segments", "retry", "--all", "--config", place.folder / "cdc.properties"
+                "quarantine", "retry", "--all", "--config", place.folder / "cdc.properties"
             )
             assert done.exit_code == 0, done.errors
             agent.until_not_ok("segment_retry_pending", "No space left on device", log.name)

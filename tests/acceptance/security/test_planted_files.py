@@ -177,7 +177,7 @@ def test_the_quarantine_neither_reads_nor_writes_through_planted_names(
         quarantine.reason(NAME)
     reason.unlink()
     plant(quarantine.directory / f".{reason.name}.tmp", victim)
-    quarantine.note(NAME, [LostRange(1, 2, "damaged")])
+    quarantine.record_ranges(NAME, [LostRange(1, 2, "damaged")])
     plant(quarantine.directory / "events.ndjson", victim)
     with pytest.raises(OSError):
         append_lines(quarantine.directory / "events.ndjson", b"{}\n")

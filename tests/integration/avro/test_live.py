@@ -40,7 +40,7 @@ def agent(node: CassandraNode, registry: CheckingRegistry, tmp_path: Path) -> It
         registry,
         tmp_path / "agent",
         snapshot_mode="never",
-        segment_hold_max_ms=HOLD_MAX_MS,
+        segment_blocked_timeout_ms=HOLD_MAX_MS,
     )
     agent.process.launch()
     yield agent
@@ -158,7 +158,7 @@ def test_a_table_made_anew_is_refused_until_somebody_says_that_it_may_be(
     assert len(registry.subjects[subject(table)]) == 1
 
     registry.without_check.add(subject(table))
-    done = command("segments", "retry", "--all", "--config", agent.process.configuration)
+    done = command("quarantine", "retry", "--all", "--config", agent.process.configuration)
     assert done.exit_code == 0, done.errors
 
     def is_read_again() -> bool:

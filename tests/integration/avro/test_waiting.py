@@ -52,7 +52,7 @@ class Place:
         self.rig = Rig(
             folder,
             schema=Schema.from_cql(BOTH),
-            hold_max_ms=HOLD_MAX_MS,
+            blocked_timeout_ms=HOLD_MAX_MS,
             open_reader=open_with(self.format()),
             registrar=self.registrar(),
             quarantine_max_bytes=100_000_000,
@@ -86,7 +86,7 @@ class Place:
         assert "CommitLog-7-1.log" in self.rig.quarantined()
 
     def retry(self, *numbers: int) -> None:
-        """As `agent segments retry` does beside a running agent."""
+        """As `agent quarantine retry` does beside a running agent."""
         names = [segment_name(f"CommitLog-7-{number}.log") for number in numbers]
         request_retry(self.rig.quarantine.directory, names)
         self.rig.pass_time(LOOK_S)

@@ -54,8 +54,8 @@ class Site:
         name = segment(number)
         (self.raw / name.log).write_bytes(b"segment %d" % number)
         (self.raw / name.idx).write_bytes(b"9\nCOMPLETED")
-        self.quarantine.note(name, [LostRange(1, 2, "no table with this id is known")])
-        assert self.quarantine.take(name, self.raw / name.log, self.raw / name.idx)
+        self.quarantine.record_ranges(name, [LostRange(1, 2, "no table with this id is known")])
+        assert self.quarantine.add_segment(name, self.raw / name.log, self.raw / name.idx)
         return name
 
     def start(
@@ -95,7 +95,7 @@ class Site:
         )
 
     def wait_until_back(self, name: SegmentName) -> None:
-        wait_until(lambda: name in self.quarantine.requests(), "the segment to be back")
+        wait_until(lambda: name in self.quarantine.retry_requests(), "the segment to be back")
 
     def trouble(self) -> str:
         assert self.errors is not None
@@ -151,7 +151,7 @@ def test_one_comes_back_at_a_time(site: Site) -> None:
     request_retry(site.directory, names)
     site.wait_until_back(names[0])
     site.quarantine.requeue(names[0], site.raw)
-    assert site.quarantine.requests() == {}
+    assert site.quarantine.retry_requests() == {}
     assert f"{names[1].log}.remote" in site.files()
     (site.raw / names[0].log).unlink()
     site.wait_until_back(names[1])
@@ -166,7 +166,7 @@ def test_everything_that_another_disk_sent_is_asked_for(site: Site) -> None:
     site.start(fetches_all=True)
     site.wait_until_back(segment(1))
     assert (site.directory / segment(1).log).read_bytes() == b"segment 1"
-    assert site.quarantine.requests() == {segment(1): True}
+    assert site.quarantine.retry_requests() == {segment(1): True}
     assert site.stored() == {segment(2).log, "notes.txt"}
 
 

@@ -106,11 +106,9 @@ def test_the_headline_names_a_quarantined_segment_and_its_command(site: Site) ->
     site.rig.sink.acknowledge()
     site.rig.pass_time(6)
     assert summary(site).state == "degraded"
-    assert message(site) == (
-        f"1 segment has changes that were not delivered (1 range): {log.name.log}."
-    )
+    assert message(site) == (f"1 segment has undelivered changes (1 range): {log.name.log}.")
     (condition,) = site.status.health().status.conditions
-    assert f"`agent segments retry {log.name.log}`" in condition.remedy
+    assert f"`agent quarantine retry {log.name.log}`" in condition.remedy
     quarantine, cdc_raw = site.rig.quarantine.directory, site.rig.raw.directory
     discard(quarantine, cdc_raw, log.name, lambda directory, name: None)
     site.rig.pass_time(6)

@@ -35,7 +35,7 @@ def agent(node: CassandraNode, registry: ApicurioRegistry, tmp_path: Path) -> It
         registry,
         tmp_path / "agent",
         snapshot_mode="never",
-        segment_hold_max_ms=HOLD_MAX_MS,
+        segment_blocked_timeout_ms=HOLD_MAX_MS,
     )
     agent.process.launch()
     yield agent
@@ -104,7 +104,7 @@ def test_a_table_made_anew_is_refused_and_given_up(
     assert len(registry.versions(subject(table))) == 1
 
     registry.set_compatibility("NONE", subject(table))
-    done = command("segments", "retry", "--all", "--config", agent.process.configuration)
+    done = command("quarantine", "retry", "--all", "--config", agent.process.configuration)
     assert done.exit_code == 0, done.errors
 
     def is_read_again() -> bool:

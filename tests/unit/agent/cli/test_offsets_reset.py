@@ -1,4 +1,4 @@
-"""Beginning anew with what lies in `cdc_raw`."""
+"""`agent offsets reset`: start again with the oldest segment in `cdc_raw`."""
 
 from tests.support.agent_command import agent
 from tests.support.agent_directory import Site, payload, write_segment
@@ -22,21 +22,21 @@ def test_what_lies_in_cdc_raw_is_read_again(site: Site) -> None:
     (aside,) = site.offsets.glob("reset-*")
     assert str(aside) in done.output
     assert "COMPLETED" in (aside / "segment_offset.properties").read_text()
-    assert "no progress" in agent("offsets", "show", "--config", configuration).output
+    assert "No offsets are stored" in agent("offsets", "show", "--config", configuration).output
     path.write_bytes(content)
     path.with_name(f"{path.stem}_cdc.idx").write_text(f"{len(content)}\nCOMPLETED\n")
     deliver(site)
     assert values(site) == ["a", "a"]
 
 
-def test_copies_are_forgotten_when_that_is_asked_for(site: Site) -> None:
+def test_offsets_of_snapshots_are_reset_on_request(site: Site) -> None:
     configuration = site.configuration()
     copies = site.offsets / "snapshot_progress.properties"
     copies.write_text("kept as it is")
     done = agent("offsets", "reset", "--config", configuration)
     assert done.exit_code == 2
     assert "nothing to reset" in done.errors
-    assert agent("offsets", "reset", "--copies", "--config", configuration).exit_code == 0
+    assert agent("offsets", "reset", "--snapshots", "--config", configuration).exit_code == 0
     assert not copies.exists()
     (aside,) = site.offsets.glob("reset-*")
     assert (aside / copies.name).read_text() == "kept as it is"

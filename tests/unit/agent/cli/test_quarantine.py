@@ -1,4 +1,4 @@
-"""`agent segments`: what an operator does with what could not be delivered."""
+"""`agent quarantine`: what an operator does with what could not be delivered."""
 
 import json
 from pathlib import Path
@@ -17,38 +17,38 @@ NAME = "CommitLog-7-1.log"
 def quarantined(site: Site) -> Path:
     """A segment with a change of a table that nobody knew; gives the properties file."""
     write_segment(site.cdc_raw, 1, [[payload(1, b"a"), payload(2, b"b", OTHER_ID)]])
-    with running(site, {"segment.hold.max.ms": "0"}) as process:
+    with running(site, {"segment.blocked.timeout.ms": "0"}) as process:
         process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
         assert process.stop() == 0
     assert values(site) == ["a"]
-    return site.configuration({"segment.hold.max.ms": "0"})
+    return site.configuration({"segment.blocked.timeout.ms": "0"})
 
 
 def test_a_segment_is_listed_and_read_again_by_the_running_agent(
     site: Site, quarantined: Path
 ) -> None:
-    (listed,) = json.loads(agent("segments", "list", "--json", "--config", quarantined).output)
+    (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", quarantined).output)
     assert listed["segment"] == NAME
     assert listed["ranges"][0]["table_id"] == str(OTHER_ID)
-    assert not listed["is_asked_for"]
-    assert NAME in agent("segments", "list", "--config", quarantined).output
+    assert not listed["is_retry_requested"]
+    assert NAME in agent("quarantine", "list", "--config", quarantined).output
     site.schema.write_text(
         SCHEMA + SCHEMA.replace("ks.t", "ks.u").replace(str(TABLE_ID), str(OTHER_ID))
     )
-    with running(site, {"segment.hold.max.ms": "0"}) as process:
+    with running(site, {"segment.blocked.timeout.ms": "0"}) as process:
         process.wait_until("an answer", lambda: process.health() is not None, DEADLINE_S)
-        outcome = agent("segments", "retry", NAME, "--config", quarantined)
+        outcome = agent("quarantine", "retry", NAME, "--config", quarantined)
         assert (outcome.exit_code, outcome.errors) == (0, "")
         error = site.relocation / "error"
         process.wait_until("the end of it", lambda: not list(error.iterdir()), DEADLINE_S)
         process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
         assert process.stop() == 0
     assert values(site) == ["a", "a", "b"]
-    assert "Nothing is quarantined" in agent("segments", "list", "--config", quarantined).output
+    assert "Nothing is quarantined" in agent("quarantine", "list", "--config", quarantined).output
 
 
 def test_every_start_reads_them_again_when_that_is_asked_for(site: Site, quarantined: Path) -> None:
-    settings = {"segment.hold.max.ms": "0", "commit.log.error.reprocessing.enabled": "true"}
+    settings = {"segment.blocked.timeout.ms": "0", "commit.log.error.reprocessing.enabled": "true"}
     with running(site, settings) as process:
         process.wait_until("the other events", lambda: len(values(site)) == 2, DEADLINE_S)
         process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
@@ -60,11 +60,11 @@ def test_every_start_reads_them_again_when_that_is_asked_for(site: Site, quarant
 def test_a_segment_is_discarded_with_all_that_is_kept_of_it(site: Site, quarantined: Path) -> None:
     kept = site.cdc_raw / NAME
     kept.touch()
-    outcome = agent("segments", "discard", NAME, "--yes", "--config", quarantined)
+    outcome = agent("quarantine", "discard", NAME, "--yes", "--config", quarantined)
     assert outcome.exit_code == 2
-    assert "not done with it" in outcome.errors
+    assert "still in" in outcome.errors
     kept.unlink()
-    outcome = agent("segments", "discard", "--all", "--yes", "--config", quarantined)
+    outcome = agent("quarantine", "discard", "--all", "--yes", "--config", quarantined)
     assert (outcome.exit_code, outcome.errors) == (0, "")
     assert list((site.relocation / "error").iterdir()) == []
 
@@ -72,15 +72,15 @@ def test_a_segment_is_discarded_with_all_that_is_kept_of_it(site: Site, quaranti
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["retry"], "Which segments"),
-        (["retry", "--all", NAME], "Which segments"),
-        (["retry", "x.log"], "no name of a segment"),
-        (["retry", "CommitLog-7-9.log"], "does not hold CommitLog-7-9.log"),
-        (["discard", "CommitLog-7-9.log", "--yes"], "holds nothing of CommitLog-7-9.log"),
+        (["retry"], "Name segments"),
+        (["retry", "--all", NAME], "Name segments"),
+        (["retry", "x.log"], "not a segment name"),
+        (["retry", "CommitLog-7-9.log"], "CommitLog-7-9.log: not in"),
+        (["discard", "CommitLog-7-9.log", "--yes"], "CommitLog-7-9.log: not in"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(site: Site, words: list[str], part: str) -> None:
-    outcome = agent("segments", *words, "--config", site.configuration())
+    outcome = agent("quarantine", *words, "--config", site.configuration())
     assert outcome.exit_code == 2
     assert part in outcome.errors
     assert len(outcome.errors.strip().splitlines()) == 1
@@ -93,7 +93,7 @@ def test_what_is_in_a_store_is_not_asked_for_where_nobody_fetches_it(
     error = site.relocation / "error"
     error.mkdir()
     (error / f"{NAME}.remote").write_text("gs://archive/cdc/node-1/error\n")
-    outcome = agent("segments", "retry", *words, "--config", site.configuration())
+    outcome = agent("quarantine", "retry", *words, "--config", site.configuration())
     assert outcome.exit_code == 2
     assert f"{NAME.removesuffix('.log')}" in outcome.errors
     assert "is in gs://archive/cdc/node-1/error, and only an agent with" in outcome.errors
@@ -111,12 +111,12 @@ def test_refused_events_of_a_copy_are_listed_and_discarded(site: Site) -> None:
     error = site.relocation / "error"
     refused(error / "snapshot-ks.t.events.ndjson", "too large", "too large")
     configuration = site.configuration()
-    (listed,) = json.loads(agent("segments", "list", "--json", "--config", configuration).output)
-    assert (listed["segment"], listed["refused_events"]) == ("snapshot-ks.t", 2)
-    outcome = agent("segments", "retry", "snapshot-ks.t", "--config", configuration)
+    (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", configuration).output)
+    assert (listed["segment"], listed["dead_letters"]) == ("snapshot-ks.t", 2)
+    outcome = agent("quarantine", "retry", "snapshot-ks.t", "--config", configuration)
     assert outcome.exit_code == 2
     assert "`agent snapshot start --table ks.t`" in outcome.errors
-    outcome = agent("segments", "discard", "--all", "--yes", "--config", configuration)
+    outcome = agent("quarantine", "discard", "--all", "--yes", "--config", configuration)
     assert (outcome.exit_code, outcome.errors) == (0, "")
     assert list(error.iterdir()) == []
 
@@ -125,13 +125,13 @@ def test_a_segment_of_which_events_alone_are_kept_says_why(site: Site) -> None:
     events = site.relocation / "error" / f"{NAME}.events.ndjson"
     refused(events, "too large", "no such topic", "too large")
     configuration = site.configuration()
-    (listed,) = json.loads(agent("segments", "list", "--json", "--config", configuration).output)
-    assert (listed["refused_events"], listed["size_bytes"]) == (3, None)
-    assert listed["refusals"] == ["too large", "no such topic"]
+    (listed,) = json.loads(agent("quarantine", "list", "--json", "--config", configuration).output)
+    assert (listed["dead_letters"], listed["size_bytes"]) == (3, None)
+    assert listed["dead_letter_reasons"] == ["too large", "no such topic"]
     assert listed["noted_at"] is not None
-    table = agent("segments", "list", "--config", configuration).output
+    table = agent("quarantine", "list", "--config", configuration).output
     assert "too large; no such topic" in " ".join(table.split())
-    outcome = agent("segments", "retry", NAME, "--config", configuration)
+    outcome = agent("quarantine", "retry", NAME, "--config", configuration)
     assert outcome.exit_code == 2
     assert str(events) in outcome.errors
 
@@ -139,6 +139,17 @@ def test_a_segment_of_which_events_alone_are_kept_says_why(site: Site) -> None:
 def test_a_segment_whose_reason_is_missing_says_so(site: Site, quarantined: Path) -> None:
     reason = site.relocation / "error" / f"{NAME}.reason.json"
     reason.unlink()
-    table = " ".join(agent("segments", "list", "--config", quarantined).output.split())
+    table = " ".join(agent("quarantine", "list", "--config", quarantined).output.split())
     assert NAME in table
     assert "is missing" in table
+
+
+def test_the_old_command_and_the_old_names_in_json_still_work(site: Site) -> None:
+    error = site.relocation / "error"
+    refused(error / f"{NAME}.events.ndjson", "too large")
+    outcome = agent("segments", "list", "--json", "--config", site.configuration())
+    (listed,) = json.loads(outcome.output)
+    assert listed["refused_events"] == listed["dead_letters"] == 1
+    assert listed["refusals"] == listed["dead_letter_reasons"]
+    assert not listed["is_asked_for"]
+    assert "`agent segments`: renamed in 0.2.0. Use `agent quarantine`." in outcome.errors

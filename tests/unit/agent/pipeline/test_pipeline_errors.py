@@ -158,7 +158,7 @@ def test_a_schema_that_comes_by_itself_ends_the_hold(rig: Rig) -> None:
 
 
 def test_another_schema_does_not_make_the_hold_longer(make_rig: MakeRig) -> None:
-    rig = make_rig(hold_max_ms=10_000)
+    rig = make_rig(blocked_timeout_ms=10_000)
     rig.raw.completed(1).add(2, table="ks.dropped")
     rig.settle()
     for _ in range(11):
@@ -169,7 +169,7 @@ def test_another_schema_does_not_make_the_hold_longer(make_rig: MakeRig) -> None
 
 
 def test_a_hold_that_expires_is_passed_over_and_the_segment_kept(make_rig: MakeRig) -> None:
-    rig = make_rig(hold_max_ms=10_000)
+    rig = make_rig(blocked_timeout_ms=10_000)
     log = rig.raw.completed(1, 2)
     log.add(3, 1, table="ks.dropped")
     log.add(2)
@@ -193,7 +193,7 @@ def test_a_hold_that_expires_is_passed_over_and_the_segment_kept(make_rig: MakeR
 
 
 def test_what_was_given_up_is_not_waited_for_again(make_rig: MakeRig) -> None:
-    rig = make_rig(hold_max_ms=10_000)
+    rig = make_rig(blocked_timeout_ms=10_000)
     rig.raw.completed(1).add(1, table="ks.dropped")
     rig.settle()
     rig.pass_time(10)
@@ -213,7 +213,7 @@ def test_what_was_given_up_is_not_waited_for_again(make_rig: MakeRig) -> None:
 
 
 def test_without_hold_time_the_schema_is_asked_once(make_rig: MakeRig) -> None:
-    rig = make_rig(hold_max_ms=0)
+    rig = make_rig(blocked_timeout_ms=0)
     log = rig.raw.completed(1)
     log.add(2, table="ks.new")
     rig.schema.next_schema = rig.raw.schema("ks.t", "ks.new")

@@ -38,7 +38,7 @@ class Lives(RuleBasedStateMachine):
             self.directory,
             window_max_events=WINDOW_EVENTS,
             batch_max_events=3,
-            hold_max_ms=5000,
+            blocked_timeout_ms=5000,
             make_worker=self.new_worker,
         )
         self.rig.store = DoomedStore(self.doom)
@@ -126,7 +126,7 @@ class Lives(RuleBasedStateMachine):
         for log in self.logs:
             if log.name.log in kept:
                 self.repeats_allowed += sum(record.events for record in log.records)
-        self.rig.quarantine.ask_for_all()
+        self.rig.quarantine.request_all()
 
     # The agent.
 

@@ -27,7 +27,7 @@ def damage(make: MakeRig) -> Rig:
 
 
 def unknown_schema(make: MakeRig) -> Rig:
-    rig = make(hold_max_ms=1000)
+    rig = make(blocked_timeout_ms=1000)
     rig.raw.completed(1, 2).add(3, table="ks.dropped")
     rig.settle()
     rig.pass_time(2)
@@ -92,7 +92,7 @@ def test_what_is_not_delivered_has_a_warning_a_number_and_a_condition(
     assert counted >= 1
     # Without a moment in which everything looks delivered: no time has passed since.
     usage = rig.view.quarantine
-    assert usage == QuarantineScanner(rig.quarantine, rig.raw.directory).look()
+    assert usage == QuarantineScanner(rig.quarantine, rig.raw.directory).scan()
     assert [each.code for each in conditions_of(Facts(quarantine=usage))] == [code]
 
 
@@ -100,13 +100,13 @@ def test_a_segment_whose_reason_was_removed_is_still_a_condition(rig: Rig) -> No
     directory = rig.quarantine.directory
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "CommitLog-7-9.log").write_bytes(b"x")
-    usage = QuarantineScanner(rig.quarantine, rig.raw.directory).look()
+    usage = QuarantineScanner(rig.quarantine, rig.raw.directory).scan()
     (condition,) = conditions_of(Facts(quarantine=usage))
     assert condition.code == "segment_quarantined"
     assert "CommitLog-7-9.log" in condition.message
     # The moment in which a request is fulfilled.
     (directory / "CommitLog-7-9.log.retry").touch()
-    usage = QuarantineScanner(rig.quarantine, rig.raw.directory).look()
+    usage = QuarantineScanner(rig.quarantine, rig.raw.directory).scan()
     assert conditions_of(Facts(quarantine=usage)) == ()
 
 

@@ -19,7 +19,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
     make_rig: MakeRig, number: int
 ) -> None:
     """Nothing is given up, completed or quarantined, and no message is lost; the order stays."""
-    rig = make_rig(hold_max_ms=10_000)
+    rig = make_rig(blocked_timeout_ms=10_000)
     log, next_log = rig.raw.completed(1, 2), rig.raw.completed(2, 2)
     log.error = OSError(number, os.strerror(number))
     rig.settle()
@@ -44,7 +44,7 @@ def test_an_error_of_the_environment_is_waited_for_without_end(
 
 def test_a_read_that_fails_without_a_number_is_given_up_in_the_end(make_rig: MakeRig) -> None:
     """It may be the content of the file that fails."""
-    rig = make_rig(hold_max_ms=10_000)
+    rig = make_rig(blocked_timeout_ms=10_000)
     log, fine = rig.raw.completed(1, 2), rig.raw.completed(2, 2)
     log.error = OSError("unexpected end of file")
     rig.settle()

@@ -123,7 +123,7 @@ def test_a_hold_with_batches_ahead_of_the_sink(make_rig: MakeRig, worker: Worker
 
 def test_a_hold_that_ends_in_vain_with_batches_ahead(make_rig: MakeRig, worker: Worker) -> None:
     sink = MemorySink(automatic=False, capacity=0)
-    rig = make_rig(make_worker=worker.make, sink=sink, hold_max_ms=10_000)
+    rig = make_rig(make_worker=worker.make, sink=sink, blocked_timeout_ms=10_000)
     log = rig.raw.completed(1, *[1] * 15)
     log.add(1, table="ks.gone")
     log.add(*[1] * 15)
@@ -324,7 +324,7 @@ def test_counters_that_are_read_again_after_a_batch_was_dropped(
         schema=Schema.from_cql((folder / "schema.cql").read_text(encoding="utf-8")),
         window_max_events=40,
         batch_max_events=5,
-        hold_max_ms=1000,
+        blocked_timeout_ms=1000,
     )
     (packed,) = folder.glob("CommitLog-*.log.gz")
     name = parse_log_name(packed.name.removesuffix(".gz"))

@@ -32,7 +32,7 @@ def event(reason: str = "too large", text: bytes = b'"v"') -> DeadLetter:
 
 def test_a_range_is_on_record_before_the_segment_comes(quarantine: Quarantine) -> None:
     assert quarantine.reason(NAME) is None
-    assert quarantine.note(NAME, [DAMAGE])
+    assert quarantine.record_ranges(NAME, [DAMAGE])
     document = json.loads((quarantine.directory / f"{NAME.log}.reason.json").read_text())
     assert document["segment"] == "CommitLog-7-1699.log"
     assert document["agent_version"] == "1.2.3"
@@ -46,19 +46,19 @@ def test_a_range_is_on_record_before_the_segment_comes(quarantine: Quarantine) -
 
 
 def test_ranges_that_are_met_again_are_listed_once(quarantine: Quarantine) -> None:
-    quarantine.note(NAME, [DAMAGE])
-    assert not quarantine.note(NAME, [DAMAGE])
+    quarantine.record_ranges(NAME, [DAMAGE])
+    assert not quarantine.record_ranges(NAME, [DAMAGE])
     other = LostRange(200, 260, "no table with this id is known", "t-1")
-    assert quarantine.note(NAME, [DAMAGE, other, LostRange(260, 300, other.cause, "t-1")])
+    assert quarantine.record_ranges(NAME, [DAMAGE, other, LostRange(260, 300, other.cause, "t-1")])
     reason = quarantine.reason(NAME)
     assert reason is not None
     assert reason.ranges == (DAMAGE, LostRange(200, 300, other.cause, "t-1"))
-    assert not quarantine.note(NAME, [LostRange(260, 300, other.cause, "t-1")])
+    assert not quarantine.record_ranges(NAME, [LostRange(260, 300, other.cause, "t-1")])
 
 
 def test_a_list_of_ranges_is_bounded(quarantine: Quarantine) -> None:
     ranges = [LostRange(10 * n, 10 * n + 5, "damage") for n in range(1500)]
-    quarantine.note(NAME, ranges)
+    quarantine.record_ranges(NAME, ranges)
     reason = quarantine.reason(NAME)
     assert reason is not None
     assert len(reason.ranges) == 1000
@@ -73,17 +73,17 @@ def test_a_reason_that_was_changed_still_keeps_the_segment(
     (quarantine.directory / f"{NAME.log}.reason.json").write_text(text)
     reason = quarantine.reason(NAME)
     assert reason is not None
-    assert "could not be understood" in reason.ranges[0].cause
-    assert quarantine.note(NAME, [DAMAGE])
+    assert "is not readable as a reason" in reason.ranges[0].cause
+    assert quarantine.record_ranges(NAME, [DAMAGE])
     again = quarantine.reason(NAME)
     assert again is not None
     assert DAMAGE in again.ranges
 
 
 def test_takes_a_segment(quarantine: Quarantine, raw: Path) -> None:
-    quarantine.note(NAME, [DAMAGE])
+    quarantine.record_ranges(NAME, [DAMAGE])
     for _ in range(2):
-        assert quarantine.take(NAME, raw / NAME.log, raw / NAME.idx)
+        assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
         assert list(raw.iterdir()) == []
     assert (quarantine.directory / NAME.log).read_bytes() == b"x" * 1000
     assert (quarantine.directory / NAME.idx).read_bytes() == b"5\nCOMPLETED"
@@ -92,31 +92,33 @@ def test_takes_a_segment(quarantine: Quarantine, raw: Path) -> None:
 
 def test_a_full_quarantine_leaves_the_segment_where_it_is(tmp_path: Path, raw: Path) -> None:
     quarantine = Quarantine(tmp_path / "error", 1800, "1.2.3")
-    quarantine.note(NAME, [DAMAGE])
+    quarantine.record_ranges(NAME, [DAMAGE])
     quarantine.directory.joinpath("CommitLog-7-1.log").write_bytes(b"y" * 900)
-    assert not quarantine.take(NAME, raw / NAME.log, raw / NAME.idx)
+    assert not quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
     assert (raw / NAME.log).exists()
-    assert quarantine.note(NAME, [LostRange(300, None, "more")]), "a reason always has room"
-    assert not quarantine.keep(NAME, [event(text=b'"' + b"v" * 2000 + b'"')])
+    assert quarantine.record_ranges(NAME, [LostRange(300, None, "more")]), (
+        "a reason always has room"
+    )
+    assert not quarantine.add_dead_letters(NAME, [event(text=b'"' + b"v" * 2000 + b'"')])
     quarantine.directory.joinpath("CommitLog-7-1.log").unlink()
-    assert quarantine.take(NAME, raw / NAME.log, raw / NAME.idx)
+    assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
 
 
 def test_a_segment_that_is_inside_already_needs_no_room_of_its_own(
     tmp_path: Path, raw: Path
 ) -> None:
     quarantine = Quarantine(tmp_path / "error", 1500, "1.2.3")
-    assert quarantine.take(NAME, raw / NAME.log, raw / NAME.idx)
+    assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
     (raw / NAME.log).write_bytes(b"x" * 1000)
-    assert quarantine.take(NAME, raw / NAME.log, raw / NAME.idx)
+    assert quarantine.add_segment(NAME, raw / NAME.log, raw / NAME.idx)
 
 
 def test_keeps_refused_events_as_lines(quarantine: Quarantine) -> None:
-    assert quarantine.keep(NAME, [event("first"), event("second")])
+    assert quarantine.add_dead_letters(NAME, [event("first"), event("second")])
     path = quarantine.directory / f"{NAME.log}.events.ndjson"
     with path.open("ab") as file:
         file.write(b'{"torn')
-    assert quarantine.keep(NAME, [event("third")])
+    assert quarantine.add_dead_letters(NAME, [event("third")])
     lines = path.read_text().splitlines()
     assert lines.pop(2) == '{"torn'
     documents = [json.loads(line) for line in lines]

@@ -254,7 +254,7 @@ def test_a_replaced_node_is_not_taken_for_the_one_before(tmp_path: Path) -> None
         assert holder.wait_until_known(DEADLINE_S)
         feeder.identity = NodeIdentity("node-2", "lab")
         wait_until(lambda: holder.fatal is not None, "the refusal")
-        with pytest.raises(ConfigError, match=r"node-2 .* node-1 .*agent offsets reset --copies"):
+        with pytest.raises(ConfigError, match=r"node-2 .* node-1 .*offsets reset --snapshots"):
             holder.wait_until_known(DEADLINE_S)
         assert isinstance(holder.fatal, ReplacedNodeError)
     known = history.load()

@@ -12,7 +12,7 @@ import pytest
 from agent.cdc_raw.quota import Quota
 from agent.check.publication import Publication, Unmatched
 from agent.pipeline.view import BlockedView
-from agent.quarantine import Usage
+from agent.quarantine import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
 from agent.status import Facts, SchemaFacts, conditions_of, status_from
 from agent.transfer import Backlog
@@ -116,7 +116,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "quarantine_not_writable",
         State.FAILING,
         "quarantine",
-        "agent segments discard",
+        "agent quarantine discard",
     ),
     "removal": (
         {"removal_error": f"{NAME} cannot leave cdc_raw."},
@@ -168,25 +168,25 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "agent snapshot start --table ks.t",
     ),
     "quarantined": (
-        {"quarantine": Usage(9, 1, kept=1, ranges=2, kept_names=(NAME,))},
+        {"quarantine": QuarantineUsage(9, 1, available=1, ranges=2, available_names=(NAME,))},
         "segment_quarantined",
         State.DEGRADED,
         "quarantine",
-        f"1 segment has changes that were not delivered (2 ranges): {NAME}.",
+        f"1 segment has undelivered changes (2 ranges): {NAME}.",
     ),
     "lost": (
-        {"quarantine": Usage(9, 1, gone=1, ranges=1, gone_names=(NAME,))},
+        {"quarantine": QuarantineUsage(9, 1, missing=1, ranges=1, missing_names=(NAME,))},
         "segment_lost",
         State.DEGRADED,
         "quarantine",
-        f"agent segments discard {NAME}",
+        f"agent quarantine discard {NAME}",
     ),
     "rejected": (
-        {"quarantine": Usage(9, 1, refused_events=3, event_names=(NAME,))},
+        {"quarantine": QuarantineUsage(9, 1, dead_letters=3, dead_letter_names=(NAME,))},
         "event_rejected",
         State.DEGRADED,
         "quarantine",
-        f"3 events were rejected by the sink and kept: {NAME}.",
+        f"3 events were rejected by the sink and stored as dead letters: {NAME}.",
     ),
     "nothing captured": (
         {"publication": Publication()},
@@ -345,12 +345,14 @@ def test_a_check_of_a_cause_that_the_pipeline_reports_adds_nothing(
 
 
 def test_names_of_quarantined_segments_are_the_oldest_few() -> None:
-    usage = Usage(9, 7, kept=7, ranges=9, kept_names=("a.log", "b.log", "c.log"))
+    usage = QuarantineUsage(
+        9, 7, available=7, ranges=9, available_names=("a.log", "b.log", "c.log")
+    )
     (condition,) = conditions_of(Facts(quarantine=usage))
     assert condition.message == (
-        "7 segments have changes that were not delivered (9 ranges): a.log, b.log, c.log, …."
+        "7 segments have undelivered changes (9 ranges): a.log, b.log, c.log, …."
     )
-    assert "`agent segments retry a.log`" in condition.remedy
+    assert "`agent quarantine retry a.log`" in condition.remedy
 
 
 def is_complete(condition: Condition) -> bool:
@@ -360,6 +362,6 @@ def is_complete(condition: Condition) -> bool:
 @pytest.mark.parametrize("name", [n for n, case in CASES.items() if case[2] is State.DEGRADED])
 def test_lost_changes_are_the_headline_among_equally_bad_conditions(name: str) -> None:
     """The first condition is the message of `/health` and of the page."""
-    lost = {"quarantine": Usage(gone=1, gone_names=(NAME,))}
+    lost = {"quarantine": QuarantineUsage(missing=1, missing_names=(NAME,))}
     found = status_from(Facts(**{**CASES[name][0], **lost})).conditions
     assert found[0].code == "segment_lost"

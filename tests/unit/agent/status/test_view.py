@@ -117,7 +117,7 @@ def test_what_was_not_delivered_stays_in_sight(site: Site) -> None:
         codes = [each.code for each in site.status.status().conditions]
         assert codes[-1] == "segment_quarantined"
         assert site.component("quarantine").state is State.DEGRADED
-        assert site.component("quarantine").sentence.startswith("1 segment has changes that were")
+        assert site.component("quarantine").sentence.startswith("1 segment has undelivered changes")
         assert site.component("quarantine").details["segments"] == 1
         assert b"cdc_quarantine_segments 1.0" in site.rig.metrics.delivery.render()
         site.rig.kill()

@@ -1,4 +1,4 @@
-"""`agent offsets accept-prefix`: let stored offsets go on with other topics."""
+"""`agent offsets accept-prefix`: use stored offsets with another topic.prefix."""
 
 import click
 
@@ -16,8 +16,8 @@ from sidecar.offsets import PropertiesStore
 def accept_prefix(invocation: Invocation[AgentConfig]) -> None:
     """Record the configured topic.prefix with the stored offsets.
 
-    Stop the agent first. The new topics receive changes from the stored offsets on; existing rows
-    are not copied. Copy them with `agent snapshot start` once the agent runs.
+    Stop the agent first. The new topics receive changes from the stored offsets on, without
+    existing rows. To copy those, run `agent snapshot start` when the agent runs.
     """
     config = invocation.config()
     problems = directory_problems(config)
@@ -35,6 +35,6 @@ def accept_prefix(invocation: Invocation[AgentConfig]) -> None:
         click.echo(f"The offsets in {directory} belong to topic.prefix `{prefix}`.")
     else:
         click.echo(
-            f"The offsets in {directory} belong to topic.prefix `{prefix}` now, before to `{old}`. "
+            f"The offsets in {directory} now belong to topic.prefix `{prefix}` instead of `{old}`. "
             "Start the agent; copy existing rows with `agent snapshot start`."
         )

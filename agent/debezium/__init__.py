@@ -1,0 +1,1 @@
+"""State of Debezium's connector for Cassandra, imported."""

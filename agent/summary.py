@@ -70,7 +70,7 @@ class AgentSummary:
 def _kept(usage: QuarantineUsage) -> str:
     """How much the quarantine holds, without an opinion."""
     if not usage.segments:
-        return "nothing is kept"
+        return "the quarantine is empty"
     return (
         f"segments: {usage.segments}, ranges: {usage.ranges}, rejected events: {usage.dead_letters}"
     )

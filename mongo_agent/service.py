@@ -126,7 +126,7 @@ class MongoService:
             properties.transaction_topic_name if properties.provide_transaction_metadata else None,
             waits_when_refused=properties.waits_when_refused,
         )
-        self.status.attach_registrar(self._schemas.registrar)
+        self.status.registrar = self._schemas.registrar
 
     @property
     def http_port(self) -> int:

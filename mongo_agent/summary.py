@@ -88,7 +88,7 @@ def _figures(view: View) -> Iterator[Figure]:
 def _kept(usage: Usage) -> str:
     """How much the quarantine holds, without an opinion."""
     if not usage.refused_events and not usage.gaps:
-        return "nothing is kept"
+        return "the quarantine is empty"
     return f"rejected events: {usage.refused_events}, ranges of time: {usage.gaps}"
 
 

@@ -1,6 +1,6 @@
 """The components of `/health`: details of each part, in the state that its conditions give it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from agent.pipeline import View
 from agent.quarantine import QuarantineUsage
@@ -9,59 +9,21 @@ from agent.snapshot.snapshot import Snapshot
 from agent.snapshot.status import snapshot_component
 from agent.status.facts import Facts
 from agent.transfer import Backlog
-from commitlog import Unregistered
-from sidecar.schema_registry import Registrar
-from sidecar.schema_registry.health import registry_component
 from sidecar.status import Component, Status, component_of
 
 
-def components_of(
-    status: Status,
-    facts: Facts,
-    view: View | None,
-    *,
-    quarantine_max_bytes: int,
-    offset_note: str,
-    registrar: Registrar[Unregistered] | None,
-    snapshot: Snapshot | None,
-) -> Sequence[Component]:
-    """`view` is None while the agent starts; `offset_note` is about the progress that was found."""
-    tables = facts.schema.tables
-    found = [
-        component_of(status, "pipeline", "the pipeline moves"),
-        component_of(status, "schema", f"{tables} tables are known", {"tables": tables}),
-    ]
-    if registrar is not None and registrar.is_used:
-        found.append(registry_component(status, registrar))
-    if view is not None:
-        found += _of_view(status, facts, view, quarantine_max_bytes, offset_note)
-    if snapshot is not None:
-        found.append(snapshot_component(status, snapshot))
-    return found
-
-
-def _of_view(
-    status: Status, facts: Facts, view: View, quarantine_max_bytes: int, offset_note: str
+def own_components(
+    status: Status, facts: Facts, view: View | None, snapshot: Snapshot | None
 ) -> Iterator[Component]:
-    yield component_of(
-        status,
-        "sink",
-        view.delivery.sink.message,
-        {
-            "unacknowledged_events": view.delivery.unacknowledged_events,
-            "unacknowledged_age_s": round(view.delivery.unacknowledged_age_s, 3),
-        },
-    )
-    yield _raw(status, facts, view)
-    yield component_of(status, "offsets", offset_note or "progress is saved as it is made")
-    yield component_of(
-        status,
-        "quarantine",
-        "nothing is kept",
-        _quarantine_details(facts.quarantine, quarantine_max_bytes),
-    )
-    if view.backlog is not None:
-        yield _transfer(status, view.backlog)
+    """`view` is None while the agent starts."""
+    tables = facts.schema.tables
+    yield component_of(status, "schema", f"{tables} tables are known", {"tables": tables})
+    if view is not None:
+        yield _raw(status, facts, view)
+        if view.backlog is not None:
+            yield _transfer(status, view.backlog)
+    if snapshot is not None:
+        yield snapshot_component(status, snapshot)
 
 
 def _segment_counts(view: View) -> dict[str, int]:
@@ -85,7 +47,8 @@ def _raw(status: Status, facts: Facts, view: View) -> Component:
     return component_of(status, "cdc_raw", f"{facts.cdc_raw_directory} is followed", details)
 
 
-def _quarantine_details(usage: QuarantineUsage, max_bytes: int) -> dict[str, object]:
+def quarantine_details(usage: QuarantineUsage, max_bytes: int) -> dict[str, object]:
+    """What the quarantine holds, for JSON."""
     return {
         "bytes": usage.size_bytes,
         "segments": usage.segments,

@@ -8,10 +8,17 @@ from agent.snapshot.status import snapshot_conditions
 from agent.status.facts import Facts
 from agent.status.lost import quarantine_conditions
 from agent.status.published import publication_conditions
-from sidecar.schema_registry.health import registry_conditions
 from sidecar.status import Condition, State, Status, status_of
+from sidecar.status.facts import (
+    stalled,
+    starting,
+    undelivered,
+    unrecorded,
+    unregistered,
+    unsaved,
+)
 from sidecar.status.findings import SameCause, finding_conditions
-from sidecar.status.sink import TOPICS, UNAVAILABLE, sink_conditions
+from sidecar.status.sink import TOPICS, UNAVAILABLE
 
 _NEARLY_FULL = 0.9
 """Of what the node lets `cdc_raw` grow to."""
@@ -84,16 +91,9 @@ def _own(facts: Facts) -> Iterator[Condition]:
     yield from _schema(facts)
     if not facts.is_started:
         return
-    if facts.stalled_s:
-        yield Condition(
-            "pipeline_stalled",
-            State.FAILING,
-            "pipeline",
-            f"The pipeline has not moved for {facts.stalled_s:.0f} s.",
-            "Look for a disk or a broker client that hangs, then restart the agent.",
-        )
+    yield from stalled(facts)
     yield from _source(facts)
-    yield from _sink(facts)
+    yield from undelivered(facts, subject="tables", check="agent check")
     yield from _progress(facts)
     yield from publication_conditions(facts.publication)
     yield from _beside(facts)
@@ -103,8 +103,7 @@ def _schema(facts: Facts) -> Iterator[Condition]:
     schema = facts.schema
     if not schema.error:
         if not facts.is_started:
-            message = "The agent starts and does not deliver events yet."
-            yield Condition("starting", State.FAILING, "schema", message, "Wait.")
+            yield starting("schema")
         return
     if not schema.tables:
         yield Condition(
@@ -196,30 +195,16 @@ def _room(facts: Facts) -> Iterator[Condition]:
         )
 
 
-def _sink(facts: Facts) -> Iterator[Condition]:
-    if facts.is_stopping and not facts.unacknowledged_events:
-        return
-    yield from sink_conditions(facts.sink, subject="tables", check="agent check")
-
-
 def _progress(facts: Facts) -> Iterator[Condition]:
-    if facts.save_error:
-        yield Condition(
-            "offsets_not_saved",
-            State.DEGRADED,
-            "offsets",
-            f"{facts.save_error} Segments stay in cdc_raw, and a restart delivers events again.",
-            "Make room in offset.backing.store.dir, or let the agent's user write there.",
-        )
-    if facts.record_error:
-        yield Condition(
-            "quarantine_not_writable",
-            State.FAILING,
-            "quarantine",
-            facts.record_error,
-            "Make room in commit.log.relocation.dir, or let the agent's user read and write there; "
-            "discard what is settled with `agent quarantine discard NAME`.",
-        )
+    yield from unsaved(
+        facts,
+        consequence="Segments stay in cdc_raw, and a restart delivers events again.",
+    )
+    yield from unrecorded(
+        facts,
+        remedy="Make room in commit.log.relocation.dir, or let the agent's user read and write "
+        "there. Discard what is settled with `agent quarantine discard NAME`.",
+    )
     if facts.removal_error:
         yield Condition(
             "segment_not_removed",
@@ -252,6 +237,6 @@ def _beside(facts: Facts) -> Iterator[Condition]:
             "cdc_raw.",
             "Correct the store's address, key or rights; `agent check` asks it.",
         )
-    if facts.registry_error and (facts.blocked is None or facts.blocked.cause != "registry"):
-        yield from registry_conditions(facts.registry_error)
+    if facts.blocked is None or facts.blocked.cause != "registry":
+        yield from unregistered(facts)
     yield from snapshot_conditions(facts.snapshot)

@@ -10,8 +10,7 @@ from agent.pipeline.view import BlockedView
 from agent.quarantine import QuarantineUsage
 from agent.snapshot.status import SnapshotFacts
 from agent.transfer import Backlog
-from sidecar.check.finding import Finding
-from sidecar.sinks.base import SinkState
+from sidecar.status.facts import ServiceFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +22,11 @@ class SchemaFacts:
     """Why the last request for them failed; empty when it did not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts(ServiceFacts):
     """The parts of an agent at one moment."""
 
-    is_started: bool = True
-    """There is a pipeline. Before that only the schema counts."""
-    is_stopping: bool = False
-    stalled_s: float = 0.0
-    """Seconds since the pipeline's last turn, when that is too long; else 0."""
     schema: SchemaFacts = field(default_factory=SchemaFacts)
-    sink: SinkState = field(default_factory=lambda: SinkState(True, "events go through"))
-    unacknowledged_events: int = 0
     cdc_raw_directory: Path = Path("cdc_raw")
     raw_bytes: int = 0
     quota: Quota = field(default_factory=lambda: Quota(limit_bytes=1 << 32))
@@ -45,10 +37,6 @@ class Facts:
     """Names of segments in `cdc_raw` that are links or not regular files."""
     watch_error: str = ""
     """Why changes in `cdc_raw` do not wake the agent; empty where they do."""
-    save_error: str = ""
-    """Why progress cannot be stored."""
-    record_error: str = ""
-    """Why the quarantine takes nothing, so that reading waits."""
     pinned_by_link: tuple[str, ...] = ()
     """Segments that a link elsewhere keeps from becoming final."""
     removal_error: str = ""
@@ -58,8 +46,5 @@ class Facts:
     quarantine: QuarantineUsage = field(default_factory=QuarantineUsage)
     backlog: Backlog | None = None
     snapshot: SnapshotFacts = field(default_factory=SnapshotFacts)
-    registry_error: str = ""
     publication: Publication | None = None
     """None while no schema is known."""
-    findings: tuple[Finding, ...] = ()
-    """Of the checks that are repeated while the agent runs."""

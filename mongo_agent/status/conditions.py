@@ -3,10 +3,17 @@
 from collections.abc import Iterator
 
 from mongo_agent.status.facts import Facts, StreamFacts
-from sidecar.schema_registry.health import registry_conditions
 from sidecar.status import Condition, State, Status, status_of
+from sidecar.status.facts import (
+    stalled,
+    starting,
+    undelivered,
+    unrecorded,
+    unregistered,
+    unsaved,
+)
 from sidecar.status.findings import SameCause, finding_conditions
-from sidecar.status.sink import TOPICS, UNAVAILABLE, sink_conditions
+from sidecar.status.sink import TOPICS, UNAVAILABLE
 
 _SERVER = frozenset(("start_blocked", "stream_not_open"))
 _SAME_CAUSE: SameCause = {
@@ -61,28 +68,19 @@ def _own(facts: Facts) -> Iterator[Condition]:
         return
     # Lost changes are the headline among equally bad conditions.
     yield from _lost(facts)
-    if facts.stalled_s:
-        yield Condition(
-            "pipeline_stalled",
-            State.FAILING,
-            "pipeline",
-            f"The pipeline has not moved for {facts.stalled_s:.0f} s.",
-            "Look for a disk or a broker client that hangs, then restart the agent.",
-        )
+    yield from stalled(facts)
     for stream in facts.streams:
         yield from _stream(stream)
-    yield from _sink(facts)
+    yield from undelivered(facts, subject="collections", check="mongo-agent check")
     yield from _progress(facts)
-    if facts.registry_error:
-        yield from registry_conditions(facts.registry_error)
+    yield from unregistered(facts)
     for stream in facts.streams:
         yield from _snapshot(stream)
 
 
 def _start(error: str) -> Condition:
     if not error:
-        message = "The agent starts and does not deliver events yet."
-        return Condition("starting", State.FAILING, "pipeline", message, "Wait.")
+        return starting("pipeline")
     return Condition(
         "start_blocked",
         State.FAILING,
@@ -112,29 +110,15 @@ def _sentence(clause: str) -> str:
     return f"{clause[:1].upper()}{clause[1:]}."
 
 
-def _sink(facts: Facts) -> Iterator[Condition]:
-    if facts.is_stopping and not facts.unacknowledged_events:
-        return
-    yield from sink_conditions(facts.sink, subject="collections", check="mongo-agent check")
-
-
 def _progress(facts: Facts) -> Iterator[Condition]:
-    if facts.save_error:
-        yield Condition(
-            "offsets_not_saved",
-            State.DEGRADED,
-            "offsets",
-            f"{facts.save_error} A restart delivers events again, or loses what left the oplog.",
-            "Make room in offset.backing.store.dir and let the agent's user write there.",
-        )
-    if facts.record_error:
-        yield Condition(
-            "quarantine_not_writable",
-            State.FAILING,
-            "quarantine",
-            facts.record_error,
-            f"Make room in {facts.quarantine_directory}, or raise quarantine.max.bytes.",
-        )
+    yield from unsaved(
+        facts,
+        consequence="A restart delivers events again, or loses what left the oplog.",
+    )
+    yield from unrecorded(
+        facts,
+        remedy=f"Make room in {facts.quarantine_directory}, or raise quarantine.max.bytes.",
+    )
 
 
 def _lost(facts: Facts) -> Iterator[Condition]:

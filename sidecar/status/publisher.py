@@ -31,6 +31,13 @@ class StatusView(Protocol):
     def is_stopping(self) -> bool: ...
     @property
     def lag_s(self) -> float: ...
+    @property
+    def save_error(self) -> str:
+        """Why the last save of the progress failed; empty when it did not."""
+
+    @property
+    def record_error(self) -> str:
+        """Why the quarantine takes no dead letters; empty while it does."""
 
 
 ViewOf = TypeVar("ViewOf", bound=StatusView)

@@ -90,8 +90,8 @@ def summary(shown: View | None) -> tuple[Summary, str]:
     ("shown", "state", "words"),
     [
         (None, "starting", "The agent starts and does not deliver events yet."),
-        (view(), "ok", "All changes that the server has told are delivered."),
-        (view(COPYING), "ok", "1 collections are being copied."),
+        (view(), "ok", "All changes that the server has reported are delivered."),
+        (view(COPYING), "ok", "Snapshots of 1 collections are running."),
         (view(waiting=3), "ok", "3 wait for the sink"),
         (view(waiting=90), "late", "3 min old"),
         (view(is_open=False), "failing", "no primary answers"),

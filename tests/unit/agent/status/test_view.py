@@ -106,7 +106,7 @@ def test_a_full_quarantine_says_what_to_do(site: Site) -> None:
 def test_what_was_not_delivered_stays_in_sight(site: Site) -> None:
     """Also after a restart, which sets the counters to nothing."""
     site.begin()
-    assert site.component("quarantine").sentence == "nothing is kept"
+    assert site.component("quarantine").sentence == "the quarantine is empty"
     site.rig.raw.completed(1, 2).add(1, is_damaged=True)
     site.rig.raw.completed(2, 2)
     site.rig.settle()

@@ -1,0 +1,178 @@
+"""The status of a running agent for HTTP, the log and the metrics."""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from sidecar.check.finding import Finding
+from sidecar.http.server import Build, ProbeResult
+from sidecar.metrics import DeliveryMetrics
+from sidecar.schema_registry import Registrar
+from sidecar.schema_registry.health import registry_component
+from sidecar.sinks.base import SinkState
+from sidecar.status.condition import Status
+from sidecar.status.health import Component, Health, component_of, health_of
+from sidecar.status.publisher import ViewOf
+
+_STALLED_S = 120.0
+"""No tick takes this long unless the disk or the sink's client hangs."""
+
+ViewOf_co = TypeVar("ViewOf_co", covariant=True)
+
+
+class RunningPipeline(Protocol[ViewOf_co]):
+    """A pipeline as other threads see it."""
+
+    @property
+    def view(self) -> ViewOf_co: ...
+    @property
+    def last_tick_s(self) -> float: ...
+
+
+class StatusReporter(ABC, Generic[ViewOf]):
+    """Reads the pipeline from other threads and never waits. The methods without a
+    body are the agent's: they say what its own parts mean."""
+
+    def __init__(
+        self,
+        service_name: str,
+        version: str,
+        metrics: DeliveryMetrics,
+        clock: Callable[[], float],
+    ) -> None:
+        """`clock` gives seconds and is the pipeline's."""
+        self._build = Build(service_name, version)
+        self._delivery_metrics = metrics
+        self._clock = clock
+        self._rendering = threading.Lock()
+        self._pipeline: RunningPipeline[ViewOf] | None = None
+        self._offset_note = ""
+        self.registrar: Registrar[Any] | None = None
+        """None where no schema needs an id."""
+        self.findings: Callable[[], Sequence[Finding]] = tuple
+        """The last findings of the checks that are repeated."""
+
+    @abstractmethod
+    def status(self) -> Status:
+        """The conditions that follow from the present facts."""
+
+    @abstractmethod
+    def own_components(self, status: Status, view: ViewOf | None) -> Iterator[Component]:
+        """Those of the agent's own parts, in the order in which an event meets them."""
+
+    @abstractmethod
+    def quarantine_details(self, view: ViewOf) -> Mapping[str, object]:
+        """What the quarantine holds, for JSON."""
+
+    @abstractmethod
+    def start_message(self) -> str:
+        """Why there is no pipeline yet."""
+
+    @abstractmethod
+    def delivered_message(self, view: ViewOf) -> str:
+        """How far delivery is, for an agent without conditions."""
+
+    @abstractmethod
+    def not_ready_message(self, view: ViewOf) -> str:
+        """Why an agent whose sink is healthy delivers nothing; empty when it delivers."""
+
+    @abstractmethod
+    def set_gauges(self) -> None:
+        """Sets the gauges that are not part of the pipeline's view."""
+
+    @abstractmethod
+    def offsets(self) -> Mapping[str, object]:
+        """Stored and acknowledged positions, for JSON."""
+
+    def note_offsets(self, message: str) -> None:
+        """What an operator should know about the progress that was found at the start."""
+        self._offset_note = message
+
+    @property
+    def view(self) -> ViewOf | None:
+        """The pipeline's, once there is one."""
+        return None if self._pipeline is None else self._pipeline.view
+
+    def sink_state(self) -> SinkState | None:
+        """The state of the sink; None before the pipeline has opened it."""
+        return None if self.view is None else self.view.delivery.sink
+
+    def service_facts(self) -> dict[str, Any]:
+        """The arguments of `ServiceFacts`, as they are now."""
+        if (view := self.view) is None:
+            return {"is_started": False, "findings": tuple(self.findings())}
+        return {
+            "is_stopping": view.is_stopping,
+            "stalled_s": self.stalled_s,
+            "sink": view.delivery.sink,
+            "unacknowledged_events": view.delivery.unacknowledged_events,
+            "save_error": view.save_error,
+            "record_error": view.record_error,
+            "registry_error": "" if self.registrar is None else self.registrar.error,
+            "findings": tuple(self.findings()),
+        }
+
+    def build(self) -> Build:
+        return self._build
+
+    def live(self) -> ProbeResult:
+        if self._pipeline is None:
+            return ProbeResult(True, self.start_message())
+        stalled_s = self.stalled_s
+        if stalled_s:
+            return ProbeResult(False, f"the pipeline has not moved for {stalled_s:.0f} s")
+        return ProbeResult(True, "the pipeline moves")
+
+    def ready(self) -> ProbeResult:
+        if (view := self.view) is None:
+            return ProbeResult(False, self.start_message())
+        if view.is_stopping:
+            return ProbeResult(False, "the agent is stopping")
+        sink = view.delivery.sink
+        if not sink.healthy:
+            return ProbeResult(False, sink.message)
+        error = self.not_ready_message(view)
+        return ProbeResult(not error, error or sink.message)
+
+    def health(self) -> Health:
+        status, view = self.status(), self.view
+        parts = [component_of(status, "pipeline", "the pipeline moves")]
+        parts += self.own_components(status, view)
+        if self.registrar is not None and self.registrar.is_used:
+            parts.append(registry_component(status, self.registrar))
+        if view is not None:
+            note = self._offset_note or "progress is saved as it is made"
+            kept = self.quarantine_details(view)
+            parts.append(_sink_component(status, view))
+            parts.append(component_of(status, "offsets", note))
+            parts.append(component_of(status, "quarantine", "the quarantine is empty", kept))
+        return health_of(status, "" if view is None else self.delivered_message(view), parts)
+
+    def components(self) -> Sequence[Component]:
+        """Those of the present health."""
+        return self.health().components
+
+    def metrics(self) -> bytes:
+        with self._rendering:
+            self.set_gauges()
+            self._delivery_metrics.status.set(self.status())
+            return self._delivery_metrics.render()
+
+    @property
+    def stalled_s(self) -> float:
+        """Seconds since the last tick, when that is too long; else 0."""
+        if self._pipeline is None:
+            return 0.0
+        idle_s = self._clock() - self._pipeline.last_tick_s
+        return idle_s if idle_s > _STALLED_S else 0.0
+
+
+def _sink_component(status: Status, view: ViewOf) -> Component:
+    delivery = view.delivery
+    details = {
+        "unacknowledged_events": delivery.unacknowledged_events,
+        "unacknowledged_age_s": round(delivery.unacknowledged_age_s, 3),
+        "lag_s": round(view.lag_s, 3),
+    }
+    return component_of(status, "sink", delivery.sink.message, details)

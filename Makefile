@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 DEPENDENCIES := $(VENV)/.dependencies
 EXTENSION := $(VENV)/.extension
 SITE := $(VENV)/.site
-CRATES := $(addprefix commitlog/,capsule core encoding events mongo python rows)
+CRATES := $(addprefix commitlog/,capsule core encoding events python rows) mongo_agent/encoder
 RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples
@@ -79,7 +79,7 @@ lint: $(DEPENDENCIES) ## ruff, rustfmt and clippy, warnings being errors
 
 types: setup ## mypy, strict, and the stub of the extension against the extension
 	$(PY) -m mypy
-	$(PY) -m mypy.stubtest commitlog._commitlog
+	$(PY) -m mypy.stubtest commitlog._commitlog mongo_agent.encoder
 
 audit: $(DEPENDENCIES) ## Known vulnerabilities of the locked dependencies; asks databases on the network
 	@VENV=$(VENV) scripts/audit

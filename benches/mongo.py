@@ -21,7 +21,7 @@ from bson.json_util import DatetimeRepresentation, JSONMode, JSONOptions
 from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.progress import progress_bar
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 
 EVENTS = 20_000
 BATCH_EVENTS = 1000

@@ -10,7 +10,7 @@ import sys
 from pymongo import MongoClient
 
 from benches.ceiling import publish
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent.change_stream.cursor import Client, StreamCursor
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import Scope, StreamOptions

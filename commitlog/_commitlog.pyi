@@ -1,20 +1,10 @@
 """The whole surface of the extension module. Positions are logical (format notes §2.3)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Literal, final
 
 from commitlog._commitlog_avro import SchemaIds, Unregistered
-from commitlog._commitlog_mongo import (
-    MongoBatch,
-    MongoEncoder,
-    MongoEvents,
-    MongoTransaction,
-    RefusedEvent,
-    event_times,
-    events_of_reply,
-    join_fragments,
-    split_of,
-)
 
 __all__ = [
     "Blocked",
@@ -24,11 +14,6 @@ __all__ = [
     "EventFormat",
     "Gap",
     "Lost",
-    "MongoBatch",
-    "MongoEncoder",
-    "MongoEvents",
-    "MongoTransaction",
-    "RefusedEvent",
     "RowBatch",
     "RowDecoder",
     "Scan",
@@ -41,14 +26,13 @@ __all__ = [
     "Unregistered",
     "Verification",
     "__version__",
-    "event_times",
-    "events_of_reply",
-    "join_fragments",
+    "_mongo",
     "read_descriptor",
-    "split_of",
 ]
 
 __version__: str
+_mongo: ModuleType
+"""`mongo_agent.encoder`."""
 
 _Headers = list[tuple[str, bytes]]
 _Partitions = Callable[[str], int | None]

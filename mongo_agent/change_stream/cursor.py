@@ -18,7 +18,7 @@ from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
-from commitlog.mongo import events_of_reply
+from mongo_agent.encoder import events_of_reply
 from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.position import Opening, Token
 from mongo_agent.change_stream.settings import Scope, StreamOptions

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from commitlog import Unregistered
-from commitlog.mongo import MongoBatch, MongoEncoder, MongoTransaction
+from mongo_agent.encoder import MongoBatch, MongoEncoder, MongoTransaction
 from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.tokens import ClusterTime
 from sidecar.schema_registry.registration import SchemaRegistration

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from bson.raw_bson import RawBSONDocument
 
-from commitlog.mongo import MongoEvents, event_times
+from mongo_agent.encoder import MongoEvents, event_times
 from mongo_agent.change_stream.tokens import ClusterTime
 
 RawEvents = MongoEvents | Sequence[bytes]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from commitlog.mongo import join_fragments, split_of
+from mongo_agent.encoder import join_fragments, split_of
 from mongo_agent.change_stream.events import RawEvents
 
 

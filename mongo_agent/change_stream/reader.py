@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
-from commitlog.mongo import MongoBatch, MongoTransaction
+from mongo_agent.encoder import MongoBatch, MongoTransaction
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import (
     Client,

@@ -17,7 +17,7 @@ from pymongo import MongoClient
 from pymongo.errors import PyMongoError
 from pymongo.read_concern import ReadConcern
 
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent.capture.catalogue import CollectionInfo, list_collections
 from mongo_agent.change_stream.cursor import StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.tokens import ClusterTime

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from commitlog.mongo import MongoBatch
+from mongo_agent.encoder import MongoBatch
 from mongo_agent.change_stream.events import RawEvents, time_of, token_of
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.offsets import StreamOffset

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from commitlog.mongo import MongoBatch
+from mongo_agent.encoder import MongoBatch
 
 
 @dataclass(frozen=True, slots=True)

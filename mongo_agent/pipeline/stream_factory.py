@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from commitlog import SchemaIds
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent.capture import Namespaces, fingerprint
 from mongo_agent.change_stream.cursor import Client, StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.encoding import Encoding

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from pymongo.errors import PyMongoError
 
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.events import RawEvents

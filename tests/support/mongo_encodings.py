@@ -6,7 +6,7 @@ from typing import Any
 from bson import Binary, Int64
 from hypothesis import strategies as st
 
-from commitlog.mongo import MongoBatch, MongoEncoder
+from mongo_agent.encoder import MongoBatch, MongoEncoder
 from tests.support.avro.reading import Ids
 from tests.support.bson_documents import NAMES, SHORT_DOUBLES, documents, event
 

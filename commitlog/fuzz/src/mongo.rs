@@ -3,16 +3,16 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use commitlog_mongo::batch::{EventBatch, MessageEntry};
-use commitlog_mongo::bson::{Document, Timestamp};
-use commitlog_mongo::change::{Copy, SnapshotMark};
-use commitlog_mongo::encoder::Encoder;
-use commitlog_mongo::fields::FieldRules;
-use commitlog_mongo::format::{DocumentJson, Encoding, EventFormat, Layout};
-use commitlog_mongo::fragments::{join_fragments, split_of};
-use commitlog_mongo::position::event_times;
-use commitlog_mongo::reply::parse_reply;
-use commitlog_mongo::transaction::OpenTransaction;
+use mongo_encoder::batch::{EventBatch, MessageEntry};
+use mongo_encoder::bson::{Document, Timestamp};
+use mongo_encoder::change::{Copy, SnapshotMark};
+use mongo_encoder::encoder::Encoder;
+use mongo_encoder::fields::FieldRules;
+use mongo_encoder::format::{DocumentJson, Encoding, EventFormat, Layout};
+use mongo_encoder::fragments::{join_fragments, split_of};
+use mongo_encoder::position::event_times;
+use mongo_encoder::reply::parse_reply;
+use mongo_encoder::transaction::OpenTransaction;
 use serde_json::Value;
 
 const AT_NS: i64 = 1_700_000_000_000_000_000;

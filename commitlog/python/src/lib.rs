@@ -37,10 +37,7 @@ mod _commitlog {
     #[pymodule_export]
     use crate::format::EventFormat;
     #[pymodule_export]
-    use crate::mongo::{
-        MongoBatch, MongoEncoder, MongoEvents, MongoTransaction, RefusedEvent, event_times,
-        events_of_reply, join_fragments, split_of,
-    };
+    use crate::mongo::_mongo;
     #[pymodule_export]
     use crate::reader::{Scan, SegmentReader};
     #[pymodule_export]

@@ -77,7 +77,7 @@ BOMBS = {
 
 ENCODE = """
 import sys
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 (layout,) = sys.argv[1:]
 encoder = MongoEncoder(
     topic_prefix="p", replica_set="rs0", node_id="n", layout=layout,

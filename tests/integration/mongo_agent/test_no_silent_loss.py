@@ -13,7 +13,7 @@ import bson
 import pytest
 from pymongo import MongoClient
 
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent import metrics
 from mongo_agent.capture import Namespaces
 from mongo_agent.change_stream.position import Opening, StreamPosition

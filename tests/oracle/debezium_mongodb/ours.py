@@ -1,4 +1,4 @@
-"""What `commitlog.mongo` makes of a change stream, and of documents that are copied."""
+"""What `mongo_agent.encoder` makes of a change stream, and of documents that are copied."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Literal
@@ -6,7 +6,7 @@ from typing import Any, Literal
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
-from commitlog.mongo import MongoBatch, MongoEncoder, join_fragments, split_of
+from mongo_agent.encoder import MongoBatch, MongoEncoder, join_fragments, split_of
 from mongo_agent.change_stream.cursor import Client, StreamCursor
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import Scope, StreamOptions

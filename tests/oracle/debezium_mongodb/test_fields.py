@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from tests.oracle.debezium_mongodb.engines import jars
 from tests.support.bson_documents import Json, encoded, event
 from tests.support.servers.java import java

@@ -9,7 +9,7 @@ import pytest
 from bson import Int64
 from pymongo import MongoClient
 
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent.change_stream.settings import StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
 from tests.oracle.debezium_mongodb import ours

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use commitlog_mongo::batch::{self, Kind, MessageEntry};
-use commitlog_mongo::format::EventFormat;
+use mongo_encoder::batch::{self, Kind, MessageEntry};
+use mongo_encoder::format::EventFormat;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -13,7 +13,7 @@ use crate::avro::Unregistered;
 use crate::messages::{self, Messages, SourceText};
 
 /// An event that gives no message because its bytes cannot be read.
-#[pyclass(frozen, get_all, module = "commitlog")]
+#[pyclass(frozen, get_all, module = "mongo_agent.encoder")]
 pub struct RefusedEvent {
     event: usize,
     offset: usize,
@@ -28,7 +28,7 @@ impl RefusedEvent {
 }
 
 /// Messages as bytes.
-#[pyclass(frozen, module = "commitlog")]
+#[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoBatch {
     batch: batch::EventBatch,
     format: Arc<EventFormat>,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use commitlog_mongo::namespaces;
+use mongo_encoder::namespaces;
 use pyo3::prelude::*;
 
 /// So many answers are remembered; then all are forgotten, since asking again is right too.

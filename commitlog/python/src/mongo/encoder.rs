@@ -4,15 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use commitlog_mongo::batch;
-use commitlog_mongo::bson::Timestamp;
-use commitlog_mongo::change::{Copy, SnapshotMark};
-use commitlog_mongo::encoder::Encoder;
-use commitlog_mongo::fields::FieldRules;
-use commitlog_mongo::format::{Delimiter, DocumentJson, Encoding, EventFormat, Layout};
-use commitlog_mongo::schemas::Record;
-use commitlog_mongo::transaction::OpenTransaction;
 use event_encoding::avro_names::NameAdjustment;
+use mongo_encoder::batch;
+use mongo_encoder::bson::Timestamp;
+use mongo_encoder::change::{Copy, SnapshotMark};
+use mongo_encoder::encoder::Encoder;
+use mongo_encoder::fields::FieldRules;
+use mongo_encoder::format::{Delimiter, DocumentJson, Encoding, EventFormat, Layout};
+use mongo_encoder::schemas::Record;
+use mongo_encoder::transaction::OpenTransaction;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -26,7 +26,7 @@ use crate::avro::{SchemaIds, Unregistered};
 use crate::format::unknown;
 
 /// How messages look, and what makes them.
-#[pyclass(frozen, module = "commitlog")]
+#[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoEncoder {
     encoder: Encoder,
     format: Arc<EventFormat>,

@@ -1,7 +1,7 @@
 //! What is asked of raw events without encoding them.
 
-use commitlog_mongo::bson::Timestamp;
-use commitlog_mongo::{fragments, position};
+use mongo_encoder::bson::Timestamp;
+use mongo_encoder::{fragments, position};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -1,4 +1,4 @@
-//! `commitlog.mongo`: raw BSON of MongoDB as messages.
+//! `mongo_agent.encoder`: raw BSON of MongoDB as messages.
 
 mod batch;
 mod captures;
@@ -8,8 +8,18 @@ mod input;
 mod reply;
 mod transaction;
 
-pub use batch::{MongoBatch, RefusedEvent};
-pub use encoder::MongoEncoder;
-pub use events::{event_times, join_fragments, split_of};
-pub use reply::{MongoEvents, events_of_reply};
-pub use transaction::MongoTransaction;
+use pyo3::prelude::*;
+
+#[pymodule(submodule)]
+pub mod _mongo {
+    #[pymodule_export]
+    use super::batch::{MongoBatch, RefusedEvent};
+    #[pymodule_export]
+    use super::encoder::MongoEncoder;
+    #[pymodule_export]
+    use super::events::{event_times, join_fragments, split_of};
+    #[pymodule_export]
+    use super::reply::{MongoEvents, events_of_reply};
+    #[pymodule_export]
+    use super::transaction::MongoTransaction;
+}

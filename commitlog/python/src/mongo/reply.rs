@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use commitlog_mongo::reply::parse_reply;
+use mongo_encoder::reply::parse_reply;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyIterator, PyList};
 use super::input::{Input, input};
 
 /// Raw events as slices of one reply, which they keep.
-#[pyclass(frozen, module = "commitlog")]
+#[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoEvents {
     reply: Input,
     places: Vec<Range<usize>>,

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use commitlog_mongo::bson::Timestamp;
-use commitlog_mongo::transaction::OpenTransaction;
+use mongo_encoder::bson::Timestamp;
+use mongo_encoder::transaction::OpenTransaction;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// A transaction that has begun.
-#[pyclass(frozen, eq, module = "commitlog")]
+#[pyclass(frozen, eq, module = "mongo_agent.encoder")]
 #[derive(PartialEq)]
 pub struct MongoTransaction(pub OpenTransaction);
 

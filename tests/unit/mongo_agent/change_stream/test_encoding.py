@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import bson
 
 from commitlog import SchemaIds, Unregistered
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent.change_stream.encoding import Encoding
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import Registrar, SchemaRejectedError, Strategy, Subjects

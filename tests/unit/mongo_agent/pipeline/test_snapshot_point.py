@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.change_stream.tokens import ClusterTime

@@ -6,7 +6,7 @@ from bson import Int64, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commitlog.mongo import MongoEncoder, event_times, join_fragments, split_of
+from mongo_agent.encoder import MongoEncoder, event_times, join_fragments, split_of
 from tests.support.bson_documents import (
     CODEC,
     SHORT_DOUBLES,

@@ -11,9 +11,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use commitlog_mongo::encoder::Encoder;
-use commitlog_mongo::format::{Encoding, EventFormat, Layout};
 use event_encoding::schema_ids::SchemaIds;
+use mongo_encoder::encoder::Encoder;
+use mongo_encoder::format::{Encoding, EventFormat, Layout};
 
 const BATCH: usize = 1000;
 /// In a round: a shorter one ends before the clock has moved.

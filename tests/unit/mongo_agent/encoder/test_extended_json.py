@@ -15,7 +15,7 @@ from bson.raw_bson import RawBSONDocument
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from tests.support.bson_documents import (
     CODEC,
     SHORT_DOUBLES,

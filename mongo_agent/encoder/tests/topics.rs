@@ -4,9 +4,9 @@
 
 mod written;
 
-use commitlog_mongo::batch::Kind;
-use commitlog_mongo::encoder::Encoder;
-use commitlog_mongo::format::{Encoding, EventFormat};
+use mongo_encoder::batch::Kind;
+use mongo_encoder::encoder::Encoder;
+use mongo_encoder::format::{Encoding, EventFormat};
 use serde_json::Value;
 use written::{cust, event, nested};
 

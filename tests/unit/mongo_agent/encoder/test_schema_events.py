@@ -7,7 +7,7 @@ import bson
 import pytest
 from bson import Timestamp
 
-from commitlog.mongo import MongoBatch, MongoEncoder
+from mongo_agent.encoder import MongoBatch, MongoEncoder
 from tests.support.bson_documents import Json, encoded, event
 
 

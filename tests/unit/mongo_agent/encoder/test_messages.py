@@ -11,7 +11,7 @@ from bson import Binary, DatetimeMS, Decimal128, Int64, ObjectId
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commitlog.mongo import MongoBatch, MongoEncoder
+from mongo_agent.encoder import MongoBatch, MongoEncoder
 from tests.support.bson_documents import SHORT_DOUBLES, Json, documents, encoded, event
 
 _AT_NS = 1_700_000_000_123_456_789

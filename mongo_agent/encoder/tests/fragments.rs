@@ -4,9 +4,9 @@
 
 mod written;
 
-use commitlog_mongo::bson::Timestamp;
-use commitlog_mongo::fragments::{FragmentError, Split, join_fragments, split_of};
-use commitlog_mongo::position::{cluster_time, event_times};
+use mongo_encoder::bson::Timestamp;
+use mongo_encoder::fragments::{FragmentError, Split, join_fragments, split_of};
+use mongo_encoder::position::{cluster_time, event_times};
 use proptest::prelude::*;
 use written::{document, int32, int64, nested, string, timestamp};
 

@@ -4,7 +4,7 @@
 
 mod written;
 
-use commitlog_mongo::reply::parse_reply;
+use mongo_encoder::reply::parse_reply;
 use proptest::prelude::*;
 use written::{array, document, double, int64, nested, string};
 

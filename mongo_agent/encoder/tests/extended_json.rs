@@ -5,8 +5,8 @@
 
 mod written;
 
-use commitlog_mongo::bson::Document;
-use commitlog_mongo::json::{
+use mongo_encoder::bson::Document;
+use mongo_encoder::json::{
     Flavour, Spacing, write_document, write_document_in_string, write_value_in_string,
 };
 use proptest::prelude::*;

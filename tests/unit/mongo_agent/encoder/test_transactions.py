@@ -9,7 +9,7 @@ from bson import Int64, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commitlog.mongo import MongoBatch, MongoEncoder, MongoTransaction
+from mongo_agent.encoder import MongoBatch, MongoEncoder, MongoTransaction
 from tests.support.bson_documents import Json, event
 
 _TOPIC = "L.transaction"

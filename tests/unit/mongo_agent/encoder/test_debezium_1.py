@@ -8,7 +8,7 @@ import bson
 import pytest
 from bson import Binary, Int64
 
-from commitlog.mongo import MongoEncoder
+from mongo_agent.encoder import MongoEncoder
 from tests.support.bson_documents import Json, encoded, event
 
 _DOCUMENT = {"_id": Int64(7), "n": "x"}

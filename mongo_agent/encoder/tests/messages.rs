@@ -4,11 +4,11 @@
 
 mod written;
 
-use commitlog_mongo::batch::{EventBatch, Kind, NOT_CAPTURED};
-use commitlog_mongo::bson::Timestamp;
-use commitlog_mongo::change::{Copy, SnapshotMark};
-use commitlog_mongo::encoder::Encoder;
-use commitlog_mongo::format::{DocumentJson, EventFormat, Layout};
+use mongo_encoder::batch::{EventBatch, Kind, NOT_CAPTURED};
+use mongo_encoder::bson::Timestamp;
+use mongo_encoder::change::{Copy, SnapshotMark};
+use mongo_encoder::encoder::Encoder;
+use mongo_encoder::format::{DocumentJson, EventFormat, Layout};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use written::{array, cust, document, double, element, event, int32, int64, nested, string};

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commitlog.mongo import MongoBatch, MongoEncoder
+from mongo_agent.encoder import MongoBatch, MongoEncoder
 from tests.support.bson_documents import Json, encoded, event
 
 _ADDRESS = {"number": 34, "street": "Claude Debussylaan", "city": "Amsterdam"}

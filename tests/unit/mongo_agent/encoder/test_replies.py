@@ -9,7 +9,7 @@ from bson.raw_bson import RawBSONDocument
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commitlog.mongo import MongoEncoder, MongoEvents, events_of_reply
+from mongo_agent.encoder import MongoEncoder, MongoEvents, events_of_reply
 from tests.support.bson_documents import encoded, event
 
 ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")

@@ -1,6 +1,4 @@
-"""MongoDB's part of the extension module (docs/reference/mongodb-event-format.md).
-
-There is no module of this name; what is here is imported from `commitlog.mongo`."""
+"""Encodes raw BSON of MongoDB's change streams as messages (docs/reference/mongodb-event-format.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -15,6 +13,18 @@ _Message = tuple[str, bytes, bytes | None, _Headers, int]
 _Arguments = tuple[str, bytes | None, bytes, int, _Delivered, None, int, _Headers]
 _Encoding = Literal["json", "json_with_schema", "avro"]
 _Bson = Sequence[bytes | memoryview]
+__all__ = [
+    "MongoBatch",
+    "MongoEncoder",
+    "MongoEvents",
+    "MongoTransaction",
+    "RefusedEvent",
+    "event_times",
+    "events_of_reply",
+    "join_fragments",
+    "split_of",
+]
+
 _ClusterTime = tuple[int, int]
 """Seconds and increment."""
 

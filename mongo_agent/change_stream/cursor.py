@@ -18,11 +18,10 @@ from pymongo import MongoClient
 from pymongo.client_session import ClientSession
 from pymongo.errors import OperationFailure, PyMongoError
 
-from mongo_agent.encoder import events_of_reply
-from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.position import Opening, Token
 from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.encoder import ChangeEvents, StreamReply
 from mongo_agent.server.affinity import ServerAffinity
 from mongo_agent.server.errors import error_text
 from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
@@ -47,7 +46,7 @@ class Reply:
     the server has closed the cursor, which it does behind an invalidation. `operation_time` is
     that of the server when it answered."""
 
-    events: RawEvents
+    events: ChangeEvents
     token: Token | None
     is_last: bool
     operation_time: ClusterTime | None = None
@@ -135,17 +134,16 @@ class StreamCursor:
         return self._taken(reply)
 
     def _taken(self, reply: RawBSONDocument) -> Reply:
-        # Asked for `cursor`, the document would make an object of each event.
-        events, rest = events_of_reply(reply.raw)
-        cursor = bson.decode(rest)
-        self._id = int(cursor["id"])
-        self._namespace = str(cursor["ns"]).partition(".")[2]
-        time = reply.get("operationTime")
+        # RawBSONDocument would make an object of each event.
+        parsed = StreamReply(reply.raw)
+        self._id = parsed.cursor_id
+        self._namespace = parsed.namespace.partition(".")[2]
+        token, time = parsed.token, parsed.operation_time
         return Reply(
-            events,
-            cursor.get("postBatchResumeToken"),
+            parsed.events,
+            None if token is None else bson.decode(token),
             self._id == 0,
-            None if time is None else ClusterTime(time.time, time.inc),
+            None if time is None else ClusterTime(*time),
         )
 
     def close(self) -> None:

@@ -4,9 +4,8 @@ import threading
 from collections.abc import Callable
 
 from commitlog import Unregistered
-from mongo_agent.encoder import MongoBatch, MongoEncoder, MongoTransaction
-from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.encoder import ChangeEvents, MongoBatch, MongoEncoder, MongoTransaction
 from sidecar.schema_registry.registration import SchemaRegistration
 
 
@@ -24,7 +23,7 @@ class Encoding:
         self._registration = registration
         self.transaction = transaction
 
-    def encode(self, events: RawEvents, closed: threading.Event) -> MongoBatch | None:
+    def encode(self, events: ChangeEvents, closed: threading.Event) -> MongoBatch | None:
         """Waits for a schema registry, where there is one; None when it was closed meanwhile.
         Raises RefusedError when the registry refuses us."""
         if self._registration is not None:

@@ -1,27 +1,26 @@
-"""What the reader of a stream looks at in raw events, besides making messages of them."""
+"""Resume tokens and cluster times of raw events."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from bson.raw_bson import RawBSONDocument
+import bson
 
-from mongo_agent.encoder import MongoEvents, event_times
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.encoder import ChangeEvents
 
-RawEvents = MongoEvents | Sequence[bytes]
-"""As a reply has them, or picked and joined from it."""
+NO_EVENTS = ChangeEvents()
 
 
-def token_of(event: bytes) -> Mapping[str, str]:
-    """The resume token of an event. Raises ValueError for bytes that are no event."""
-    token = RawBSONDocument(event).get("_id")
+def token_at(events: ChangeEvents, index: int) -> Mapping[str, str]:
+    """The resume token of an event. Raises ValueError for bytes without a token."""
+    token = events.token(index)
     if token is None:
-        raise ValueError("an event without `_id`: the pipeline takes it away")
-    return dict(token)
+        raise ValueError("an event without `_id`: the pipeline removes it")
+    return bson.decode(token)
 
 
-def time_of(event: bytes) -> ClusterTime:
-    """The cluster time of an event. Raises ValueError for bytes that tell none."""
-    times = event_times([event])
-    if times is None:
+def time_at(events: ChangeEvents, index: int) -> ClusterTime:
+    """The cluster time of an event. Raises ValueError for bytes without a time."""
+    time = events.time(index)
+    if time is None:
         raise ValueError("an event without a cluster time")
-    return ClusterTime(*times[0])
+    return ClusterTime(*time)

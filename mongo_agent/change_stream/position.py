@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from mongo_agent.change_stream.tokens import ClusterTime, is_behind, read_token
+from mongo_agent.change_stream.tokens import ClusterTime, read_token
 from mongo_agent.server.failures import Failure
 from sidecar.errors import OffsetStoreError
 
@@ -52,10 +52,6 @@ class Opening:
     from_time: ClusterTime | None = None
     sent: Token | None = None
     is_split: bool = False
-
-    def was_sent(self, token: Token) -> bool:
-        """Whether an event with this token was delivered before the stream was opened."""
-        return self.sent is not None and not is_behind(token, self.sent)
 
 
 def stored_position(values: Mapping[str, str], cluster: str) -> StreamPosition | None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Any
 
-from mongo_agent.encoder import MongoBatch, MongoTransaction
 from mongo_agent.change_stream.backoff import Backoff
 from mongo_agent.change_stream.cursor import (
     Client,
@@ -26,12 +25,12 @@ from mongo_agent.change_stream.cursor import (
     current_cluster_time,
 )
 from mongo_agent.change_stream.encoding import Encoding
-from mongo_agent.change_stream.events import RawEvents, time_of, token_of
-from mongo_agent.change_stream.fragments import Fragments, Joined
+from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
 from mongo_agent.change_stream.position import Opening, StreamPosition, opening
 from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolicy, Reopen, recovery
 from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime, read_token
+from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoBatch, MongoTransaction
 from sidecar.errors import SidecarError
 from sidecar.logs import RateLimitedLog, fields
 
@@ -46,7 +45,7 @@ class StreamBatch:
     """What one reply gave. `position` and the open `transaction` are behind all of it, the times
     are those of its first and last event; `lost` says that the stream began anew in front of it."""
 
-    events: RawEvents
+    events: ChangeEvents
     batch: MongoBatch
     position: StreamPosition
     transaction: MongoTransaction | None
@@ -104,7 +103,7 @@ class StreamReader:
         self._closed = threading.Event()
         self._stopped_at_s = 0.0
         self._lost: LostHistory | None = None
-        self._fragments = self._no_fragments()
+        self._joiner = self._new_joiner()
         self._repeated = RateLimitedLog(logger)
         self._thread = threading.Thread(target=self._run, name="change-stream", daemon=True)
         self.state = StreamState(False, "the change stream is being opened")
@@ -174,7 +173,7 @@ class StreamReader:
             if isinstance(step, Abort):
                 raise step.error
             start = step.opening
-            self._fragments = self._no_fragments()
+            self._joiner = self._new_joiner()
             self._note(step, message)
             if step.is_refusal and self._rules.waits_when_refused:
                 pauses_ms = chain(pauses_ms, repeat(self._backoff.max_delay_ms))
@@ -212,24 +211,26 @@ class StreamReader:
             while cursor.is_open and not self._closed.is_set():
                 self._hand_over(cursor.read(), start)
 
-    def _no_fragments(self) -> Fragments:
-        return Fragments(leaves_out=self._rules.oversize == "skip")
+    def _new_joiner(self) -> FragmentJoiner:
+        """A stream that is opened again begins before the first fragment of an event."""
+        return FragmentJoiner(skips_split_events=self._rules.oversize == "skip")
 
     def _begin_anew(self) -> None:
         """From now on; what was before is lost, which the first read says."""
         self._position = position = self._at({}, current_cluster_time(self._source.client).after)
         self._encoding.transaction = None
-        nothing = self._encoding.encode((), self._closed)
+        nothing = self._encoding.encode(NO_EVENTS, self._closed)
         if nothing is not None:
-            self._put(StreamBatch((), nothing, position, None))
+            self._put(StreamBatch(NO_EVENTS, nothing, position, None))
 
     def _hand_over(self, reply: Reply, start: Opening) -> None:
-        events = reply.events
+        events, skipped = reply.events, 0
         if start.sent is not None:
-            events = tuple(event for event in events if not start.was_sent(token_of(event)))
-        joined = self._fragments.joined(events) if start.is_split else Joined(events, is_end=True)
-        events = joined.events
-        position = self._behind(reply, events) if joined.is_end else self._behind_events(events)
+            events = events.after(start.sent["_data"])
+        if start.is_split:
+            events, skipped = self._joiner.join(events)
+        is_complete = self._joiner.is_complete
+        position = self._behind(reply, events) if is_complete else self._behind_events(events)
         if position is None:
             return
         encoding = self._encoding
@@ -237,11 +238,11 @@ class StreamReader:
         if batch is None:
             return
         self._position = position
-        first, last = (time_of(events[0]), time_of(events[-1])) if events else (None, None)
+        first, last = (time_at(events, 0), time_at(events, -1)) if events else (None, None)
         read = StreamBatch(events, batch, position, encoding.transaction, first, last)
-        self._put(replace(read, left_out=joined.left_out) if joined.left_out else read)
+        self._put(replace(read, left_out=skipped) if skipped else read)
         if (end := encoding.end(position.time, self._closed)) is not None:
-            self._put(StreamBatch((), end, position, None))
+            self._put(StreamBatch(NO_EVENTS, end, position, None))
 
     def _put(self, read: StreamBatch) -> None:
         """Waits for room."""
@@ -252,7 +253,7 @@ class StreamReader:
             self._reads.append(read)
         self._wake()
 
-    def _behind(self, reply: Reply, events: RawEvents) -> StreamPosition | None:
+    def _behind(self, reply: Reply, events: ChangeEvents) -> StreamPosition | None:
         """Behind a whole reply."""
         if reply.token is None:
             return self._behind_events(events)
@@ -260,16 +261,16 @@ class StreamReader:
             time = read_token(reply.token).time
         except ValueError:
             # Of a server whose tokens say nothing.
-            last = time_of(events[-1]) if events else reply.operation_time
+            last = time_at(events, -1) if events else reply.operation_time
             if last is None:
                 return None
             time = last
         return self._at(reply.token, time)
 
-    def _behind_events(self, events: RawEvents) -> StreamPosition | None:
+    def _behind_events(self, events: ChangeEvents) -> StreamPosition | None:
         if not events:
             return None
-        return self._at(token_of(events[-1]), time_of(events[-1]))
+        return self._at(token_at(events, -1), time_at(events, -1))
 
     def _at(self, token: Mapping[str, str], time: ClusterTime) -> StreamPosition:
         return StreamPosition(token, time, self._source.fingerprint, self._source.cluster)

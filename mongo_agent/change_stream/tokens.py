@@ -68,15 +68,3 @@ def read_token(token: Mapping[str, Any]) -> TokenParts:
         version,
         version > 0 and rest[4:].startswith(_HIGH_WATER_MARK),
     )
-
-
-def is_behind(token: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether the first is later in the stream than the second. Both are of one stream."""
-    later, earlier = (_bytes_of(each) for each in (token, other))
-    return later > earlier
-
-
-def _bytes_of(token: Mapping[str, Any]) -> bytes:
-    """The bytes by which tokens of one stream compare. Raises ValueError as `read_token` does."""
-    read_token(token)
-    return bytes.fromhex(token["_data"])

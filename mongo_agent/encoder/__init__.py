@@ -6,24 +6,20 @@ package exports the part of MongoDB. `__init__.pyi` describes it.
 
 from commitlog._commitlog import _mongo
 
+ChangeEvents = _mongo.ChangeEvents
+FragmentJoiner = _mongo.FragmentJoiner
 MongoBatch = _mongo.MongoBatch
 MongoEncoder = _mongo.MongoEncoder
-MongoEvents = _mongo.MongoEvents
 MongoTransaction = _mongo.MongoTransaction
 RefusedEvent = _mongo.RefusedEvent
-event_times = _mongo.event_times
-events_of_reply = _mongo.events_of_reply
-join_fragments = _mongo.join_fragments
-split_of = _mongo.split_of
+StreamReply = _mongo.StreamReply
 
 __all__ = [
+    "ChangeEvents",
+    "FragmentJoiner",
     "MongoBatch",
     "MongoEncoder",
-    "MongoEvents",
     "MongoTransaction",
     "RefusedEvent",
-    "event_times",
-    "events_of_reply",
-    "join_fragments",
-    "split_of",
+    "StreamReply",
 ]

@@ -1,4 +1,4 @@
-"""Encodes raw BSON of MongoDB's change streams as messages (docs/reference/mongodb-event-format.md)."""
+"""Encodes raw BSON of change streams as messages (docs/reference/mongodb-event-format.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -14,15 +14,13 @@ _Arguments = tuple[str, bytes | None, bytes, int, _Delivered, None, int, _Header
 _Encoding = Literal["json", "json_with_schema", "avro"]
 _Bson = Sequence[bytes | memoryview]
 __all__ = [
+    "ChangeEvents",
+    "FragmentJoiner",
     "MongoBatch",
     "MongoEncoder",
-    "MongoEvents",
     "MongoTransaction",
     "RefusedEvent",
-    "event_times",
-    "events_of_reply",
-    "join_fragments",
-    "split_of",
+    "StreamReply",
 ]
 
 _ClusterTime = tuple[int, int]
@@ -41,13 +39,55 @@ class RefusedEvent:
     def cause(self) -> str: ...
 
 @final
-class MongoEvents:
-    """The raw events of one reply where they lie: a sequence of bytes that keeps the reply.
-    Immutable."""
+class ChangeEvents:
+    """Raw events of a change stream, in its order: a sequence of bytes, and columns of what the
+    agent needs of them. Immutable; keeps the replies that its events lie in."""
 
+    def __new__(cls, events: _Bson = ...) -> ChangeEvents: ...
     def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> bytes: ...
     def __iter__(self) -> Iterator[bytes]: ...
+    def token(self, index: int) -> bytes | None:
+        """The resume token of an event (`_id`) as BSON; None for bytes without one."""
+    def time(self, index: int) -> _ClusterTime | None:
+        """The `clusterTime` of an event, else that of its token; None for bytes without either."""
+    def after(self, token: str) -> ChangeEvents:
+        """The events that are later in the stream than a token, given by its `_data`. Raises
+        ValueError for tokens that do not begin with a cluster time."""
+
+@final
+class StreamReply:
+    """A raw reply to `aggregate` or `getMore`. Raises ValueError for bytes that are no such reply;
+    the content of events is not checked."""
+
+    def __new__(cls, reply: bytes | memoryview) -> StreamReply: ...
+    @property
+    def events(self) -> ChangeEvents: ...
+    @property
+    def cursor_id(self) -> int:
+        """0 when the server closed the cursor."""
+    @property
+    def namespace(self) -> str:
+        """`database.collection` for `getMore`."""
+    @property
+    def token(self) -> bytes | None:
+        """The resume token after all events (`postBatchResumeToken`) as BSON."""
+    @property
+    def operation_time(self) -> _ClusterTime | None:
+        """The cluster time at which the server answered."""
+
+@final
+class FragmentJoiner:
+    """Joins the fragments of events that the server split (`$changeStreamSplitLargeEvent`), over
+    the replies of one cursor. With `skips_split_events` it leaves such events out."""
+
+    def __new__(cls, *, skips_split_events: bool = False) -> FragmentJoiner: ...
+    @property
+    def is_complete(self) -> bool:
+        """Whether no event lacks fragments."""
+    def join(self, events: ChangeEvents) -> tuple[ChangeEvents, int]:
+        """Whole events, and the number of split events that were skipped. A joined event has the
+        token of its last fragment. Raises ValueError for fragments that form no event."""
 
 @final
 class MongoTransaction:
@@ -165,7 +205,7 @@ class MongoEncoder:
         none."""
     def encode(
         self,
-        events: _Bson | MongoEvents,
+        events: _Bson | ChangeEvents,
         *,
         transaction: MongoTransaction | None = None,
         at_ns: int | None = None,
@@ -196,19 +236,3 @@ class MongoEncoder:
         """Key and value; None while their schemas have no id."""
     def unregistered_heartbeat(self, topic: str) -> list[Unregistered]:
         """Schemas of heartbeats that have no id."""
-
-def events_of_reply(reply: bytes | memoryview) -> tuple[MongoEvents, bytes]:
-    """Takes the raw reply to `aggregate` or `getMore` apart: its events, and its cursor without
-    them as BSON. Raises ValueError for bytes that are no such reply; events are not looked at."""
-
-def join_fragments(fragments: _Bson) -> bytes:
-    """The raw event whose parts these are, all of them and in order (`splitEvent`, which
-    `$changeStreamSplitLargeEvent` leads to). Its token is that of the last part. Raises ValueError
-    when they are not the parts of one event."""
-
-def split_of(event: bytes | memoryview) -> tuple[int, int] | None:
-    """Which part of how many a raw event is. None for a whole one and for bytes that are none."""
-
-def event_times(events: _Bson) -> tuple[_ClusterTime, _ClusterTime] | None:
-    """The cluster times of the first and the last of raw events in the order of the stream, from
-    `clusterTime` or else the token. None where none has one."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mongo_agent.encoder import MongoTransaction
 from mongo_agent.change_stream.position import CLUSTER, StreamPosition, stored_position
+from mongo_agent.encoder import MongoTransaction
 from mongo_agent.snapshot import SnapshotProgress
 from sidecar.errors import OffsetStoreError
 

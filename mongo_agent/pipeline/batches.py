@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from mongo_agent.encoder import MongoBatch
-from mongo_agent.change_stream.events import RawEvents, time_of, token_of
+from mongo_agent.change_stream.events import NO_EVENTS, time_at, token_at
 from mongo_agent.change_stream.reader import StreamBatch
+from mongo_agent.encoder import ChangeEvents, MongoBatch
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.snapshot import SnapshotProgress
 from sidecar.dead_letters.ndjson import shown
@@ -24,7 +24,7 @@ class PlacedBatch:
         batch: MongoBatch,
         before: StreamOffset,
         behind: StreamOffset,
-        events: RawEvents = (),
+        events: ChangeEvents = NO_EVENTS,
     ) -> None:
         """`events` are those of a stream that the messages are of."""
         self._batch = batch
@@ -49,8 +49,8 @@ class PlacedBatch:
         done = self._batch.position_after(messages) if self._events else 0
         if done == 0:
             return self._before
-        event = self._events[done - 1]
-        stream = replace(self._behind.stream, token=token_of(event), time=time_of(event))
+        token, time = token_at(self._events, done - 1), time_at(self._events, done - 1)
+        stream = replace(self._behind.stream, token=token, time=time)
         return replace(self._behind, stream=stream, transaction=self._batch.transaction_after(done))
 
     def messages(self, first: int, stop: int, /) -> Sequence[Message]:

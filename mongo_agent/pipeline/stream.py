@@ -15,10 +15,11 @@ from dataclasses import replace
 
 from bson.errors import InvalidBSON
 
-from mongo_agent.change_stream.events import token_of
+from mongo_agent.change_stream.events import token_at
 from mongo_agent.change_stream.position import is_high_water_mark
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.dead_letters.quarantine import Gap, Unreadable
+from mongo_agent.encoder import ChangeEvents
 from mongo_agent.metrics import TOO_LARGE, MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline.batches import OwnMessages, PlacedBatch, of_read
@@ -209,7 +210,7 @@ class Stream:
             if index < self._kept:
                 continue
             raw = read.events[refused.event]
-            unreadable = Unreadable(raw, _place_of(raw), refused.cause)
+            unreadable = Unreadable(raw, _place_of(read.events, refused.event), refused.cause)
             if not self._dead_letters.keep_unreadable(unreadable):
                 return False
             self._kept = index + 1
@@ -240,9 +241,9 @@ def _placed_at(position: StreamOffset, *, is_merged: bool) -> StreamWatermark:
     return StreamWatermark(stream.time, stream.time, is_merged=is_merged)
 
 
-def _place_of(event: bytes) -> str:
+def _place_of(events: ChangeEvents, index: int) -> str:
     """The token of an event, as far as it can be read."""
     try:
-        return str(dict(token_of(event)))
+        return str(token_at(events, index))
     except (ValueError, InvalidBSON):
         return "an event whose bytes cannot be read"

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Literal
 
 from commitlog import SchemaIds
-from mongo_agent.encoder import MongoEncoder
 from mongo_agent.capture import Namespaces, fingerprint
 from mongo_agent.change_stream.cursor import Client, StreamFailedError, current_cluster_time
 from mongo_agent.change_stream.encoding import Encoding
@@ -15,6 +14,7 @@ from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamReader, StreamSource
 from mongo_agent.change_stream.recovery import RecoveryPolicy
 from mongo_agent.config import MongoConfig
+from mongo_agent.encoder import MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import AgentOffsets, StreamOffset
 from mongo_agent.pipeline import Stream

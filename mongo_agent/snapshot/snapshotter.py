@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 
 from pymongo.errors import PyMongoError
 
-from mongo_agent.encoder import MongoEncoder
 from mongo_agent.capture.namespaces import Namespaces
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.events import RawEvents
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.signals import Signal, SignalResult
 from mongo_agent.snapshot.apply_signal import apply_signal
 from mongo_agent.snapshot.collection_reader import ChunkDocuments, CollectionReader
@@ -148,7 +147,7 @@ class Snapshotter:
         for reading in self._round:
             reading.future.add_done_callback(lambda _: self._wake())
 
-    def passed(self, events: RawEvents, time: ClusterTime) -> None:
+    def passed(self, events: ChangeEvents, time: ClusterTime) -> None:
         """What was placed of the stream: raw events, and a time; all earlier events are placed."""
         self._passed = time
         if not self._windows:

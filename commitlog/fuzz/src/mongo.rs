@@ -10,7 +10,7 @@ use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
 use mongo_encoder::format::{DocumentJson, Encoding, EventFormat, Layout};
 use mongo_encoder::fragments::{join_fragments, split_of};
-use mongo_encoder::position::event_times;
+use mongo_encoder::position::{cluster_time, token_of};
 use mongo_encoder::reply::parse_reply;
 use mongo_encoder::transaction::OpenTransaction;
 use serde_json::Value;
@@ -55,9 +55,13 @@ pub fn mongo(input: &[u8]) {
         );
         assert!(split_of(&joined).is_none(), "what is joined is a part");
     }
-    let times = event_times(events.iter().copied());
-    assert!(times.is_none() || !events.is_empty(), "times of nothing");
     for event in events {
+        let _ = cluster_time(event);
+        let token = token_of(event);
+        assert!(
+            token.is_none_or(|token| Document::parse(token.bytes()).is_ok()),
+            "a token is no document"
+        );
         check_reply(event);
     }
 }
@@ -73,9 +77,10 @@ fn check_reply(bytes: &[u8]) {
         let event = bytes.get(place.clone()).unwrap_or_default();
         assert!(Document::parse(event).is_ok(), "an event is no document");
     }
+    let token = reply.token.and_then(|token| bytes.get(token));
     assert!(
-        Document::parse(&reply.cursor).is_ok(),
-        "a cursor is no document"
+        token.is_none_or(|token| Document::parse(token).is_ok()),
+        "a token is no document"
     );
 }
 

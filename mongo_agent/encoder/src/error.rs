@@ -47,6 +47,8 @@ pub enum Problem {
     Size { length: usize },
     #[error("the reply has no batch of documents")]
     Batch,
+    #[error("the cursor of the reply has no {member}")]
+    Cursor { member: &'static str },
     #[error("a part of a split event cannot be published without the others")]
     Fragment,
     #[error("the schema registry refuses the schema of its {side} in the topic {topic}")]

@@ -98,6 +98,64 @@ pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
     Ok(joined)
 }
 
+/// An event that is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WholeEvent {
+    /// The given event with this index.
+    Given(usize),
+    Joined(Vec<u8>),
+}
+
+/// Joins fragments of events over the replies of a cursor. It keeps the fragments of the event that
+/// is not complete.
+#[derive(Debug, Default)]
+pub struct FragmentJoiner {
+    skips_split_events: bool,
+    fragments: Vec<Vec<u8>>,
+}
+
+impl FragmentJoiner {
+    /// With `skips_split_events` events that were split are left out.
+    pub fn new(skips_split_events: bool) -> Self {
+        Self {
+            skips_split_events,
+            fragments: Vec::new(),
+        }
+    }
+
+    /// Whether no event lacks fragments.
+    pub fn is_complete(&self) -> bool {
+        self.fragments.is_empty()
+    }
+
+    /// Whole events, and how many split ones were skipped.
+    pub fn join<'b>(
+        &mut self,
+        events: impl Iterator<Item = &'b [u8]>,
+    ) -> Result<(Vec<WholeEvent>, usize), FragmentError> {
+        let mut whole = Vec::new();
+        let mut skipped = 0_usize;
+        for (index, event) in events.enumerate() {
+            let Some(split) = split_of(event) else {
+                whole.push(WholeEvent::Given(index));
+                continue;
+            };
+            self.fragments.push(event.to_vec());
+            if split.fragment < split.of {
+                continue;
+            }
+            let fragments = std::mem::take(&mut self.fragments);
+            if self.skips_split_events {
+                skipped = skipped.saturating_add(1);
+            } else {
+                let fragments: Vec<_> = fragments.iter().map(Vec::as_slice).collect();
+                whole.push(WholeEvent::Joined(join_fragments(&fragments)?));
+            }
+        }
+        Ok((whole, skipped))
+    }
+}
+
 struct Part<'b> {
     token: Option<Element<'b>>,
     /// Cluster time and position in the transaction, which all parts of an event have in common.

@@ -1,31 +1,61 @@
-//! Where raw events stand in the stream, without reading more of them than their outermost members.
+//! Tokens and cluster times of raw events, read from their outermost members.
+
+use thiserror::Error;
 
 use crate::bson::{Document, Timestamp, Value};
 use crate::token;
 
-/// The cluster times of the first and the last event of a list that is in the order of the stream. None
-/// where no event has a time.
-pub fn event_times<'b>(
-    events: impl DoubleEndedIterator<Item = &'b [u8]> + Clone,
-) -> Option<(Timestamp, Timestamp)> {
-    let first = events.clone().find_map(cluster_time)?;
-    let last = events.rev().find_map(cluster_time)?;
-    Some((first, last))
+/// Why tokens cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the resume token {token:?} does not begin with a cluster time")]
+pub struct TokenError {
+    /// Its text, empty where it has none.
+    token: String,
 }
 
-/// The cluster time of an event, else that of its token: of the parts of a split event one has a
+/// The resume token of an event as BSON. None for bytes that are no event.
+pub fn token_of(event: &[u8]) -> Option<Document<'_>> {
+    let mut elements = Document::parse(event).ok()?.elements();
+    while let Some(element) = elements.read().ok()? {
+        if let (b"_id", Value::Document(token)) = (element.name, element.value) {
+            return Some(token);
+        }
+    }
+    None
+}
+
+/// The cluster time of an event, else that of its token: of the fragments of a split event one has a
 /// `clusterTime`, and all have a token. None for bytes that are no event.
 pub fn cluster_time(event: &[u8]) -> Option<Timestamp> {
     let mut elements = Document::parse(event).ok()?.elements();
-    let mut of_token = None;
+    let mut token_time = None;
     while let Some(element) = elements.read().ok()? {
         match (element.name, element.value) {
             (b"clusterTime", Value::Timestamp(time)) => return Some(time),
             (b"_id", Value::Document(token)) => {
-                of_token = token::hex_of(token).ok()?.and_then(token::time_of);
+                token_time = token::hex_of(token).ok()?.and_then(token::time_of);
             }
             _ => {}
         }
     }
-    of_token
+    token_time
+}
+
+/// A place in a stream, to which events of the stream are compared.
+pub struct StreamPlace(Vec<u8>);
+
+impl StreamPlace {
+    /// The place of a token, given by its `_data`.
+    pub fn of(hex: &[u8]) -> Result<Self, TokenError> {
+        token::sort_key_of(hex).map(Self).ok_or_else(|| TokenError {
+            token: String::from_utf8_lossy(hex).into_owned(),
+        })
+    }
+
+    /// Whether an event is later in the stream than this place.
+    pub fn is_before(&self, event: &[u8]) -> Result<bool, TokenError> {
+        let hex = token_of(event).and_then(|token| token::hex_of(token).ok()?);
+        let event = Self::of(hex.unwrap_or_default())?;
+        Ok(self.0 < event.0)
+    }
 }

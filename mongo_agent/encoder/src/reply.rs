@@ -1,63 +1,84 @@
-//! A server's reply to `aggregate` or `getMore`: where its events lie, and what it tells besides.
+//! A server's reply to `aggregate` or `getMore`: its events, its cursor and its time.
 
 use std::ops::Range;
 
-use crate::bson::{Document, Value};
+use crate::bson::{Document, Element, Timestamp, Value};
+use crate::change::{integer, text};
 use crate::error::{BsonError, Problem};
-use crate::writing::{close, open, write_element};
 
-/// A reply of a cursor, taken apart.
+/// A reply of a cursor. Ranges are places in its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Of each event, in the bytes of the reply; what is in them is not looked at.
+    /// One range an event; their content is not checked.
     pub events: Vec<Range<usize>>,
-    /// The cursor as a document, without its events.
-    pub cursor: Vec<u8>,
+    /// Zero when the server closed the cursor.
+    pub cursor_id: i64,
+    /// `database.collection` for `getMore`.
+    pub namespace: String,
+    /// `postBatchResumeToken`: the token after all events.
+    pub token: Option<Range<usize>>,
+    /// The cluster time at which the server answered.
+    pub operation_time: Option<Timestamp>,
 }
 
-/// Reads `{cursor: {firstBatch or nextBatch: […], …}, …}`.
+/// Reads `{cursor: {firstBatch or nextBatch: […], id, ns, …}, operationTime, …}`.
 pub fn parse_reply(bytes: &[u8]) -> Result<Reply, BsonError> {
+    let mut reply = None;
+    let mut operation_time = None;
     let mut members = Document::parse(bytes)?.elements();
     while let Some(member) = members.read()? {
-        if let (b"cursor", Value::Document(cursor)) = (member.name, member.value) {
-            return parse_cursor(cursor);
+        match (member.name, member.value) {
+            (b"cursor", Value::Document(cursor)) => reply = Some(parse_cursor(cursor)?),
+            (b"operationTime", Value::Timestamp(time)) => operation_time = Some(time),
+            _ => {}
         }
     }
-    Err(Problem::Batch.at(0))
+    match reply {
+        Some(reply) => Ok(Reply {
+            operation_time,
+            ..reply
+        }),
+        None => Err(Problem::Batch.at(0)),
+    }
 }
 
 fn parse_cursor(cursor: Document<'_>) -> Result<Reply, BsonError> {
-    let mut events = None;
-    let mut rest = Vec::new();
-    let start = open(&mut rest);
+    let (mut events, mut cursor_id, mut namespace, mut token) = (None, None, None, None);
     let mut members = cursor.elements();
     while let Some(member) = members.read()? {
         match (member.name, member.value) {
             (b"firstBatch" | b"nextBatch", Value::Array(batch)) => {
                 events = Some(parse_batch(batch)?);
             }
-            _ => write_element(&mut rest, &member),
+            (b"id", _) => cursor_id = Some(integer(&member, "cursor.id")?),
+            (b"ns", _) => namespace = Some(text(&member, "cursor.ns")?),
+            (b"postBatchResumeToken", Value::Document(_)) => token = Some(range_of(&member)),
+            _ => {}
         }
     }
-    close(&mut rest, start)?;
-    match events {
-        Some(events) => Ok(Reply {
-            events,
-            cursor: rest,
-        }),
-        None => Err(Problem::Batch.at(cursor.offset())),
-    }
+    let lacks = |problem: Problem| problem.at(cursor.offset());
+    let namespace = namespace.ok_or_else(|| lacks(Problem::Cursor { member: "ns" }))?;
+    Ok(Reply {
+        events: events.ok_or_else(|| lacks(Problem::Batch))?,
+        cursor_id: cursor_id.ok_or_else(|| lacks(Problem::Cursor { member: "id" }))?,
+        namespace: String::from_utf8_lossy(namespace).into_owned(),
+        token,
+        operation_time: None,
+    })
 }
 
 fn parse_batch(batch: Document<'_>) -> Result<Vec<Range<usize>>, BsonError> {
     let mut events = Vec::new();
     let mut elements = batch.elements();
     while let Some(element) = elements.read()? {
-        let Value::Document(event) = element.value else {
+        let Value::Document(_) = element.value else {
             return Err(Problem::Batch.at(element.offset));
         };
-        let stop = event.offset().saturating_add(event.bytes().len());
-        events.push(event.offset()..stop);
+        events.push(range_of(&element));
     }
     Ok(events)
+}
+
+fn range_of(element: &Element<'_>) -> Range<usize> {
+    element.offset..element.offset.saturating_add(element.raw.len())
 }

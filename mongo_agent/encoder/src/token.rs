@@ -34,6 +34,17 @@ pub(crate) fn time_of(hex: &[u8]) -> Option<Timestamp> {
     })
 }
 
+/// The bytes by which tokens of one stream compare. None for tokens that do not begin with a cluster
+/// time, such as those of Amazon DocumentDB.
+pub(crate) fn sort_key_of(hex: &[u8]) -> Option<Vec<u8>> {
+    time_of(hex)?;
+    let (pairs, []) = hex.as_chunks::<2>() else {
+        return None;
+    };
+    let byte = |pair: &[u8; 2]| u8::try_from(number_of_hex(pair)?).ok();
+    pairs.iter().map(byte).collect()
+}
+
 /// The position of an operation in its transaction.
 ///
 /// Numbers are a tag that tells zero or the number of bytes, then twice the number in so many bytes.

@@ -5,8 +5,10 @@
 mod written;
 
 use mongo_encoder::bson::Timestamp;
-use mongo_encoder::fragments::{FragmentError, Split, join_fragments, split_of};
-use mongo_encoder::position::{cluster_time, event_times};
+use mongo_encoder::fragments::{
+    FragmentError, FragmentJoiner, Split, WholeEvent, join_fragments, split_of,
+};
+use mongo_encoder::position::{StreamPlace, cluster_time, token_of};
 use proptest::prelude::*;
 use written::{document, int32, int64, nested, string, timestamp};
 
@@ -102,25 +104,73 @@ fn what_is_not_one_event_is_refused() {
 }
 
 #[test]
-fn times_are_those_of_the_ends() {
-    let at = |seconds| document(&[timestamp("clusterTime", seconds, 1)]);
-    let of_token = part(2, 2, &[]);
-    let (noise, none) = (b"noise".to_vec(), document(&[]));
-    let times = |events: &[Vec<u8>]| event_times(events.iter().map(Vec::as_slice));
-    let time = |seconds| Timestamp {
-        seconds,
-        increment: 1,
-    };
+fn a_joiner_keeps_fragments_over_replies() {
+    let whole = document(&[member("b")]);
+    let parts = [
+        part(1, 3, &[member("a")]),
+        part(2, 3, &[]),
+        part(3, 3, &[member("b")]),
+    ];
+    let [first, second, third] = parts.each_ref().map(Vec::as_slice);
+    let mut joiner = FragmentJoiner::new(false);
+    let replies = [
+        joiner.join([whole.as_slice(), first].into_iter()).unwrap(),
+        joiner.join([second].into_iter()).unwrap(),
+    ];
+    assert_eq!(replies, [(vec![WholeEvent::Given(0)], 0), (Vec::new(), 0)]);
+    assert!(!joiner.is_complete());
+    let joined = WholeEvent::Joined(join(&parts).unwrap());
+    let last = joiner.join([third, whole.as_slice()].into_iter()).unwrap();
+    assert_eq!(last, (vec![joined, WholeEvent::Given(1)], 0));
+    assert!(joiner.is_complete());
+    let mut skipping = FragmentJoiner::new(true);
+    let events = [first, second, third, whole.as_slice()];
+    let skipped = skipping.join(events.into_iter()).unwrap();
+    assert_eq!(skipped, (vec![WholeEvent::Given(3)], 1));
+    assert!(joiner.join([second, third].into_iter()).is_err());
+}
+
+#[test]
+fn tokens_and_times_of_events() {
+    let at = document(&[timestamp("clusterTime", 5, 1)]);
+    let time = |seconds, increment| Timestamp { seconds, increment };
+    let event = part(2, 2, &[]);
+    assert_eq!(cluster_time(&at), Some(time(5, 1)));
+    assert_eq!(cluster_time(&event), Some(time(0x63d2_a4f6, 2)));
+    let token = token_of(&event).map(|token| token.bytes().to_vec());
+    let hex = "8263D2A4F6000000022B042C0100296E5A10042B0204";
+    assert_eq!(token, Some(document(&[string("_data", hex)])));
+    for event in [b"noise".to_vec(), document(&[])] {
+        assert_eq!(cluster_time(&event), None);
+        assert_eq!(token_of(&event), None);
+    }
+}
+
+#[test]
+fn places_of_a_stream_compare() {
+    let place = |hex: &str| StreamPlace::of(hex.as_bytes());
+    let event = part(2, 2, &[]);
+    let same = "8263d2a4f6000000022b042c0100296e5a10042b0204";
+    for (hex, is_before) in [
+        (same, false),
+        ("8263D2A4F600000002", true),
+        ("8263D2A4F600000003", false),
+        ("8263D2A4F6000000022B042C0100296E5A10042B0104", true),
+    ] {
+        assert_eq!(
+            place(hex).unwrap().is_before(&event),
+            Ok(is_before),
+            "{hex}"
+        );
+    }
+    for hex in ["", "01", "8363D2A4F600000002", "8263D2A4F600000002F", "82"] {
+        assert!(place(hex).is_err(), "{hex}");
+    }
+    let error = place(same).unwrap().is_before(b"noise").unwrap_err();
     assert_eq!(
-        times(&[noise.clone(), at(5), at(6), at(7), none]),
-        Some((time(5), time(7)))
+        error.to_string(),
+        r#"the resume token "" does not begin with a cluster time"#
     );
-    assert_eq!(times(&[noise]), None);
-    let expected = Timestamp {
-        seconds: 0x63d2_a4f6,
-        increment: 2,
-    };
-    assert_eq!(cluster_time(&of_token), Some(expected));
 }
 
 proptest! {

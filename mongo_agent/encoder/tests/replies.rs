@@ -4,9 +4,10 @@
 
 mod written;
 
+use mongo_encoder::bson::Timestamp;
 use mongo_encoder::reply::parse_reply;
 use proptest::prelude::*;
-use written::{array, document, double, int64, nested, string};
+use written::{array, document, double, int64, nested, string, timestamp};
 
 fn reply(batch: &str, events: &[Vec<u8>]) -> Vec<u8> {
     let events: Vec<_> = events
@@ -14,8 +15,15 @@ fn reply(batch: &str, events: &[Vec<u8>]) -> Vec<u8> {
         .enumerate()
         .map(|(number, event)| nested(&number.to_string(), std::slice::from_ref(event)))
         .collect();
-    let cursor = [string("ns", "shop.cust"), array(batch, &events), id()];
-    document(&[double("ok", 1.0), nested("cursor", &cursor)])
+    let token = nested("postBatchResumeToken", &[string("_data", "82")]);
+    let cursor = [
+        string("ns", "shop.cust"),
+        array(batch, &events),
+        token,
+        id(),
+    ];
+    let time = timestamp("operationTime", 8, 9);
+    document(&[double("ok", 1.0), nested("cursor", &cursor), time])
 }
 
 fn id() -> Vec<u8> {
@@ -35,11 +43,15 @@ proptest! {
         let found: Vec<_> = parsed.events.iter().map(|place| bytes[place.clone()].to_vec()).collect();
         let given: Vec<_> = events.iter().map(|event| document(std::slice::from_ref(event))).collect();
         prop_assert_eq!(found, given);
-        prop_assert_eq!(parsed.cursor, document(&[string("ns", "shop.cust"), id()]));
+        let token = parsed.token.map(|token| bytes[token].to_vec());
+        prop_assert_eq!(token, Some(document(&[string("_data", "82")])));
+        prop_assert_eq!((parsed.cursor_id, parsed.namespace.as_str()), (5, "shop.cust"));
+        let time = Timestamp { seconds: 8, increment: 9 };
+        prop_assert_eq!(parsed.operation_time, Some(time));
     }
 
     #[test]
-    fn what_is_cut_off_is_no_reply(cut in 0_usize..90) {
+    fn what_is_cut_off_is_no_reply(cut in 0_usize..150) {
         let bytes = reply("nextBatch", &[string("n", "x"), string("n", "y")]);
         prop_assume!(cut < bytes.len());
         prop_assert!(parse_reply(&bytes[..cut]).is_err());
@@ -58,8 +70,19 @@ fn what_is_no_reply_is_told() {
     let no_batch = "the reply has no batch of documents at byte";
     let ok = document(&[double("ok", 1.0)]);
     assert_eq!(why_not(&ok), format!("{no_batch} 0"));
-    let empty = document(&[nested("cursor", &[id()])]);
+    let name = || string("ns", "shop.cust");
+    let empty = document(&[nested("cursor", &[id(), name()])]);
     assert_eq!(why_not(&empty), format!("{no_batch} 12"));
+    let of = |members: &[Vec<u8>]| why_not(&document(&[nested("cursor", members)]));
+    let batch = || array("nextBatch", &[]);
+    assert_eq!(
+        of(&[batch(), name()]),
+        "the cursor of the reply has no id at byte 12"
+    );
+    assert_eq!(
+        of(&[batch(), id()]),
+        "the cursor of the reply has no ns at byte 12"
+    );
     let numbers = array("nextBatch", &[int64("0", 1)]);
     let numbers = document(&[nested("cursor", &[numbers])]);
     assert!(why_not(&numbers).starts_with(no_batch));

@@ -2,10 +2,12 @@
 
 import itertools
 
+import bson
 import pytest
 
 from mongo_agent.change_stream.backoff import Backoff
-from mongo_agent.change_stream.tokens import ClusterTime, TokenParts, is_behind, read_token
+from mongo_agent.change_stream.tokens import ClusterTime, TokenParts, read_token
+from mongo_agent.encoder import ChangeEvents
 from mongo_agent.server.failures import RESUMABLE_LABEL, Failure, classify_failure
 
 TIME = "65C0FFEE00000003"
@@ -37,9 +39,9 @@ def test_tokens_come_one_behind_the_other() -> None:
     event = {"_data": f"82{TIME}2B022C0100296E5A"}
     later = {"_data": "8265C0FFEE000000042B0229296E04".lower()}
     for earlier, behind in itertools.combinations((mark, event, later), 2):
-        assert is_behind(behind, earlier)
-        assert not is_behind(earlier, behind)
-        assert not is_behind(earlier, earlier)
+        events = ChangeEvents([bson.encode({"_id": token}) for token in (earlier, behind)])
+        assert list(events.after(earlier["_data"])) == [events[1]]
+        assert list(events.after(behind["_data"])) == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import bson
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.encoder import MongoEncoder
 from mongo_agent import metrics
 from mongo_agent.capture import Namespaces
 from mongo_agent.change_stream.position import Opening, StreamPosition
@@ -22,6 +21,7 @@ from mongo_agent.change_stream.recovery import Abort, LostHistory, RecoveryPolic
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.config.model import MongoProperties
 from mongo_agent.dead_letters.quarantine import Quarantine, Usage
+from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline import Stream
@@ -35,7 +35,7 @@ from sidecar.errors import SidecarError
 from sidecar.metrics import DeliveryMetrics
 from sidecar.properties.model import declarations
 
-PARSER = Path(__file__).parents[3] / "commitlog" / "mongo" / "src"
+PARSER = Path(__file__).parents[3] / "mongo_agent" / "encoder" / "src"
 ENCODER = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="agent-1")
 STREAM = StreamPosition({"_data": "82000000050000000129"}, ClusterTime(5, 1), "f", "rs0")
 ROOM = 1 << 20
@@ -77,7 +77,7 @@ class Rig:
         ends_agent: bool = False,
     ) -> bool:
         read = StreamBatch(
-            events,
+            ChangeEvents(events),
             ENCODER.encode(events),
             STREAM,
             None,

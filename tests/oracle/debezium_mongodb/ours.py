@@ -6,11 +6,11 @@ from typing import Any, Literal
 from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 
-from mongo_agent.encoder import MongoBatch, MongoEncoder, join_fragments, split_of
 from mongo_agent.change_stream.cursor import Client, StreamCursor
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import Scope, StreamOptions
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.encoder import FragmentJoiner, MongoBatch, MongoEncoder
 from tests.oracle.debezium_mongodb.engines import PeerRecord
 from tests.oracle.debezium_mongodb.workload import END
 
@@ -23,18 +23,11 @@ def events_since(
 ) -> list[bytes]:
     """Raw events from a cluster time on, up to the end of the workload; those in parts joined."""
     found: list[bytes] = []
-    parts: list[bytes] = []
+    joiner = FragmentJoiner()
     opening = Opening(from_time=time, is_split=is_split)
     with StreamCursor.open(client, Scope(), [], opening, options) as cursor:
         while True:
-            for event in cursor.read().events:
-                part = split_of(event)
-                if part is not None:
-                    parts.append(event)
-                    if part[0] == part[1]:
-                        found.append(join_fragments(parts))
-                        parts.clear()
-                    continue
+            for event in joiner.join(cursor.read().events)[0]:
                 found.append(event)
                 if _namespace(event) == END:
                     return found

@@ -19,8 +19,8 @@ use pyo3::types::PyBytes;
 
 use super::batch::MongoBatch;
 use super::captures::{Captures, OfCopy, OfStream};
+use super::events::ChangeEvents;
 use super::input::{Input, inputs};
-use super::reply::MongoEvents;
 use super::transaction::MongoTransaction;
 use crate::avro::{SchemaIds, Unregistered};
 use crate::format::unknown;
@@ -116,7 +116,7 @@ impl MongoEncoder {
     ) -> PyResult<MongoBatch> {
         let transaction = transaction.map(|open| open.get().0.clone());
         let at_ns = at_ns.unwrap_or_else(now_ns);
-        let batch = if let Ok(events) = events.cast::<MongoEvents>() {
+        let batch = if let Ok(events) = events.cast::<ChangeEvents>() {
             let events = events.get();
             py.detach(|| self.encoded(events.slices(), transaction, at_ns))
         } else {

@@ -4,6 +4,7 @@ mod batch;
 mod captures;
 mod encoder;
 mod events;
+mod fragments;
 mod input;
 mod reply;
 mod transaction;
@@ -17,9 +18,11 @@ pub mod _mongo {
     #[pymodule_export]
     use super::encoder::MongoEncoder;
     #[pymodule_export]
-    use super::events::{event_times, join_fragments, split_of};
+    use super::events::ChangeEvents;
     #[pymodule_export]
-    use super::reply::{MongoEvents, events_of_reply};
+    use super::fragments::FragmentJoiner;
+    #[pymodule_export]
+    use super::reply::StreamReply;
     #[pymodule_export]
     use super::transaction::MongoTransaction;
 }

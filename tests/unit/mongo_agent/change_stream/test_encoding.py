@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 import bson
 
 from commitlog import SchemaIds, Unregistered
-from mongo_agent.encoder import MongoEncoder
 from mongo_agent.change_stream.encoding import Encoding
+from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from sidecar.errors import UnavailableError
 from sidecar.schema_registry import Registrar, SchemaRejectedError, Strategy, Subjects
 from sidecar.schema_registry.registration import SchemaRegistration
@@ -199,7 +199,7 @@ def test_begin_and_end_of_transactions_are_never_given_up() -> None:
         return "refuses" if "transaction" in subject else "takes"
 
     place.registry.mood = mood
-    events = (inserted("a", in_transaction=True),)
+    events = ChangeEvents([inserted("a", in_transaction=True)])
     assert place.encoding.encode(events, place.closed) is None
     place.closed.clear()
     place.registry.mood = lambda subject: "takes"

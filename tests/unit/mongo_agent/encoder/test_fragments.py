@@ -6,7 +6,7 @@ from bson import Int64, Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mongo_agent.encoder import MongoEncoder, event_times, join_fragments, split_of
+from mongo_agent.encoder import ChangeEvents, FragmentJoiner, MongoEncoder
 from tests.support.bson_documents import (
     CODEC,
     SHORT_DOUBLES,
@@ -37,12 +37,19 @@ def parts_of(whole: bytes, sizes: list[int]) -> list[bytes]:
     ]
 
 
+def join(fragments: list[bytes]) -> bytes:
+    joiner = FragmentJoiner()
+    events, skipped = joiner.join(ChangeEvents(fragments))
+    (event,) = events
+    assert (skipped, joiner.is_complete) == (0, True)
+    return event
+
+
 def test_parts_become_one_event() -> None:
     whole = event("update", Int64(7), fullDocument={"n": "x"}, updateDescription={})
     parts = parts_of(whole, [2, 0, 3])
-    assert [split_of(part) for part in parts] == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    joined = join_fragments(parts)
-    assert split_of(joined) is None
+    joined = join(parts)
+    assert list(FragmentJoiner().join(ChangeEvents([joined]))[0]) == [joined]
     read = bson.decode(joined)
     assert read.pop("_id") == bson.decode(parts[-1])["_id"]
     expected = bson.decode(whole)
@@ -52,11 +59,22 @@ def test_parts_become_one_event() -> None:
     assert (len(batch), batch.refused) == (1, [])
 
 
+def test_parts_of_several_replies() -> None:
+    whole = event("insert")
+    first, second, third = parts_of(whole, [2, 3])
+    for skips, expected in ((False, [whole, join([first, second, third])]), (True, [whole])):
+        joiner = FragmentJoiner(skips_split_events=skips)
+        replies = (ChangeEvents([whole, first]), ChangeEvents([memoryview(second), third]))
+        joined = [(*joiner.join(reply), joiner.is_complete) for reply in replies]
+        assert [event for events, _, _ in joined for event in events] == expected
+        assert [rest for _, *rest in joined] == [[0, False], [int(skips), True]]
+
+
 @given(documents(SHORT_DOUBLES), st.lists(st.integers(0, 4), max_size=5))
 def test_however_an_event_is_split_it_is_the_same(document: Json, sizes: list[int]) -> None:
     whole = event("replace", fullDocument=document)
     making = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
-    joined = join_fragments(parts_of(whole, sizes))
+    joined = join(parts_of(whole, sizes))
     one, other = making.encode([whole, joined], at_ns=1).messages(0, 2)
     assert one == other
 
@@ -64,21 +82,30 @@ def test_however_an_event_is_split_it_is_the_same(document: Json, sizes: list[in
 def test_what_is_not_one_event_is_refused() -> None:
     first, second = parts_of(event("insert"), [3])
     with pytest.raises(ValueError, match="part 2 of 2 stands where part 1 of 1 is expected"):
-        join_fragments([second])
+        join([second])
     with pytest.raises(ValueError, match='two parts of a split event have "operationType"'):
-        join_fragments([first, encoded({**bson.decode(second), "operationType": "drop"})])
-    with pytest.raises(ValueError, match="part 1 of a split event has no splitEvent"):
-        join_fragments([event("insert"), second])
-    assert split_of(b"") is None
-    assert split_of(memoryview(second)) == (2, 2)
+        join([first, encoded({**bson.decode(second), "operationType": "drop"})])
+    assert list(FragmentJoiner().join(ChangeEvents([b""]))[0]) == [b""]
 
 
-def test_times_of_a_list() -> None:
-    def at(seconds: int) -> bytes:
-        return encoded({"clusterTime": Timestamp(seconds, 3)})
+def test_tokens_and_times() -> None:
+    at = encoded({"clusterTime": Timestamp(5, 3)})
+    part, _ = parts_of(event("insert"), [0])
+    events = ChangeEvents([at, part, b"noise"])
+    assert [events.time(index) for index in range(3)] == [(5, 3), (1674749174, 2), None]
+    assert [events.token(index) for index in (0, -1)] == [None, None]
+    token = events.token(1)
+    assert token is not None
+    assert bson.decode(token) == bson.decode(part)["_id"]
+    with pytest.raises(IndexError, match="no event 3 among 3"):
+        events.time(3)
 
-    parts = parts_of(event("insert"), [0])
-    assert event_times([at(5), at(6), at(9)]) == ((5, 3), (9, 3))
-    assert event_times([parts[0], b""]) == ((1674749174, 2), (1674749174, 2))
-    assert event_times([]) is None
-    assert event_times([b"noise"]) is None
+
+def test_events_after_a_token() -> None:
+    parts = ChangeEvents(parts_of(event("insert"), [1, 2]))
+    token = bson.decode(parts[1])["_id"]["_data"]
+    assert list(parts.after(token)) == [parts[2]]
+    assert list(parts.after(token.lower())) == [parts[2]]
+    for events, other in ((parts, "01"), (ChangeEvents([b"noise"]), token)):
+        with pytest.raises(ValueError, match="does not begin with a cluster time"):
+            events.after(other)

@@ -9,7 +9,7 @@ from bson.raw_bson import RawBSONDocument
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mongo_agent.encoder import MongoEncoder, MongoEvents, events_of_reply
+from mongo_agent.encoder import ChangeEvents, MongoEncoder, StreamReply
 from tests.support.bson_documents import encoded, event
 
 ENCODER = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a")
@@ -27,19 +27,23 @@ def test_a_reply_is_its_events_and_its_cursor(contents: list[bytes], batch: str)
     given_events = [bson.encode({"n": content}) for content in contents]
     reply = reply_of(given_events, batch, postBatchResumeToken=TOKEN)
     for raw in (reply, memoryview(bytearray(reply))):
-        events, cursor = events_of_reply(raw)
-        assert (list(events), len(events)) == (given_events, len(contents))
-        told = {"id": 7, "ns": "admin.$cmd.aggregate", "postBatchResumeToken": TOKEN}
-        assert bson.decode(cursor) == told
+        found = StreamReply(raw)
+        assert (list(found.events), len(found.events)) == (given_events, len(contents))
+        assert (found.cursor_id, found.namespace) == (7, "admin.$cmd.aggregate")
+        assert (bson.decode(found.token or b""), found.operation_time) == (TOKEN, (1, 2))
+
+
+def test_a_cursor_without_a_token() -> None:
+    assert StreamReply(reply_of([])).token is None
 
 
 def test_events_are_reached_by_their_number() -> None:
     given_events = [bson.encode({"n": number}) for number in range(3)]
-    events, _ = events_of_reply(reply_of(given_events))
+    events = StreamReply(reply_of(given_events)).events
     assert [events[0], events[2], events[-1], events[-3]] == [
         given_events[at] for at in (0, 2, 2, 0)
     ]
-    assert (bool(events), repr(events)) == (True, "<MongoEvents: 3>")
+    assert (bool(events), repr(events)) == (True, "<ChangeEvents: 3>")
     for beyond in (3, -4):
         with pytest.raises(IndexError):
             events[beyond]
@@ -47,7 +51,7 @@ def test_events_are_reached_by_their_number() -> None:
 
 def test_they_outlive_the_reply_and_are_encoded_as_they_are() -> None:
     given_events = [event("update", number, fullDocument={"n": number}) for number in range(50)]
-    events: MongoEvents = events_of_reply(reply_of(given_events))[0]
+    events: ChangeEvents = StreamReply(reply_of(given_events)).events
     batch, expected = (ENCODER.encode(each, at_ns=1) for each in (events, given_events))
     assert batch.messages(0, 50) == expected.messages(0, 50)
     assert batch.position_after(50) == 50
@@ -56,4 +60,4 @@ def test_they_outlive_the_reply_and_are_encoded_as_they_are() -> None:
 def test_bytes_that_are_no_reply_are_refused() -> None:
     for raw in (b"", b"\x05\0\0\0\0", encoded({"ok": 1.0}), reply_of([])[:-1]):
         with pytest.raises(ValueError, match=r"at byte \d+"):
-            events_of_reply(raw)
+            StreamReply(raw)

@@ -5,10 +5,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mongo_agent.encoder import MongoEncoder
+from mongo_agent.change_stream.events import NO_EVENTS
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch
 from mongo_agent.change_stream.tokens import ClusterTime
+from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.pipeline.snapshot_point import StreamWatermark, exact_point
 
 NOTHING = MongoEncoder(topic_prefix="p", replica_set="rs0", node_id="n").encode(())
@@ -21,10 +22,10 @@ def at(number: int) -> ClusterTime:
 def read(token: int, *events: int) -> StreamBatch:
     """A reply with events of these times; its token has no event, or is that of the last one."""
     position = StreamPosition({}, at(token), "f", "rs0")
-    blank = StreamBatch((), NOTHING, position, None)
+    blank = StreamBatch(NO_EVENTS, NOTHING, position, None)
     if not events:
         return blank
-    raw = (b"",) * len(events)
+    raw = ChangeEvents([b""] * len(events))
     return replace(blank, events=raw, first_time=at(events[0]), last_time=at(events[-1]))
 
 

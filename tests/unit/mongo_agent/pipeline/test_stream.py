@@ -8,12 +8,12 @@ import bson
 import pytest
 from pymongo import MongoClient
 
-from mongo_agent.encoder import MongoEncoder
 from mongo_agent.capture import Namespaces
 from mongo_agent.change_stream.position import StreamPosition
 from mongo_agent.change_stream.reader import StreamBatch, StreamReader
 from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.dead_letters.quarantine import Quarantine
+from mongo_agent.encoder import ChangeEvents, MongoEncoder
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.offsets import StreamOffset
 from mongo_agent.pipeline import Stream
@@ -71,9 +71,11 @@ def test_a_signal_is_in_the_position_behind_its_event(copying: Snapshotter, tmp_
     """Else a kill behind the event and in front of the next one would lose it. In front of it, it
     comes again, and is known by then."""
     data = {"data-collections": ["shop.a"]}
-    events = (
-        inserted(5, "a", {}),
-        inserted(6, "signals", {"type": "execute-snapshot", "data": data}),
+    events = ChangeEvents(
+        [
+            inserted(5, "a", {}),
+            inserted(6, "signals", {"type": "execute-snapshot", "data": data}),
+        ]
     )
     position = StreamPosition({"_data": "82000000060000000129"}, ClusterTime(6, 1), "f", "rs0")
     read = StreamBatch(

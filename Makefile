@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-submit registry test-page check lint audit fmt types cargo-test \
+.PHONY: help setup build demo demo-live demo-spark test test-fast test-spark test-cluster test-submit registry test-page check lint audit fmt types cargo-test coverage deny \
 	bench faults faults-page fuzz soak soak-parser peer fixtures images images-check image-files docs site lock clean prerequisites prerequisites-test
 
 help: ## List the targets
@@ -67,6 +67,13 @@ test-page: setup ## The page of a running agent in Chromium, which has to be ins
 cargo-test: $(DEPENDENCIES) ## The Rust tests
 	cargo test --quiet --locked --workspace
 
+coverage: setup ## Coverage of Python (tests without servers and Spark) and Rust (the crates' tests; needs cargo-llvm-cov)
+	@$(PY) -m coverage erase
+	@$(PY) -m coverage run -m pytest -q -m "not servers and not spark and not slow" $(ARGS)
+	@$(PY) -m coverage combine --quiet
+	@$(PY) -m coverage report
+	@cargo llvm-cov --quiet --locked --workspace --summary-only
+
 ##@ Static checks
 check: lint types ## lint and types; audit too, where its databases answer
 	@VENV=$(VENV) scripts/audit || [ $$? -eq 2 ]
@@ -83,6 +90,9 @@ types: setup ## mypy, strict, and the stub of the extension against the extensio
 
 audit: $(DEPENDENCIES) ## Known vulnerabilities of the locked dependencies; asks databases on the network
 	@VENV=$(VENV) scripts/audit
+
+deny: ## Licences, sources and duplicates of the Rust crates; needs cargo-deny
+	@cargo deny --locked check bans licenses sources
 
 fmt: $(DEPENDENCIES) ## Format Python and Rust in place
 	$(PY) -m ruff check --fix-only --quiet .

@@ -1,0 +1,58 @@
+"""The workflows, hooks and forms of the repository: valid, and calling targets that exist."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.servers.go import go_program
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+GITHUB = REPOSITORY / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+HOOKS = REPOSITORY / ".pre-commit-config.yaml"
+ACTIONLINT = ("github.com/rhysd/actionlint/cmd/actionlint", "v1.7.7")
+
+
+def make_targets() -> set[str]:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+
+
+@pytest.mark.servers
+def test_actionlint_accepts_the_workflows() -> None:
+    command = [str(go_program(*ACTIONLINT)), "-shellcheck=", "-pyflakes=", *map(str, WORKFLOWS)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_is_a_workflow_for_each_purpose() -> None:
+    assert {path.stem for path in WORKFLOWS} == {"audit", "ci", "fuzz", "release"}
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, HOOKS], ids=lambda path: path.name)
+def test_every_target_that_is_called_exists(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    called = set(re.findall(r"(?:run|entry): make ([a-z-]+)", text))
+    called |= set(re.findall(r"^\s+make ([a-z-]+)$", text, re.MULTILINE))
+    assert called <= make_targets()
+
+
+@pytest.mark.parametrize("path", sorted(GITHUB.rglob("ISSUE_TEMPLATE/*.yml")), ids=lambda p: p.name)
+def test_forms_can_be_read(path: Path) -> None:
+    form = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if path.name != "config.yml":
+        assert {"name", "description", "body"} <= form.keys()
+        identifiers = [field["id"] for field in form["body"]]
+        assert len(identifiers) == len(set(identifiers))
+
+
+def test_the_toolchain_is_at_least_the_one_that_the_crates_need() -> None:
+    pinned = re.search(r'channel = "([\d.]+)"', (REPOSITORY / "rust-toolchain.toml").read_text())
+    needed = re.search(r'rust-version = "([\d.]+)"', (REPOSITORY / "Cargo.toml").read_text())
+    assert pinned is not None
+    assert needed is not None
+    version = [tuple(map(int, found[1].split("."))) for found in (pinned, needed)]
+    assert version[0] >= version[1]

@@ -1,5 +1,5 @@
 """Apache Kafka as a sink, through librdkafka.
 
-`names` and `client_properties` turn `kafka.producer.*` into the client's configuration, `topics`
-knows how many partitions a topic has, `producer` is the sink.
+`sink` delivers at least once, `transactions` exactly once. `config` turns `kafka.producer.*` into
+the client's configuration; `topics` looks up, creates and reads topics.
 """

@@ -1,11 +1,11 @@
-"""How large the batches of a producer may be, as far as topics have shown.
+"""The batch size of the producer, adapted to what brokers accept.
 
-A broker that refuses a batch for its size, or for an event that it finds invalid, refuses all
-events in it, though only one may be the cause. The client never puts a message that is larger than
-a batch together with others, so in batches that are small enough it is refused alone.
+A broker that rejects a batch for its size, or for one invalid event, rejects every event in it. The
+client never batches a message that is larger than `batch.size` with others, so in small enough
+batches the cause is rejected alone.
 
-Batches of single events are delivered at a fifteenth of the rate (`kafka.producer.batch.size` 1
-beside 1,000,000, on a busy machine), so they do not stay small for one event.
+Batches of one event have a fifteenth of the throughput (`kafka.producer.batch.size` 1 instead of
+1,000,000, on a busy machine), so the size grows again afterwards.
 """
 
 import math
@@ -17,7 +17,7 @@ from confluent_kafka import KafkaError
 from confluent_kafka import Message as Report
 
 from sidecar.errors import SinkRestartError
-from sidecar.sinks.kafka.config.client_config import PREFIX
+from sidecar.sinks.kafka.config.java_names import PREFIX
 from sidecar.sinks.kafka.delivery_errors import MESSAGE_TOO_LARGE, is_clock_skew, reason
 
 _DIVISOR = 16
@@ -25,55 +25,54 @@ _FIRST_QUIET_S, _LONGEST_QUIET_S = 60.0, 3600.0
 
 
 class BatchSize:
-    """Begins at what is configured, becomes smaller until the cause is known, and grows again when
-    nothing was refused for a while: a minute first, and twice as long whenever that was in vain.
+    """Starts at the configured size, shrinks until the cause is alone, and grows again after a
+    quiet period: one minute, doubled whenever growing was in vain.
 
-    Batches that a topic finds too large, though no event in them is, stay small: that does not
-    change.
+    The size stays small for a topic that rejects large batches of small events.
     """
 
     def __init__(
         self, config: Mapping[str, str], *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`config` is that of the client; `clock` gives seconds."""
+        """`config` is the client's; `clock` returns seconds."""
         self._configured_bytes = self._largest_bytes = int(config["batch.size"])
         self._bytes = self._used_bytes = self._largest_bytes
         self._clock = clock
-        self._refused_at_s = self._grown_at_s = -math.inf
+        self._rejected_at_s = self._grown_at_s = -math.inf
         self._quiet_s = _FIRST_QUIET_S
 
     def settings(self) -> dict[str, Any]:
-        """For the next producer, of which reports are from here on."""
+        """Settings of the next producer; later reports are about its batches."""
         self._used_bytes = self._bytes
         return {"batch.size": self._bytes}
 
     def was_alone(self, report: Report) -> bool:
-        """Whether the message was in a batch of its own."""
+        """Whether the message was alone in its batch."""
         return size_bytes(report) > self._used_bytes or self._used_bytes == 1
 
     @property
     def should_grow(self) -> bool:
-        """Whether there should be a producer that makes batches as large as they may be."""
-        is_quiet = self._clock() >= self._refused_at_s + self._quiet_s
+        """Whether the sink should switch to a producer with the largest batches."""
+        is_quiet = self._clock() >= self._rejected_at_s + self._quiet_s
         return self._used_bytes < self._largest_bytes and is_quiet
 
     def largest_settings(self) -> dict[str, Any]:
-        """For that producer; `grow` says that there is one."""
+        """Settings of that producer; call `grow` once it exists."""
         return {"batch.size": self._largest_bytes}
 
     def grow(self) -> None:
-        """Reports are of such a producer from here on."""
+        """Later reports are about the largest batches."""
         self._bytes = self._used_bytes = self._largest_bytes
         self._grown_at_s = self._clock()
 
     def postpone_growth(self) -> None:
-        """There can be none now: it is asked for again after another quiet time."""
-        self._refused_at_s = self._clock()
+        """Try again after another quiet period."""
+        self._rejected_at_s = self._clock()
 
     def shrink(self, report: Report, error: KafkaError) -> SinkRestartError:
-        """The next producer makes smaller batches; gives the error that leads to one."""
+        """Use smaller batches for the next producer; returns the error that restarts the sink."""
         self._bytes = max(1, self._used_bytes // _DIVISOR)
-        self._refused()
+        self._note_rejection()
         if error.code() in MESSAGE_TOO_LARGE:
             self._largest_bytes = self._bytes
         hint = (
@@ -83,34 +82,34 @@ class BatchSize:
             "event that the broker finds invalid"
         )
         return SinkRestartError(
-            f"The topic {report.topic()} refuses a batch of events: {reason(error)}. Going on "
-            f"with batches of {self._bytes} bytes; {hint}."
+            f"The topic {report.topic()} rejected a batch of events: {reason(error)}. The agent "
+            f"continues with batches of {self._bytes} bytes; {hint}."
         )
 
     def observe(self, error: KafkaError) -> None:
-        """About a message that is not refused: small batches do not help against a wrong clock."""
+        """Note another error: small batches do not help against a wrong clock."""
         if is_clock_skew(error):
             self._bytes = self._largest_bytes
 
     def reason_alone(self, report: Report, error: KafkaError) -> str:
-        """Why a message that was in a batch of its own is refused."""
+        """Why a message that was alone in its batch was rejected."""
         if error.code() in MESSAGE_TOO_LARGE:
-            # So it was this one, and not the size of its batch.
+            # The event was too large, not its batch.
             self._largest_bytes = self._configured_bytes
-        # A larger one is alone in any case, and tells nothing of batches.
+        # A larger event is always alone in its batch.
         if size_bytes(report) <= self._largest_bytes:
-            self._refused()
+            self._note_rejection()
         if error.code() in MESSAGE_TOO_LARGE:
-            return f"Kafka refuses its {size_bytes(report)} bytes: {reason(error)}"
-        return f"Kafka refuses it: {reason(error)}"
+            return f"Kafka rejects its {size_bytes(report)} bytes: {reason(error)}"
+        return f"Kafka rejects it: {reason(error)}"
 
-    def _refused(self) -> None:
+    def _note_rejection(self) -> None:
         now_s = self._clock()
-        if self._grown_at_s > self._refused_at_s:
+        if self._grown_at_s > self._rejected_at_s:
             was_in_vain = now_s < self._grown_at_s + self._quiet_s
             longer_s = min(_LONGEST_QUIET_S, 2 * self._quiet_s)
             self._quiet_s = longer_s if was_in_vain else _FIRST_QUIET_S
-        self._refused_at_s = now_s
+        self._rejected_at_s = now_s
 
 
 def size_bytes(report: Report) -> int:

@@ -1,26 +1,26 @@
-"""Whether a broker answers, as far as a client can know.
+"""Whether a Kafka broker answers.
 
-librdkafka does not always say that the last broker is gone, and never that one is back while there
-is nothing to send. So a doubt (an error of a connection, or silence while events wait) is settled
-by asking for the brokers, at most once a second.
+librdkafka does not always report that the last broker is gone, and never reports that one is back
+while nothing is sent. After a connection error, or silence while events wait, the sink probes the
+brokers, at most once a second.
 """
 
 from collections.abc import Callable
 
-_DOUBTFUL_SILENCE_S = 2.0
+_SUSPICIOUS_SILENCE_S = 2.0
 _LONG_SILENCE_S = 15.0
 _PROBE_PAUSE_S = 1.0
 _NO_ANSWER = "it does not answer"
 
 
 class BrokerLiveness:
-    """Counts from `clock`, which gives seconds. Decides nothing but when to ask."""
+    """The state of the connection, and when to probe. `clock` returns seconds."""
 
     def __init__(self, servers: str, clock: Callable[[], float]) -> None:
         self._servers = servers
         self._clock = clock
         self._reason = "no connection yet"
-        self._is_doubtful = True
+        self._is_suspect = True
         self._unavailable_since_s: float | None = None
         self._waiting_since_s: float | None = None
         self._probe_at_s = clock()
@@ -30,31 +30,31 @@ class BrokerLiveness:
 
     def is_probe_due(self) -> bool:
         is_open = (
-            self._is_doubtful or self.is_unavailable() or self._silence_s() > _DOUBTFUL_SILENCE_S
+            self._is_suspect or self.is_unavailable() or self._silence_s() > _SUSPICIOUS_SILENCE_S
         )
         return is_open and self._clock() >= self._probe_at_s
 
     def connection_failed(self, reason: str) -> None:
-        """A connection could not be made, or is lost."""
+        """A connection failed or was lost."""
         self._reason = reason
-        self._is_doubtful = True
+        self._is_suspect = True
 
     def events_sent(self) -> None:
-        """Events wait for their acknowledgement."""
+        """Events await acknowledgement."""
         if self._waiting_since_s is None:
             self._waiting_since_s = self._clock()
 
     def acknowledged(self, waiting: int) -> None:
-        """Some events are acknowledged, others still wait."""
+        """Events were acknowledged; `waiting` others still await it."""
         self._answered()
         self._waiting_since_s = self._clock() if waiting else None
 
     def events_aborted(self) -> None:
-        """No event waits for its acknowledgement any more; that says nothing of the broker."""
+        """No event awaits acknowledgement any more; the broker may be up or down."""
         self._waiting_since_s = None
 
     def probed(self, is_settled: bool) -> None:
-        """A broker was asked for and answered, or did not."""
+        """A broker answered a probe, or did not."""
         now_s = self._clock()
         self._probe_at_s = now_s + _PROBE_PAUSE_S
         if is_settled:
@@ -63,10 +63,13 @@ class BrokerLiveness:
             self._unavailable_since_s = now_s
 
     def error(self) -> str | None:
-        """What is wrong, in words for a person."""
+        """Why nothing is delivered; None while the broker answers."""
         if self._unavailable_since_s is not None:
             away_s = self._clock() - self._unavailable_since_s
-            return f"no Kafka broker of {self._servers} answers for {away_s:.0f} s: {self._reason}"
+            return (
+                f"no Kafka broker of {self._servers} has answered for {away_s:.0f} s: "
+                f"{self._reason}"
+            )
         if self._silence_s() > _LONG_SILENCE_S:
             return (
                 f"Kafka at {self._servers} has acknowledged nothing for {self._silence_s():.0f} s; "
@@ -76,7 +79,7 @@ class BrokerLiveness:
 
     def _answered(self) -> None:
         self._unavailable_since_s = None
-        self._is_doubtful = False
+        self._is_suspect = False
         self._reason = _NO_ANSWER
 
     def _silence_s(self) -> float:

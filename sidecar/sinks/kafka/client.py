@@ -1,7 +1,6 @@
-"""The Kafka client of a sink: the producer, and what is known of its broker and its topics.
+"""The Kafka client of a sink: the producer with the state of its brokers and topics.
 
-What sinks have in common, whether they send in transactions or not: settings, errors of the client
-itself, how a broker that is away is noticed, and how that is said.
+Shared by the plain and the transactional sink: settings, client errors, liveness of the brokers.
 """
 
 import logging
@@ -43,9 +42,11 @@ class KafkaClient:
         waits_when_refused: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix. `fatal` says what to raise once the
-        client has given up; a topic that is refused to this user is waited for, or raised, by
-        `waits_when_refused`. `clock` gives seconds."""
+        """`settings` are `kafka.producer.*` without the prefix.
+
+        `fatal` maps a fatal client error to the exception to raise. With `waits_when_refused` a
+        topic without rights is retried, otherwise it raises. `clock` returns seconds.
+        """
         self.waits_when_refused = waits_when_refused
         self._settings = settings
         self.config: Mapping[str, str] = client_config(settings)
@@ -60,15 +61,15 @@ class KafkaClient:
         self.liveness = BrokerLiveness(self.servers, clock)
 
     def open(self, settings: Mapping[str, Any]) -> Producer:
-        """A new producer. `settings` win over those of the configuration. Raises ConfigError for
-        such that the client does not take."""
+        """Create a producer. `settings` override the configuration. Raises ConfigError for settings
+        that the client rejects."""
         self._error = None
         self.liveness = BrokerLiveness(self.servers, self._clock)
         return self.replace_producer(settings)
 
     def replace_producer(self, settings: Mapping[str, Any]) -> Producer:
-        """As `open`, in the place of a producer that has nothing to do; that one stays when the
-        client does not take the settings."""
+        """Replace an idle producer, as `open`; the old one stays if the client rejects the
+        settings."""
         config = {**self.config, **settings, "error_cb": self.on_error}
         try:
             producer = Producer(config, logger=self._log)
@@ -79,7 +80,7 @@ class KafkaClient:
         return producer
 
     def wait_for_broker(self) -> None:
-        """Waits up to five seconds for a broker. Raises RefusedError when it refuses the login."""
+        """Wait up to five seconds for a broker. Raises RefusedError when it rejects the login."""
         until_s = self._clock() + _FIRST_ANSWER_S
         self._probe()
         while self.liveness.is_unavailable() and self._clock() < until_s:
@@ -87,19 +88,19 @@ class KafkaClient:
             self.poll(0)
 
     def release(self) -> Producer | None:
-        """The producer, which is not used by this object any more."""
+        """Detach and return the producer."""
         producer, self._producer = self._producer, None
         return producer
 
     def producer(self) -> Producer:
-        """Raises what the client, or a callback, found to be fatal."""
+        """The open producer. Raises a fatal error of the client or of a callback."""
         if self._producer is None:
             raise RuntimeError("the sink is not open")
         self.raise_error()
         return self._producer
 
     def topics(self, creation: TopicCreation | None) -> TopicMetadata:
-        """Partition counts by this producer; a missing topic is made by `creation`."""
+        """Topic metadata through this producer; `creation` creates missing topics."""
         assert self._producer is not None
         return TopicMetadata(
             self._producer.list_topics,
@@ -121,11 +122,11 @@ class KafkaClient:
 
     @property
     def missing(self) -> Mapping[str, TopicProblem]:
-        """Topics that the broker does not have, or does not show to this user."""
+        """Topics that do not exist or that this user may not describe."""
         return {} if self._topics is None else self._topics.missing
 
     def forget_topic(self, topic: str) -> None:
-        """As `TopicMetadata.forget` says."""
+        """See `TopicMetadata.forget`."""
         assert self._topics is not None
         self._topics.forget(topic)
 
@@ -133,12 +134,14 @@ class KafkaClient:
         return AdminClient(self.connection(), logger=self._log)
 
     def connection(self) -> dict[str, Any]:
-        """How another client reaches the broker."""
+        """Connection settings for another client."""
         return dict(connection(self.config))
 
     def poll(self, timeout_s: float, *, flush: bool = False) -> None:
-        """Let the client call back; raises what it, or a callback, found to be fatal. With `flush`
-        it lets no message wait for others, and returns once all are answered."""
+        """Serve delivery callbacks. Raises a fatal error of the client or of a callback.
+
+        With `flush` the client sends without lingering, until every message is reported.
+        """
         producer = self.producer()
         try:
             if flush:
@@ -154,7 +157,7 @@ class KafkaClient:
             self._probe()
 
     def state(self, refused: Mapping[str, TopicProblem] = MappingProxyType({})) -> SinkState:
-        """`refused` are topics that a broker does not write to."""
+        """`refused` are topics in which a broker rejected an event."""
         trouble = self.liveness.error()
         if self.liveness.is_unavailable() and trouble is not None:
             remedy = "Start the broker, or correct kafka.producer.bootstrap.servers."
@@ -163,25 +166,25 @@ class KafkaClient:
         if waiting:
             return _waiting_state(waiting)
         if trouble is not None:
-            remedy = "See that every partition has min.insync.replicas replicas in sync."
+            remedy = "Check that every partition has min.insync.replicas replicas in sync."
             return SinkState(False, trouble, remedy=remedy)
-        return SinkState(True, f"Kafka at {self.servers} takes events")
+        return SinkState(True, f"Kafka at {self.servers} accepts events")
 
     def on_error(self, error: KafkaError) -> None:
-        """An error that is not about one message; the client calls this from `poll`."""
-        refused = denied_access(error, "The Kafka broker")
-        if refused is not None:
-            self.fail(refused)
+        """Handle an error that is not about one message; the client calls this from `poll`."""
+        denied = denied_access(error, "The Kafka broker")
+        if denied is not None:
+            self.fail(denied)
         elif error.fatal():
             self.fail(self._fatal(error))
         elif error.code() != KafkaError._ALL_BROKERS_DOWN:
-            # That all are down follows the reasons why each is.
+            # The causes are reported for each broker before.
             self.liveness.connection_failed(reason(error))
 
     def fail(self, error: SidecarError) -> Literal[False]:
-        """The first error counts. Always False: nothing failed alone."""
+        """Record the first fatal error. Always False: no event failed alone."""
         if self._error is None:
-            logger.debug("the sink stops", extra=fields(reason=str(error)))
+            logger.debug("sink failed", extra=fields(reason=str(error)))
             self._error = error
         return False
 
@@ -202,21 +205,23 @@ class KafkaClient:
 
 
 def _waiting_state(waiting: Mapping[str, TopicProblem]) -> SinkState:
-    """One message for all topics that wait; the first one of each kind says what to do."""
+    """One message for all unavailable topics, with the remedy of the worst."""
     worst = min(waiting.values(), key=lambda each: _CODES.index(each.code))
     shown = [each.message for each in waiting.values()][:_SHOWN_TOPICS]
     if len(waiting) > _SHOWN_TOPICS:
         shown.append(f"{len(waiting) - _SHOWN_TOPICS} more topics wait")
-    message = f"{'; '.join(shown)}. Events of other topics are sent while the window has room"
+    message = (
+        f"{'; '.join(shown)}. Events of other topics are delivered while the in-flight window has "
+        "room"
+    )
     return SinkState(True, message, tuple(waiting), worst.code, worst.remedy)
 
 
 def kafka_error(raised: BaseException) -> KafkaError:
-    """The error of the client in an exception.
+    """The client's error in an exception; re-raises any other exception.
 
-    The client raises a fatal error in the middle of its callbacks. A callback that comes behind it
-    finds an exception set, and Python makes a `SystemError` of both, with the first as its cause.
-    Raises what is given when it is no error of the client.
+    The client raises a fatal error between callbacks. The next callback then runs with an exception
+    set, which Python turns into a `SystemError` with the first one as its cause.
     """
     cause: BaseException | None = raised
     while cause is not None:
@@ -228,7 +233,7 @@ def kafka_error(raised: BaseException) -> KafkaError:
 
 
 class _ClientLog:
-    """Takes the lines of librdkafka; one of a kind is said once and then at growing intervals."""
+    """Logs librdkafka's messages, each kind once and then at growing intervals."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._repeated = RateLimitedLog(logger, clock=clock)
@@ -236,6 +241,6 @@ class _ClientLog:
     def log(self, level: int, pattern: str, kind: str, client: str, text: str) -> None:
         """Called by the client with the pattern `%s [%s] %s`."""
         line = text.partition("]: ")[2] or text
-        # What an error means for delivery is said by the sink.
+        # The sink itself reports the effect of an error on delivery.
         level = min(level, logging.WARNING)
-        self._repeated.log(kind, "the Kafka client says", level, kind=kind, text=line)
+        self._repeated.log(kind, "Kafka client message", level, kind=kind, text=line)

@@ -1,4 +1,4 @@
-"""What the error codes of a Kafka client mean for delivery."""
+"""What the error codes of the Kafka client mean for delivery."""
 
 import re
 
@@ -31,7 +31,7 @@ EVENT_REJECTED = frozenset(
         KafkaError._INVALID_ARG,
     }
 )
-"""The broker, or the client itself, will never take this event."""
+"""The broker, or the client itself, never accepts this event."""
 TOPIC_UNKNOWN = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -39,30 +39,30 @@ TOPIC_UNKNOWN = frozenset(
         KafkaError._UNKNOWN_PARTITION,
     }
 )
-"""The topic, or the partition, was deleted. Events of other topics can be written."""
+"""The topic or partition was deleted. Events of other topics can be written."""
 MESSAGE_TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 BATCH_REJECTED = MESSAGE_TOO_LARGE | {
     KafkaError.INVALID_RECORD,
     KafkaError._INVALID_DIFFERENT_RECORD,
 }
-"""The broker refused the batch that the event was in; the event alone may be good.
+"""The broker rejected the batch of the event; the event itself may be valid.
 
-INVALID_RECORD: the client gives it to all messages of a batch of which one is refused, and in place
-of INVALID_TIMESTAMP where several are. So it tells something of a message only when that was alone.
+INVALID_RECORD: the client reports it for all messages of a batch with one invalid message, and
+instead of INVALID_TIMESTAMP for several. It describes a message only if that was alone.
 """
 
 
 def denied_access(error: KafkaError, subject: str) -> RefusedError | None:
-    """The error to raise when `error` says that `subject` is refused, else None."""
+    """The error to raise if `error` is about authentication or authorization, else None."""
     if error.code() in AUTHENTICATION:
         return RefusedError(
-            f"{subject} refuses the login: {reason(error)}. Check kafka.producer.sasl.* "
+            f"{subject} rejected the login: {reason(error)}. Check kafka.producer.sasl.* "
             "(mechanism, user name, password)."
         )
     if error.code() in AUTHORISATION:
         return RefusedError(
-            f"{subject} refuses this user: {reason(error)}. Allow it to write and describe the "
-            "topics, and to create them where topic.creation.enable=true."
+            f"{subject} denies access to this user: {reason(error)}. Allow it to write and "
+            "describe the topics, and to create them if topic.creation.enable=true."
         )
     return None
 
@@ -80,24 +80,24 @@ _ENDED_HANDSHAKE = re.compile(r"Disconnected: .*\(after \d+ms in state SSL_HANDS
 
 
 def is_clock_skew(error: KafkaError) -> bool:
-    """Whether the broker does not believe the time of a message, which is this machine's. It meets
-    all events, so they are sent again rather than kept aside one by one."""
+    """Whether the broker rejects the timestamp of a message, which is this machine's time.
+
+    All events fail then, so they are retried and not written as dead letters.
+    """
     return error.code() == KafkaError.INVALID_TIMESTAMP
 
 
 def reason(error: KafkaError) -> str:
-    """The client's words, without the final full stop; about certificates ours, for the client
-    names its own properties."""
-    said = error.str().rstrip(". \n")
+    """The client's message without its full stop. TLS errors are reworded: the client names its own
+    properties."""
+    text = error.str().rstrip(". \n")
     if is_clock_skew(error):
-        return (
-            f"{said}; see that the clock of this machine is right (message.timestamp.after.max.ms)"
-        )
-    if "SSL " in said and (clause := tls_failure(said, _TLS)) is not None:
+        return f"{text}; check the clock of this machine (message.timestamp.after.max.ms)"
+    if "SSL " in text and (clause := tls_failure(text, _TLS)) is not None:
         return clause
-    if _ENDED_HANDSHAKE.search(said):
+    if _ENDED_HANDSHAKE.search(text):
         return (
             "the broker closed the connection in the TLS handshake, as a listener without TLS "
             "does: check kafka.producer.security.protocol"
         )
-    return said
+    return text

@@ -1,8 +1,8 @@
-"""Messages that were sent to the client together, and what becomes of them.
+"""Batches of messages in flight: passed to the client and not all reported.
 
-One object is the callback of all of them, and their numbers are answered together, once the client
-has reported on each. An object, a number and a look into the window for every message would cost a
-tenth of what a message costs the process.
+One object is the delivery callback of the whole batch, and acknowledges its numbers together when
+the client has reported each message. One callback object for each message would cost a tenth of
+the total CPU time of a message.
 """
 
 from collections.abc import Callable, Collection
@@ -16,7 +16,7 @@ from sidecar.delivery import Numbered
 
 
 class SentEvents:
-    """Events of a batch from its event `first` on, `count` of them."""
+    """`count` events of a batch, from its event `first`."""
 
     __slots__ = ("_count", "_failed", "_first", "_numbered")
 
@@ -27,10 +27,10 @@ class SentEvents:
         self._failed: set[int] = set()
 
     def failed_number(self, report: Report) -> int | None:
-        """The number of the event that a report is about, which has failed by that.
+        """The number of the failed event that a delivery report describes.
 
-        Found by topic, key and value; events that are equal in all three stand for each other.
-        None when there is no such event left.
+        Found by topic, key and value; events that are equal in all three are interchangeable. None
+        when no such event is left.
         """
         reported = (report.topic(), report.key() or b"", report.value() or b"")
         stop = self._first + self._count
@@ -46,7 +46,7 @@ class SentEvents:
 
 @dataclass(frozen=True, slots=True)
 class UnsentEvents:
-    """Events first … stop-1 of a batch, but the numbers `without`."""
+    """Events first … stop-1 of a batch, except the numbers `without`."""
 
     numbered: Numbered[Any, Any]
     first: int
@@ -55,8 +55,8 @@ class UnsentEvents:
 
 
 class InFlightBatch(SentEvents):
-    """The callback of these events. The client calls it from `poll` with an error or None, and the
-    message."""
+    """The delivery callback of these events. The client calls it from `poll` with an error or None,
+    and the message."""
 
     __slots__ = ("_acknowledge", "_fail", "_is_confirmed", "_waiting")
 
@@ -67,9 +67,11 @@ class InFlightBatch(SentEvents):
         acknowledge: Callable[[range], None],
         fail: Callable[["InFlightBatch", KafkaError, Report], bool],
     ) -> None:
-        """`acknowledge` gets runs of numbers once all is reported. `fail` gets every failure at
-        once and says whether the event failed alone; where it did not, none of these events is
-        ever answered, because it has to be sent again."""
+        """`acknowledge` receives runs of numbers when every event is reported.
+
+        `fail` receives each failure immediately and returns whether the event failed alone. If it
+        did not, the batch is never acknowledged, because it is sent again.
+        """
         super().__init__(numbered, first)
         self._acknowledge = acknowledge
         self._fail = fail
@@ -78,11 +80,11 @@ class InFlightBatch(SentEvents):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the client has reported on each of them."""
+        """Whether the client has reported every event."""
         return self._is_confirmed and not self._waiting
 
     def take_unsent(self, topic: str) -> "UnsentEvents | None":
-        """The events of a topic, which are sent again and not answered here; None without any."""
+        """Remove and return the events of a topic, which are sent again; None without any."""
         stop = self._first + self._count
         messages = self._numbered.batch.messages(self._first, stop)
         first = self._numbered.first + self._first
@@ -102,18 +104,18 @@ class InFlightBatch(SentEvents):
             return
         self._waiting -= 1
         if not self._waiting:
-            self._answer()
+            self._report()
 
-    def confirm(self, count: int, refused: Collection[int] = ()) -> None:
-        """So many events were sent over, those with the `refused` numbers in vain."""
+    def confirm(self, count: int, rejected: Collection[int] = ()) -> None:
+        """The client accepted `count` events, except those with the `rejected` numbers."""
         self._count = count
-        self._failed.update(refused)
-        self._waiting += count - len(refused)
+        self._failed.update(rejected)
+        self._waiting += count - len(rejected)
         self._is_confirmed = True
         if not self._waiting:
-            self._answer()
+            self._report()
 
-    def _answer(self) -> None:
+    def _report(self) -> None:
         start = self._numbered.first + self._first
         stop = start + self._count
         for failed in (*sorted(self._failed), stop):

@@ -1,11 +1,10 @@
-"""The Kafka sink: events to topics, idempotent and acknowledged by every replica in sync.
+"""The Kafka sink: at least once, idempotent, acknowledged by every in-sync replica.
 
-The partition of an event is its hash modulo the topic's partitions, so this module and not the
-client chooses it.
+The sink chooses the partition, not the client: the hash of the event modulo the partition count.
 
-A run of messages shares one delivery callback (`handed_over`), and a batch hands out the arguments
-of `produce` ready made, so that Python does as little as it can between two calls of the client.
-`produce_batch` costs half as much, but carries no headers, and the event id is one.
+A run of messages shares one delivery callback (`in_flight`), and a batch returns ready-made
+arguments of `produce`, so that little Python runs between two calls of the client.
+`produce_batch` would cost half, but supports no headers, and the event id is a header.
 """
 
 import logging
@@ -34,8 +33,8 @@ from sidecar.sinks.kafka.in_flight import InFlightBatch
 from sidecar.sinks.kafka.topics.metadata import TopicCreation, topic_refused
 from sidecar.sinks.kafka.unavailable_topics import TopicProblem, TopicSlice, UnavailableTopics
 
-# Few enough that the messages made of them are still in the processor's cache when they are freed:
-# about 1.5 µs of CPU an event less than with a thousand.
+# Few enough that their messages are still in the CPU cache when they are freed: 1.5 µs of CPU per
+# event less than with a thousand.
 _CHUNK_EVENTS = 250
 _LONGEST_WAIT_TO_GROW_S = 2.0
 _WAITING_S = 0.2
@@ -44,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class KafkaSink:
-    """Publishes to Kafka. A broker that is away is waited for; `state` says since when."""
+    """Publishes to Kafka. Waits for an unavailable broker; `state` reports since when."""
 
     def __init__(
         self,
@@ -54,8 +53,8 @@ class KafkaSink:
         waits_when_refused: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`settings` are `kafka.producer.*` without the prefix. A topic that is refused to this
-        user is waited for, or raised, by `waits_when_refused`. `clock` gives seconds."""
+        """`settings` are `kafka.producer.*` without the prefix. With `waits_when_refused` a topic
+        without rights is retried, otherwise it raises. `clock` returns seconds."""
         self._client = KafkaClient(
             settings, creation, _fatal_error, waits_when_refused=waits_when_refused, clock=clock
         )
@@ -71,8 +70,11 @@ class KafkaSink:
         self._waiting = UnavailableTopics(self._clock)
 
     def open(self) -> None:
-        """Waits up to five seconds for a broker. Raises ConfigError for settings that the client
-        does not take, RefusedError when the broker refuses the login."""
+        """Connect, waiting up to five seconds for a broker.
+
+        Raises ConfigError for settings that the client rejects, RefusedError when the broker
+        rejects the login.
+        """
         self._reset()
         self._client.open(self._batch_size.settings())
         self._client.wait_for_broker()
@@ -98,8 +100,10 @@ class KafkaSink:
         return taken - start
 
     def _grow(self) -> bool:
-        """Has another producer make larger batches; False while events are on their way, which is
-        not waited for without end: some may have no broker that takes them."""
+        """Switch to a producer with larger batches; False while events are in flight.
+
+        The wait is bounded: events in flight may have no broker that accepts them.
+        """
         now_s = self._clock()
         if len(self._client.producer()):
             if self._waits_to_grow_since_s is None:
@@ -111,12 +115,12 @@ class KafkaSink:
             try:
                 self._client.replace_producer(self._batch_size.largest_settings())
             except ConfigError as error:
-                # The one that there is works.
+                # The current producer still works.
                 self._batch_size.postpone_growth()
-                logger.warning("batches stay small", extra=fields(reason=str(error)))
+                logger.warning("batch size stays small", extra=fields(reason=str(error)))
             else:
                 self._batch_size.grow()
-                logger.info("nothing was refused for a while: batches are large again")
+                logger.info("batch size is large again: no batch was rejected for a while")
         self._waits_to_grow_since_s = None
         return True
 
@@ -128,7 +132,7 @@ class KafkaSink:
         stop: int,
         until_s: float,
     ) -> int:
-        """Hand events over until one cannot be; gives the first one that was not."""
+        """Send events until one cannot be sent; returns the first one that was not."""
         produce: Callable[..., None] = producer.produce
 
         waiting = self._waiting
@@ -144,14 +148,14 @@ class KafkaSink:
             return count
 
         sent = InFlightBatch(numbered, first, self._acknowledged.append, self._on_failure)
-        refused: list[int] = []
+        rejected: list[int] = []
         passed: set[str] = set()
         taken = 0
         try:
             for arguments in numbered.batch.produce_arguments(first, stop, partitions, sent):
                 if names and arguments[0] in names:
                     passed.add(arguments[0])
-                    refused.append(numbered.first + first + taken)
+                    rejected.append(numbered.first + first + taken)
                     taken += 1
                     continue
                 try:
@@ -159,11 +163,11 @@ class KafkaSink:
                 except KafkaException as error:
                     number = numbered.first + first + taken
                     self._on_produce_failed(number, error.args[0])
-                    refused.append(number)
+                    rejected.append(number)
                 taken += 1
         except BufferError:
             pass
-        sent.confirm(taken, refused)
+        sent.confirm(taken, rejected)
         if not sent.is_settled:
             waiting.track(sent)
         for topic in passed:
@@ -172,7 +176,7 @@ class KafkaSink:
         return first + taken
 
     def _send_waiting(self, until_s: float) -> None:
-        """Sends events of topics that can be written to again."""
+        """Send waiting events of topics that are available again."""
         waiting = self._waiting
         if not waiting:
             return
@@ -187,7 +191,7 @@ class KafkaSink:
             waiting.remove_if_empty(topic)
 
     def _send_piece(self, topic: str, piece: TopicSlice) -> bool:
-        """False when the client is full."""
+        """False when the queue of the client is full."""
         numbered, first = piece.numbered, piece.first
         produce: Callable[..., None] = self._client.producer().produce
 
@@ -222,12 +226,12 @@ class KafkaSink:
         producer = self._client.producer()
         self._client.poll(timeout_s)
         self._send_waiting(self._clock() + _WAITING_S)
-        outcome = self._take_outcome()
-        if outcome.acknowledged:
+        result = self._take_result()
+        if result.acknowledged:
             self._client.liveness.acknowledged(waiting=len(producer))
         else:
             self._client.probe_if_due()
-        return outcome
+        return result
 
     def state(self) -> SinkState:
         return self._client.state(self._waiting.problems)
@@ -238,25 +242,25 @@ class KafkaSink:
     def close(self, deadline_s: float) -> DeliveryResult:
         producer = self._client.release()
         if producer is None:
-            return self._take_outcome()
-        # A client that has given up refuses to flush.
+            return self._take_result()
+        # A client with a fatal error cannot flush.
         with suppress(KafkaException):
             producer.flush(deadline_s)
         self._is_closing = True
         producer.purge()
         with suppress(KafkaException):
             producer.poll(0)
-        return self._take_outcome()
+        return self._take_result()
 
-    def _take_outcome(self) -> DeliveryResult:
-        # The callbacks on their way hold the append of this very list.
-        outcome = DeliveryResult(tuple(self._acknowledged), tuple(self._failed))
+    def _take_result(self) -> DeliveryResult:
+        # Pending callbacks append to these lists.
+        result = DeliveryResult(tuple(self._acknowledged), tuple(self._failed))
         self._acknowledged.clear()
         self._failed.clear()
-        return outcome
+        return result
 
     def _on_failure(self, sent: InFlightBatch, error: KafkaError, report: Report) -> bool:
-        """The delivery report of a message that was not delivered; True when it failed alone."""
+        """Handle the report of an undelivered message; whether it failed alone."""
         if self._is_closing:
             return False
         topic = report.topic() or ""
@@ -265,27 +269,27 @@ class KafkaSink:
             self._client.forget_topic(topic)
             self._waiting.rejected(topic, sent, problem)
             return True
-        refused = denied_access(error, f"The topic {topic}")
-        if refused is not None:
-            return self._client.fail(refused)
+        denied = denied_access(error, f"The topic {topic}")
+        if denied is not None:
+            return self._client.fail(denied)
         if error.code() in EVENT_REJECTED:
-            return self._fail_one(sent, report, f"Kafka refuses it: {reason(error)}")
+            return self._fail_one(sent, report, f"Kafka rejects it: {reason(error)}")
         if error.code() in BATCH_REJECTED:
-            return self._on_refused_batch(sent, error, report)
+            return self._on_rejected_batch(sent, error, report)
         self._batch_size.observe(error)
         return self._client.fail(
             SinkRestartError(f"Events for the topic {topic} were lost: {reason(error)}.")
         )
 
     def _topic_problem(self, error: KafkaError, topic: str) -> TopicProblem | None:
-        """Where events of other topics can go on."""
+        """The problem, if events of other topics can still be delivered."""
         if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             if self._client.waits_when_refused:
                 return topic_refused(topic, error, f"The topic {topic}")
         elif error.code() in TOPIC_UNKNOWN:
             return TopicProblem(
                 "topic_missing",
-                f"the topic {topic}, or a partition of it, does not exist any more",
+                f"the topic {topic}, or a partition of it, no longer exists",
                 "Create it again, or set topic.creation.enable=true.",
             )
         return None
@@ -295,14 +299,14 @@ class KafkaSink:
         if number is None:
             return self._client.fail(
                 SinkRestartError(
-                    f"The client reports on an event for the topic {report.topic()} that it was "
-                    f"not given: {why}."
+                    f"The client reports an event for the topic {report.topic()} that was not "
+                    f"sent: {why}."
                 )
             )
         self._failed.append(FailedEvent(number, why))
         return True
 
-    def _on_refused_batch(self, sent: InFlightBatch, error: KafkaError, report: Report) -> bool:
+    def _on_rejected_batch(self, sent: InFlightBatch, error: KafkaError, report: Report) -> bool:
         if self._batch_size.was_alone(report):
             return self._fail_one(sent, report, self._batch_size.reason_alone(report, error))
         if self._client.has_failed:
@@ -310,16 +314,16 @@ class KafkaSink:
         return self._client.fail(self._batch_size.shrink(report, error))
 
     def _on_produce_failed(self, number: int, error: KafkaError) -> None:
-        """The client did not even take the message."""
+        """Handle a message that the client rejected."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
             self._failed.append(
-                FailedEvent(number, f"the Kafka client refuses it: {reason(error)}")
+                FailedEvent(number, f"the Kafka client rejects it: {reason(error)}")
             )
             return
-        # What made the client give up is in a callback that waits.
+        # A pending callback may carry the fatal error.
         self._client.poll(0)
-        raise SinkRestartError(f"The Kafka client does not take events: {reason(error)}.")
+        raise SinkRestartError(f"The Kafka client does not accept events: {reason(error)}.")
 
 
 def _fatal_error(error: KafkaError) -> SinkRestartError:
-    return SinkRestartError(f"The Kafka client gave up: {reason(error)}.")
+    return SinkRestartError(f"The Kafka client failed: {reason(error)}.")

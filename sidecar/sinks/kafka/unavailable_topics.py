@@ -1,15 +1,15 @@
-"""Topics that cannot be written to for now; events of other topics pass theirs.
+"""Topics that cannot be written to at present; events of other topics overtake theirs.
 
-Kafka orders the events of a partition, so only events of the same topic must wait for each other.
-An event that waits stays in the window: the stored offset does not pass it, and the window bounds
-how far other tables get ahead.
+Kafka orders the events of a partition, so only events of the same topic wait for each other. A
+waiting event stays in the window: the stored offset does not pass it, and the window bounds how far
+other tables get ahead.
 
     events   A1 B1 A2 C1 B2        topic B cannot be written to
     sent     A1    A2 C1           B waits: B1, B2
     later                B1 B2     B can be written to again; then its newer events
 
-When a broker refuses an event of a topic, later events of that topic may be on their way. They are
-all sent again after it, also those that arrive: a consumer must not see an older event last.
+When a broker rejects an event of a topic, later events of that topic may be in flight. All are sent
+again after it, including those that arrive: a consumer must not see an older event last.
 """
 
 from bisect import insort
@@ -27,7 +27,7 @@ _LONGEST_PAUSE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class TopicProblem:
-    """Why a topic cannot be written to."""
+    """Why the sink cannot write to a topic."""
 
     code: str
     """`topic_missing`, `topic_refused` or `topic_unavailable`."""
@@ -37,10 +37,10 @@ class TopicProblem:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TopicSlice:
-    """The events of one topic among events first … stop-1 of a batch, but the numbers `without`."""
+    """The events of one topic among events first … stop-1 of a batch, except `without`."""
 
     number: int
-    """Of the first event of the range."""
+    """Number of the first event of the range."""
     numbered: Numbered[Any, Any] = field(compare=False)
     first: int = field(compare=False)
     stop: int = field(compare=False)
@@ -49,20 +49,20 @@ class TopicSlice:
 
 @dataclass(slots=True)
 class _UnavailableTopic:
-    """One topic, and the events that wait for it, in their order."""
+    """One topic with its waiting events, in order."""
 
     pause_s: float
     again_at_s: float
     slices: list[TopicSlice]
-    unanswered: list[InFlightBatch]
-    """What must be answered before anything is sent: parts of it may have to be sent again."""
+    unreported: list[InFlightBatch]
+    """Batches that must be reported first: parts of them may have to be sent again."""
     problem: TopicProblem | None
-    """None while the broker's metadata has the reason, or the topic is tried again."""
+    """None while the broker's metadata explains it, or while the topic is retried."""
     trial: InFlightBatch | None = None
 
 
 class UnavailableTopics:
-    """Used by the sink's thread. Counts from `clock`, which gives seconds."""
+    """Used by the sink's thread. `clock` returns seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -71,7 +71,7 @@ class UnavailableTopics:
 
     @property
     def names(self) -> Collection[str]:
-        """The topics; follows what changes."""
+        """A live view of the topics."""
         return self._topics
 
     def __contains__(self, topic: str) -> bool:
@@ -82,28 +82,28 @@ class UnavailableTopics:
 
     @property
     def problems(self) -> dict[str, TopicProblem]:
-        """By topic, where a broker refused an event."""
+        """Problems by topic, where a broker rejected an event."""
         return {
             name: topic.problem for name, topic in self._topics.items() if topic.problem is not None
         }
 
     def add(self, topic: str) -> None:
-        """From now on events of this topic wait."""
+        """Make events of this topic wait from now on."""
         self._waiting(topic)
 
     def track(self, sent: InFlightBatch) -> None:
-        """These events are on their way."""
+        """Track a batch in flight."""
         while self._in_flight and self._in_flight[0].is_settled:
             self._in_flight.popleft()
         self._in_flight.append(sent)
 
     def queue(self, topic: str, slice_: TopicSlice) -> None:
-        """Events that were not sent over."""
+        """Queue events of the topic that were not sent."""
         insort(self._waiting(topic).slices, slice_)
 
     def rejected(self, topic: str, sent: InFlightBatch, problem: TopicProblem) -> None:
-        """An event of the topic among `sent` was not written: it and all later events of the
-        topic are sent again."""
+        """An event of the topic in the batch `sent` was rejected: it and all later events of the
+        topic are queued to be sent again."""
         waiting = self._waiting(topic)
         waiting.problem = problem
         if waiting.trial is sent:
@@ -119,17 +119,17 @@ class UnavailableTopics:
                 number = back.numbered.first + back.first
                 slice_ = TopicSlice(number, back.numbered, back.first, back.stop, back.without)
                 insort(waiting.slices, slice_)
-        waiting.unanswered = [each for each in self._in_flight if not each.is_settled]
+        waiting.unreported = [each for each in self._in_flight if not each.is_settled]
 
     def due(self) -> Iterator[str]:
-        """Topics whose events may be sent now, if the broker has the topic."""
+        """Topics whose events may be sent now, provided that the broker has the topic."""
         now_s = self._clock()
         for name, topic in tuple(self._topics.items()):
-            if now_s >= topic.again_at_s and all(each.is_settled for each in topic.unanswered):
+            if now_s >= topic.again_at_s and all(each.is_settled for each in topic.unreported):
                 yield name
 
     def remove_if_empty(self, topic: str) -> bool:
-        """Whether nothing waits for the topic any more, which is noted."""
+        """Remove the topic if no event waits for it; whether it was removed."""
         waiting = self._topics[topic]
         if waiting.slices or waiting.trial is not None:
             return False
@@ -137,12 +137,12 @@ class UnavailableTopics:
         return True
 
     def next_slices(self, topic: str) -> Sequence[TopicSlice]:
-        """What to send: the first slice_ alone until one was written, then all of them."""
+        """What to send: only the first slice until one was written, then all."""
         waiting = self._topics[topic]
         return tuple(waiting.slices if waiting.problem is None else waiting.slices[:1])
 
     def sent(self, topic: str, slice_: TopicSlice, sent: InFlightBatch, rest: int) -> None:
-        """A slice_ is on its way up to event `rest`; the others still wait."""
+        """A slice was sent up to event `rest`; later events still wait."""
         waiting = self._topics[topic]
         waiting.slices.remove(slice_)
         if rest < slice_.stop:
@@ -152,10 +152,10 @@ class UnavailableTopics:
         self.track(sent)
         if waiting.problem is not None:
             waiting.trial = sent
-            waiting.unanswered = [sent]
+            waiting.unreported = [sent]
 
     def settle_trials(self) -> None:
-        """Notes trials that were written."""
+        """Record which trials were written."""
         for waiting in self._topics.values():
             trial = waiting.trial
             if trial is not None and trial.is_settled:
@@ -165,7 +165,7 @@ class UnavailableTopics:
     def _waiting(self, topic: str) -> _UnavailableTopic:
         waiting = self._topics.get(topic)
         if waiting is None:
-            unanswered = [each for each in self._in_flight if not each.is_settled]
-            waiting = _UnavailableTopic(_FIRST_PAUSE_S, self._clock(), [], unanswered, None)
+            unreported = [each for each in self._in_flight if not each.is_settled]
+            waiting = _UnavailableTopic(_FIRST_PAUSE_S, self._clock(), [], unreported, None)
             self._topics[topic] = waiting
         return waiting

@@ -94,6 +94,6 @@ def test_a_changed_password(tmp_path: Path, site: BrokerSite, report: Report) ->
             broker.set_password("second")
             broker.restart()
             site.feed_all()
-            site.wait_for_report("refuses the login")
+            site.wait_for_report("rejected the login")
             broker.set_password("first")
             report(outcome_of(site.expected(), site.wait_for_arrival(broker)))

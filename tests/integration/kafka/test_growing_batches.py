@@ -136,7 +136,7 @@ def test_a_producer_that_cannot_be_made_leaves_the_one_that_works(
     with monkeypatch.context() as patch:
         patch.setattr("sidecar.sinks.kafka.client.Producer", refused)
         Sending(sink, [incompressible("kept", number, 1) for number in (1, 2)]).finish()
-    assert "batches stay small" in caplog.text
+    assert "batch size stays small" in caplog.text
     assert list(keys_in_order(broker, "kept")) == [b"0", b"1", b"2"]
     clock.ahead_s += 61
     Sending(sink, [incompressible("kept", 3, 1)]).finish()

@@ -150,7 +150,7 @@ def test_a_broker_that_stops_and_one_that_crashes(
         if ends and delivery.answered >= min(ends):
             ends.pop(min(ends))()
             delivery.until(lambda: not sink.state().healthy, "the loss to be seen")
-            assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().message
+            assert f"no Kafka broker of {own_broker.bootstrap} has answered" in sink.state().message
             own_broker.start()
 
     delivery.run(end_in_the_middle)
@@ -175,7 +175,7 @@ def test_a_broker_that_is_frozen_before_the_first_event_of_a_topic_is_reported(
     try:
         delivery = Delivery(sink, [message("new", 0, 0)])
         delivery.until(lambda: not sink.state().healthy, "the report")
-        assert f"no Kafka broker of {own_broker.bootstrap} answers" in sink.state().message
+        assert f"no Kafka broker of {own_broker.bootstrap} has answered" in sink.state().message
     finally:
         os.kill(pid, signal.SIGCONT)
     delivery.run()
@@ -209,7 +209,7 @@ def test_an_event_too_large_for_the_client_fails_alone(
     delivery = Delivery(make_sink(broker.bootstrap, max_request_size="20000"), messages)
     delivery.run()
     assert list(delivery.failed) == [5]
-    assert "the Kafka client refuses it: " in delivery.failed[5]
+    assert "the Kafka client rejects it: " in delivery.failed[5]
     rest = messages[:5] + messages[6:]
     assert_arrived(rest, broker.consume_all("large-client"), {"large-client": 1})
 
@@ -244,7 +244,7 @@ def test_an_event_that_its_topic_finds_invalid_fails_alone(
     delivery = Delivery(make_sink(broker.bootstrap, linger_ms="50"), messages)
     delivery.run()
     assert list(delivery.failed) == [20]
-    assert delivery.failed[20].startswith("Kafka refuses it: ")
+    assert delivery.failed[20].startswith("Kafka rejects it: ")
     assert delivery.restarts
     assert {record.key for record in broker.consume_all("invalid")} == {key for _, key, *_ in good}
 
@@ -300,7 +300,7 @@ def test_the_client_repeats_itself_at_growing_intervals(
     for _ in range(20):
         sink.poll(0.05)
     (line,) = caplog.records
-    assert (line.levelname, line.getMessage()) == ("WARNING", "the Kafka client says")
+    assert (line.levelname, line.getMessage()) == ("WARNING", "Kafka client message")
     assert "Connection refused" in line.__dict__["sidecar_fields"]["text"]
 
 

@@ -91,7 +91,7 @@ def test_the_right_login(secured_broker: SecuredBroker, make_sink: SinkFactory) 
 def test_a_wrong_login_is_refused(
     secured_broker: SecuredBroker, make_sink: SinkFactory, user: str, password: str
 ) -> None:
-    with pytest.raises(RefusedError, match=r"refuses the login.*kafka\.producer\.sasl") as caught:
+    with pytest.raises(RefusedError, match=r"rejected the login.*kafka\.producer\.sasl") as caught:
         make_sink(secured_broker.secured, **login(user, password))
     assert password not in str(caught.value).replace("password)", "")
 
@@ -99,7 +99,7 @@ def test_a_wrong_login_is_refused(
 def test_a_mechanism_that_the_broker_lacks_is_refused(
     secured_broker: SecuredBroker, make_sink: SinkFactory
 ) -> None:
-    with pytest.raises(RefusedError, match="refuses the login"):
+    with pytest.raises(RefusedError, match="rejected the login"):
         make_sink(
             secured_broker.secured,
             security_protocol="SASL_PLAINTEXT",
@@ -114,7 +114,7 @@ def test_a_user_without_rights_is_refused(
     secured_broker: SecuredBroker, make_sink: SinkFactory, topic: str
 ) -> None:
     """By the first contact already, when the broker refuses the producer's number that soon."""
-    with pytest.raises(RefusedError, match="refuses this user"):
+    with pytest.raises(RefusedError, match="denies access to this user"):
         sink = make_sink(
             secured_broker.secured,
             TopicCreation(),
@@ -161,5 +161,5 @@ def test_a_survey_with_and_without_the_right_login(secured_broker: SecuredBroker
         return servers | {name.replace("_", "."): value for name, value in named}
 
     assert existing_topics(settings("right"), 60)["secured"] == 1
-    with pytest.raises(RefusedError, match="refuses the login"):
+    with pytest.raises(RefusedError, match="rejected the login"):
         existing_topics(settings("wrong"), 60)

@@ -121,5 +121,5 @@ def test_batches_do_not_stay_small_for_one_invalid_event(
     assert list(delivery.failed) == [b""]
     grown, refused, *_ = delivery.restarts
     assert "makes large batches again" in grown
-    assert "refuses a batch of events" in refused
+    assert "rejected a batch of events" in refused
     assert arrived(broker, "tx-grows") == contents([m for m in mutations if m is not without_key])

@@ -1,4 +1,4 @@
-"""The names of producer settings: those of the Java producer, and those that librdkafka adds.
+"""Names of producer settings: those of the Java producer, and those that librdkafka adds.
 
 Both kinds are accepted under `kafka.producer.`. The Java names are those of
 `org.apache.kafka.clients.producer.ProducerConfig`.
@@ -6,6 +6,8 @@ Both kinds are accepted under `kafka.producer.`. The Java names are those of
 
 from collections.abc import Mapping
 from types import MappingProxyType
+
+PREFIX = "kafka.producer."
 
 
 def _names(text: str) -> frozenset[str]:
@@ -38,7 +40,7 @@ RENAMED: Mapping[str, str] = MappingProxyType(
         "ssl.truststore.certificates": "ssl.ca.pem",
     }
 )
-"""Java names whose value goes to librdkafka under another name."""
+"""Java names that librdkafka has under another name."""
 
 TRANSLATED = _names(
     """
@@ -47,41 +49,41 @@ TRANSLATED = _names(
     ssl.keystore.type ssl.truststore.location ssl.truststore.password ssl.truststore.type
     """
 )
-"""Java names whose value is turned into something else."""
+"""Java names whose value needs translation."""
 
-_JVM = "it is about the Java client"
-_WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound what waits"
+_JVM = "only the Java client has it"
+_WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound the events in flight"
 
 INERT: Mapping[str, str] = MappingProxyType(
     {
         "auto.include.jmx.reporter": _JVM,
-        "key.serializer": "events are bytes already",
+        "key.serializer": "events are already bytes",
         "max.block.ms": f"sending never blocks; {_WINDOW}",
         "metadata.max.idle.ms": _JVM,
         "metric.reporters": "metrics are served on `http.port`",
         "metrics.num.samples": "metrics are served on `http.port`",
         "metrics.recording.level": "metrics are served on `http.port`",
         "metrics.sample.window.ms": "metrics are served on `http.port`",
-        "partitioner.adaptive.partitioning.enable": "the event decides its partition",
-        "partitioner.availability.timeout.ms": "the event decides its partition",
-        "partitioner.class": "the event decides its partition",
-        "partitioner.ignore.keys": "the event decides its partition",
+        "partitioner.adaptive.partitioning.enable": "the partition key decides the partition",
+        "partitioner.availability.timeout.ms": "the partition key decides the partition",
+        "partitioner.class": "the partition key decides the partition",
+        "partitioner.ignore.keys": "the partition key decides the partition",
         "sasl.kerberos.ticket.renew.jitter": _JVM,
         "sasl.kerberos.ticket.renew.window.factor": _JVM,
         "security.providers": _JVM,
         "socket.connection.setup.timeout.max.ms": _JVM,
-        "ssl.enabled.protocols": "the TLS library offers what it has",
+        "ssl.enabled.protocols": "the TLS library decides",
         "ssl.keymanager.algorithm": _JVM,
-        "ssl.protocol": "the TLS library offers what it has",
+        "ssl.protocol": "the TLS library decides",
         "ssl.provider": _JVM,
         "ssl.secure.random.implementation": _JVM,
         "ssl.trustmanager.algorithm": _JVM,
-        "value.serializer": "events are bytes already",
+        "value.serializer": "events are already bytes",
     }
 )
 """Java names that have no effect here, and why."""
 
-_NO_CLASSES = "Java classes cannot be used"
+_NO_CLASSES = "Java classes are not supported"
 
 REFUSED: Mapping[str, str] = MappingProxyType(
     {
@@ -90,9 +92,8 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "sasl.login.callback.handler.class": _NO_CLASSES,
         "sasl.login.class": _NO_CLASSES,
         "ssl.engine.factory.class": _NO_CLASSES,
-        "transaction.two.phase.commit.enable": "a transaction ends with its process",
-        "transactional.id": "where events are sent in transactions it follows from the logical "
-        "name",
+        "transaction.two.phase.commit.enable": "transactions end with their process",
+        "transactional.id": "with `position.store=kafka` it is derived from the logical name",
     }
 )
 """Java names of features that this sink does not have."""

@@ -1,4 +1,4 @@
-"""Settings of `kafka.producer.*` that protect nothing, or give up what the agent promises."""
+"""Settings of `kafka.producer.*` that weaken security or delivery."""
 
 from collections.abc import Iterator, Mapping
 
@@ -29,9 +29,9 @@ _TLS = (
 
 
 def unused_security(settings: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each login or certificate that the client would silently not use.
+    """A message for each login or certificate that the client would silently ignore.
 
-    `security.protocol` that is set explicitly is believed; see `safety_warnings`.
+    An explicit `security.protocol` takes precedence; see `safety_warnings`.
     """
     for name in ("sasl.mechanism", "sasl.mechanisms"):
         mechanism = settings.get(name)
@@ -43,26 +43,26 @@ def unused_security(settings: Mapping[str, str]) -> Iterator[str]:
     if login is not None:
         yield (
             f"`{_PREFIX}{login}` is set without `{_PREFIX}security.protocol`, so the connection "
-            "would be plaintext and without login: set it to SASL_SSL or SASL_PLAINTEXT."
+            "would be plaintext and without a login. Set it to SASL_SSL or SASL_PLAINTEXT."
         )
     elif tls is not None:
         yield (
             f"`{_PREFIX}{tls}` is set without `{_PREFIX}security.protocol`, so the connection "
-            "would be plaintext: set it to SSL."
+            "would be plaintext. Set it to SSL."
         )
 
 
 def safety_warnings(settings: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each setting that weakens delivery or security, with its consequence."""
+    """A warning for each setting that weakens delivery or security, with its consequence."""
     if _is_false(settings, "enable.idempotence"):
         yield (
-            f"`{_PREFIX}enable.idempotence=false`: after a lost acknowledgement the client repeats "
-            "events that the broker already has; throughput drops to one request at a time."
+            f"`{_PREFIX}enable.idempotence=false`: after a lost acknowledgement the client resends "
+            "events that the broker already has; only one request at a time is in flight."
         )
     if _is_false(settings, "enable.ssl.certificate.verification"):
         yield (
-            f"`{_PREFIX}enable.ssl.certificate.verification=false`: any broker is trusted; its "
-            "certificate is not verified."
+            f"`{_PREFIX}enable.ssl.certificate.verification=false`: the client trusts any "
+            "broker, without verifying its certificate."
         )
     if settings.get("ssl.endpoint.identification.algorithm", "https").strip().lower() in (
         "",
@@ -70,14 +70,14 @@ def safety_warnings(settings: Mapping[str, str]) -> Iterator[str]:
     ):
         yield (
             f"`{_PREFIX}ssl.endpoint.identification.algorithm` is off: a broker's certificate may "
-            "name any host."
+            "be for any host."
         )
     protocol = settings.get("security.protocol", "").strip().lower()
     login, tls = _first(settings, _LOGIN), _first(settings, _TLS)
     if login is not None and protocol in ("plaintext", "ssl"):
         yield (
             f"`{_PREFIX}{login}` has no effect with "
-            f"`{_PREFIX}security.protocol={protocol.upper()}`: no login is sent."
+            f"`{_PREFIX}security.protocol={protocol.upper()}`: the client sends no login."
         )
     if tls is not None and protocol in ("plaintext", "sasl_plaintext"):
         yield (

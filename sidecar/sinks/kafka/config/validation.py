@@ -1,6 +1,6 @@
-"""What the Kafka client says of a setting that it does not take, under the name that the user gave.
+"""Settings that the Kafka client rejects, reported by the name that the user wrote.
 
-The client names its own settings; a file has the names of Java's producer for some of them.
+The client names its own settings; a properties file may use the names of the Java producer.
 """
 
 import logging
@@ -11,14 +11,14 @@ from confluent_kafka import KafkaException, Producer
 
 from sidecar.errors import ConfigError
 from sidecar.properties.secrets import shown_value
-from sidecar.sinks.kafka.config.client_config import PREFIX, client_config
-from sidecar.sinks.kafka.config.java_names import RENAMED
+from sidecar.sinks.kafka.config.client_config import client_config
+from sidecar.sinks.kafka.config.java_names import PREFIX, RENAMED
 from sidecar.sinks.kafka.delivery_errors import reason
 
 _PROPERTY = re.compile(r'(?:property|value for) "([^"]+)"|producer: ([a-z]+\.[a-z.]+) failed')
 _MECHANISM = re.compile(r"SASL mechanism", re.IGNORECASE)
 _SILENT = logging.Logger("silent", logging.CRITICAL + 1)
-"""For a client that is only asked what it takes."""
+"""For a client that only validates settings."""
 _ALIASES: Mapping[str, str] = {
     **RENAMED,
     "acks": "request.required.acks",
@@ -35,33 +35,32 @@ _ALIASES: Mapping[str, str] = {
     "ssl.truststore.location": "ssl.ca.location",
     "ssl.keystore.location": "ssl.key.location",
 }
-"""The client's names behind those that a file may have."""
+"""The client's names of settings with another Java name."""
 
 
 def rejected_setting(error: KafkaException, settings: Mapping[str, str]) -> ConfigError:
-    """One sentence: property, value and what the client says. `settings` have no prefix."""
-    said = reason(error.args[0])
-    named = _named(said)
+    """An error with property, value and the client's reason. `settings` have no prefix."""
+    text = reason(error.args[0])
+    named = _named(text)
     for name, value in settings.items():
         if named is not None and named in (name, _ALIASES.get(name)):
             shown = shown_value(name, value)
             return ConfigError(
-                f"`{PREFIX}{name}` cannot be `{shown}`: the Kafka client says: {said}."
+                f"`{PREFIX}{name}` cannot be `{shown}`: the Kafka client rejects it: {text}."
             )
-    return ConfigError(f"The Kafka client does not take `{PREFIX}*`: {said}.")
+    return ConfigError(f"The Kafka client rejects `{PREFIX}*`: {text}.")
 
 
-def _named(said: str) -> str | None:
-    """The setting of the client that it speaks of."""
-    match = _PROPERTY.search(said)
+def _named(text: str) -> str | None:
+    """The client's setting that a message is about."""
+    match = _PROPERTY.search(text)
     if match is not None:
         return match[1] or match[2]
-    return "sasl.mechanisms" if _MECHANISM.search(said) else None
+    return "sasl.mechanisms" if _MECHANISM.search(text) else None
 
 
 def settings_problems(settings: Mapping[str, str]) -> list[str]:
-    """What the client itself, and Java's stores, have against the settings; nobody is connected
-    to."""
+    """Mistakes that the client and the Java stores find in the settings, without a connection."""
     try:
         config = dict(client_config(settings))
         config.pop("bootstrap.servers", None)

@@ -12,7 +12,7 @@ from sidecar.errors import (
     SinkError,
     SinkRestartError,
 )
-from sidecar.sinks.kafka.config.client_config import PREFIX
+from sidecar.sinks.kafka.config.java_names import PREFIX
 from sidecar.sinks.kafka.delivery_errors import denied_access, reason
 
 FENCED = frozenset(

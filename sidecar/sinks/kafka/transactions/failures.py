@@ -16,7 +16,7 @@ from sidecar.errors import SinkError, SinkRestartError
 from sidecar.sinks.base import FailedEvent
 from sidecar.sinks.kafka.batch_size import BatchSize
 from sidecar.sinks.kafka.client import KafkaClient
-from sidecar.sinks.kafka.config.client_config import PREFIX
+from sidecar.sinks.kafka.config.java_names import PREFIX
 from sidecar.sinks.kafka.delivery_errors import (
     BATCH_REJECTED,
     EVENT_REJECTED,
@@ -123,7 +123,7 @@ class TransactionFailures:
     def produce_failed(self, number: int, error: KafkaError) -> None:
         """The client did not even take the message."""
         if error.code() in EVENT_REJECTED or error.code() in BATCH_REJECTED:
-            self._refuse(number, f"the Kafka client refuses it: {reason(error)}")
+            self._refuse(number, f"the Kafka client rejects it: {reason(error)}")
         else:
             self.suspect(f"the client takes no events: {reason(error)}")
 
@@ -148,7 +148,7 @@ class TransactionFailures:
         elif sent is None:
             self.position_rejected(error)
         elif error.code() in EVENT_REJECTED:
-            self._refuse(sent.failed_number(report), f"Kafka refuses it: {reason(error)}")
+            self._refuse(sent.failed_number(report), f"Kafka rejects it: {reason(error)}")
         elif error.code() not in BATCH_REJECTED:
             self._batch_size.observe(error)
             self._restart_for(f"events for the topic {topic} were lost: {reason(error)}")

@@ -138,7 +138,7 @@ KAFKA = "kafka.producer."
         ("request.timeout.ms", "never", "request.timeout.ms"),
         ("enable.idempotence", "perhaps", "enable.idempotence"),
         ("bootstrap.server", "h:1", "`kafka.producer.bootstrap.servers`"),
-        ("interceptor.classes", "a.B", "Java classes cannot be used"),
+        ("interceptor.classes", "a.B", "Java classes are not supported"),
         ("ssl.truststore.location", "/none/trust.jks", "/none/trust.jks cannot be read"),
     ],
 )

@@ -213,7 +213,7 @@ def test_all_contradictions_come_at_once(tmp_path: Path) -> None:
             "events of different shards are ordered only by time.",
         ),
         ({"producer.override.partitioner.class": "x"}, "the key determines the partition"),
-        ({"kafka.producer.partitioner.class": "x"}, "the event decides its partition"),
+        ({"kafka.producer.partitioner.class": "x"}, "the partition key decides the partition"),
         ({"errors.tolerance": "all"}, "`event.processing.failure.handling.mode` controls"),
         ({"exactly.once.support": "required"}, "`position.store=kafka` writes"),
         ({"plugin.path": "/x"}, "the agent does not use Kafka Connect"),

@@ -43,8 +43,8 @@ def test_each_name_gives_its_sink(assignments: list[str], kind: type) -> None:
         (["sink=kafak"], "must be 'kafka', 'file' or 'stdout', not `kafak`"),
         (
             ["sink=stdout", "kafka.producer.linger.m=5"],
-            r"`kafka\.producer\.linger\.m` \(command line\) is no setting of a Kafka producer; the "
-            r"nearest one is `kafka\.producer\.linger\.ms`",
+            r"`kafka\.producer\.linger\.m` \(command line\) is not a setting of a Kafka producer; "
+            r"the nearest one is `kafka\.producer\.linger\.ms`",
         ),
     ],
 )

@@ -133,12 +133,12 @@ def test_mistakes_are_all_named() -> None:
     assert problems(
         {"acks": "1", "linger.m": "5", "transactional.id": "x", "batch.size": "large"}
     ) == (
-        "`kafka.producer.linger.m` is no setting of a Kafka producer; the nearest one is "
+        "`kafka.producer.linger.m` is not a setting of a Kafka producer; the nearest one is "
         "`kafka.producer.linger.ms`.",
-        "`kafka.producer.transactional.id` cannot be used: where events are sent in transactions "
-        "it follows from the logical name.",
-        "`kafka.producer.acks` must be `all`, not `1`: an event that only one broker has can be "
-        "lost after its progress is saved.",
+        "`kafka.producer.transactional.id` cannot be used: with `position.store=kafka` it is "
+        "derived from the logical name.",
+        "`kafka.producer.acks` must be `all`, not `1`: an event on a single broker can be lost "
+        "after its offset is stored.",
         "`kafka.producer.batch.size` must be a whole number, not `large`.",
     )
 
@@ -154,7 +154,7 @@ def test_mistakes_are_all_named() -> None:
             {"sasl.jaas.config": f'{PLAIN} required username="a" password="hidden";'},
             "is for PLAIN, but `kafka.producer.sasl.mechanism` is `GSSAPI`",
         ),
-        ({"interceptor.classes": "com.example.I"}, "Java classes cannot be used"),
+        ({"interceptor.classes": "com.example.I"}, "Java classes are not supported"),
     ],
 )
 def test_what_cannot_be_translated(settings: Mapping[str, str], problem: str) -> None:

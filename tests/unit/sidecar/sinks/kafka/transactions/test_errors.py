@@ -46,7 +46,7 @@ def test_remedies(error: KafkaError, expected: Recovery) -> None:
             RefusedError,
             "set position.store=file",
         ),
-        (KafkaError(KafkaError._AUTHENTICATION, "no"), 0, RefusedError, "refuses the login"),
+        (KafkaError(KafkaError._AUTHENTICATION, "no"), 0, RefusedError, "rejected the login"),
         (KafkaError(KafkaError._FATAL, "bug", fatal=True), 0, SinkError, "gave up: bug"),
         (KafkaError(KafkaError._STATE, "odd"), 0, SinkRestartError, "a Kafka transaction failed"),
     ],

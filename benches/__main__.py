@@ -1,5 +1,4 @@
-"""`python -m benches [name …] [--quick]`: parser, agent, latency, memory, decode, mongo, dedupe,
-state, reconcile, mongo_debezium, mongo_agent, transfer, transform, snapshot, avro; or all."""
+"""Run benchmarks: `python -m benches [name …] [--quick]`, all of them without a name."""
 
 import argparse
 from importlib import import_module

@@ -1,7 +1,7 @@
 """The agent over a backlog of finished segments into a real broker, all on the machine's cores.
 
-Beside it in the same run, by turns: the produce ceiling (`ceiling.py`), and Debezium's connector on
-some of the same segments, with the same broker.
+Interleaved with it in the same run: the produce ceiling (`baseline.py`), and Debezium's connector
+on some of the same segments, with the same broker.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.backlog import run_agent, run_ceiling, run_debezium
-from benches.figures import Spread, print_table, write_result
 from benches.machine import Machine, machine
-from benches.observing import Observation
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
+from benches.sampling import Observation
 from benches.segments import SegmentSet, WrittenSegments, written
+from benches.stats import Spread, print_table, write_result
 from commitlog import Schema, SegmentReader
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
@@ -30,8 +30,8 @@ _LATE_EVENTS = 61_000
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """All runs of one contestant; CPU in µs an event, memory in MiB."""
+class Candidate:
+    """All runs of one candidate. CPU in µs per event, memory in MiB."""
 
     name: str
     runs: int
@@ -98,7 +98,7 @@ def run(is_quick: bool) -> None:
 
 
 def create_table(node: CassandraNode, segments: WrittenSegments) -> None:
-    """The table of the segments, with its id."""
+    """The DDL of the table in the segments, with its id."""
     for statement in segments.schema.read_text().split(";"):
         if statement.strip():
             node.execute(statement)
@@ -109,7 +109,7 @@ def count_mutations(segments: WrittenSegments, some: Sequence[Path]) -> int:
     return sum(SegmentReader(str(each)).scan(schema).mutations for each in some)
 
 
-def contestant(name: str, runs: Sequence[Observation]) -> Contestant:
+def candidate(name: str, runs: Sequence[Observation]) -> Candidate:
     events = runs[0].samples[-1].events
     first = min(_FIRST_EVENTS, events // 2)
     late = first * _LATE_EVENTS // _FIRST_EVENTS
@@ -117,7 +117,7 @@ def contestant(name: str, runs: Sequence[Observation]) -> Contestant:
     def spread(value: Callable[[Observation], float]) -> Spread:
         return Spread.of([value(each) for each in runs])
 
-    return Contestant(
+    return Candidate(
         name=name,
         runs=len(runs),
         events=events,
@@ -134,7 +134,7 @@ def contestant(name: str, runs: Sequence[Observation]) -> Contestant:
 
 
 def shares_of_ceiling(seen: Mapping[str, Sequence[Observation]], name: str) -> Spread:
-    """Events a second as a share of the ceiling of the same round."""
+    """Events per second as a share of the produce ceiling in the same round."""
     pairs = zip(seen[name], seen[CEILING], strict=True)
     return Spread.of([own.steady.events_per_s / bare.steady.events_per_s for own, bare in pairs])
 
@@ -154,7 +154,7 @@ def cpu_shares_of_ceiling(seen: Mapping[str, Sequence[Observation]], name: str) 
 
 
 def _report(at_start: Machine, seen: dict[str, list[Observation]], is_quick: bool) -> None:
-    results = [contestant(name, runs) for name, runs in seen.items()]
+    results = [candidate(name, runs) for name, runs in seen.items()]
     shares = {name: shares_of_ceiling(seen, name) for name in (AGENT, WITHOUT_CELLS)}
     cpu_shares = {name: cpu_shares_of_ceiling(seen, name) for name in (AGENT, WITHOUT_CELLS)}
     by_name = {result.name: result for result in results}
@@ -169,7 +169,7 @@ def _report(at_start: Machine, seen: dict[str, list[Observation]], is_quick: boo
         at_start,
         is_quick,
         {
-            "contestants": results,
+            "candidates": results,
             "shares_of_ceiling": shares,
             "cpu_shares_of_ceiling": cpu_shares,
             "cpu_shares_of_debezium": of_debezium,

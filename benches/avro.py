@@ -6,11 +6,11 @@ A ratio compares two rounds that followed each other.
 
 from dataclasses import dataclass
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.progress import progress_bar
-from benches.reading import Mode, ReadingProcess
+from benches.reader_process import Mode, ReadingProcess
 from benches.segments import SegmentSet, written
+from benches.stats import Spread, print_table, write_result
 
 FULL = (
     SegmentSet("plain, 140 bytes", 32, 5, 61),

@@ -1,4 +1,4 @@
-"""A backlog of finished segments published by each contestant, each with a topic of its own."""
+"""A backlog of finished segments published by each candidate into its own topic."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from benches.observing import Observation, TopicCounter, observe
+from benches.sampling import Observation, TopicCounter, observe
 from benches.segments import WrittenSegments
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.debezium import DebeziumPeer
@@ -27,7 +27,7 @@ def run_agent(
     properties: Mapping[str, str] | None = None,
     topic_config: Mapping[str, str] | None = None,
 ) -> Observation:
-    """The agent over a `cdc_raw` with these segments; `directory` is new."""
+    """Run the agent over a `cdc_raw` with these segments, in the new `directory`."""
     with agent_over(broker, segments, directory, prefix, properties, topic_config) as (
         pid,
         counter,
@@ -44,7 +44,7 @@ def agent_over(
     properties: Mapping[str, str] | None = None,
     topic_config: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[int, TopicCounter]]:
-    """Its pid, just started, and what counts its events."""
+    """Start a candidate; return its pid and the counter of its events."""
     raw = directory / "cdc_raw"
     raw.mkdir(parents=True)
     link_segments(segments.segments, raw)
@@ -65,7 +65,7 @@ def agent_over(
 
 @contextmanager
 def running_agent(directory: Path, properties: Mapping[str, str]) -> Iterator[int]:
-    """The agent with these properties and directories of its own; gives its pid."""
+    """Start an agent with these properties and its own directories; return its pid."""
     for folder in (directory / "offsets", directory / "relocation"):
         folder.mkdir(parents=True)
     settings = {
@@ -87,8 +87,8 @@ def running_agent(directory: Path, properties: Mapping[str, str]) -> Iterator[in
 
 
 def run_ceiling(broker: KafkaBroker, segments: WrittenSegments, prefix: str) -> Observation:
-    """As many of the agent's messages, sent by a bare loop."""
-    words = ["-m", "benches.ceiling", broker.bootstrap, prefix, str(PARTITIONS)]
+    """Publish the same number of the agent's messages by a bare loop."""
+    words = ["-m", "benches.baseline", broker.bootstrap, prefix, str(PARTITIONS)]
     words += [str(segments.mutations), str(segments.schema), str(segments.segments[0])]
     with counted_topic(broker, prefix) as counter:
         loop = subprocess.Popen(
@@ -108,7 +108,7 @@ def run_debezium(
     directory: Path,
     prefix: str,
 ) -> Observation:
-    """Debezium over the node's `cdc_raw` with these segments added; the node has their table."""
+    """Run Debezium over the node's `cdc_raw` with these segments; the node has their table."""
     link_segments(segments, node.cdc_raw)
     peer = DebeziumPeer(node, broker, directory, topic_prefix=prefix)
     with counted_topic(broker, prefix) as counter:
@@ -126,7 +126,7 @@ def run_debezium(
 def counted_topic(
     broker: KafkaBroker, prefix: str, config: Mapping[str, str] | None = None
 ) -> Iterator[TopicCounter]:
-    """The contestant's topic, deleted behind it."""
+    """The candidate's topic, deleted after the run."""
     topic = f"{prefix}.{TABLE}"
     broker.create_topic(topic, PARTITIONS, config)
     try:

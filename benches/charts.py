@@ -1,4 +1,4 @@
-"""Pictures of the last full results: `python -m benches.charts` writes docs/images/bench-*.svg."""
+"""Plot the last full results: `python -m benches.charts` writes docs/images/bench-*.svg."""
 
 import json
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
-from benches.places import bench_directory
+from benches.paths import bench_directory
 from tests.support.servers.cache import REPOSITORY
 
 _IMAGES = REPOSITORY / "docs" / "images"
@@ -18,7 +18,7 @@ _FONT = 'font-family="sans-serif" font-size="13" fill="#222"'
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar with its range; `text` stands behind it."""
+    """One bar with its range, followed by `text`."""
 
     name: str
     spread: dict[str, float]
@@ -97,7 +97,7 @@ def parser_bars(result: dict[str, Any]) -> list[Bar]:
 
 def agent_bars(result: dict[str, Any]) -> list[Bar]:
     bars = []
-    for each in result["contestants"]:
+    for each in result["candidates"]:
         is_ours = each["name"].startswith("agent")
         for part, label in (("first_cpu_us", "first 100,000"), ("warm_cpu_us", "last third")):
             text = f"{each[part]['median']:.1f} µs"

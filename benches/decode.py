@@ -18,11 +18,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.spark import SparkUnderTest
+from benches.stats import Spread, print_table, write_result
 from commitlog import Schema
 from commitlog.arrow import Decoder
 
@@ -36,7 +36,7 @@ _ELEMENTS = pa.list_(pa.struct([("path", pa.binary()), ("value", pa.binary())]))
 
 @dataclass(frozen=True)
 class RowKind:
-    """A table and how the raw bytes of its row of a number look."""
+    """A table, and a function from a row number to the raw bytes of that row."""
 
     name: str
     columns: str
@@ -174,7 +174,7 @@ def _batches(kind: RowKind, rows: int) -> list[pa.RecordBatch]:
 
 
 def _check(kind: RowKind, decoder: Decoder, batch: pa.RecordBatch) -> None:
-    """A rate of something else would be worth nothing."""
+    """Check that every candidate produced the same rows."""
     row = decoder.decode(batch).slice(9, 1).to_pylist()[0]
     known = {"amount": str(Decimal(63) / 100), "tags": [5, 6, 7, 8, 9], "numbers": [9, 10, 11, 12]}
     for name, value in known.items():
@@ -187,5 +187,5 @@ def _identity(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _cpu_of(frame: DataFrame, spark: SparkUnderTest) -> float:
-    """CPU seconds of the JVM and of the workers while a frame is computed and thrown away."""
+    """CPU seconds of the JVM and the workers while Spark computes and discards a frame."""
     return spark.cost_of(lambda: frame.write.format("noop").mode("overwrite").save()).cpu_s

@@ -14,12 +14,12 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
+from benches.stats import Spread, print_table, write_result
 from spark_jobs.dedupe.job import run as run_dedupe
 from spark_jobs.dedupe.options import DedupeJobOptions
 from spark_jobs.source import read_stream
@@ -47,7 +47,7 @@ class WayResult:
 
 @dataclass(frozen=True)
 class _Run:
-    """Where one run reads and writes."""
+    """Directories and topic of one run."""
 
     spark: SparkUnderTest
     options: DedupeJobOptions
@@ -137,7 +137,7 @@ def _options(broker: KafkaBroker, folder: Path, records: int) -> DedupeJobOption
 
 
 def _check(spark: SparkUnderTest, options: DedupeJobOptions, expected: int) -> None:
-    """A rate of something else would be worth nothing."""
+    """Check that the candidate wrote the expected number of events."""
     assert options.delta_path is not None
     found = spark.session.read.format("delta").load(options.delta_path).count()
     if found != expected:

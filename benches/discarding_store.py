@@ -1,4 +1,4 @@
-"""A store of Google Cloud Storage's JSON API that keeps nothing, as a process of its own.
+"""A server of Google Cloud Storage's JSON API that discards objects, in its own process.
 
 A real store is elsewhere, and what it takes of a processor slows nobody here. So this one reads,
 takes the checksum that its answer needs, and throws away. It knows what an agent asks of it:
@@ -27,20 +27,20 @@ _RESUME_INCOMPLETE = 308
 
 @dataclass(frozen=True)
 class DiscardingStore:
-    """A running one."""
+    """A running server."""
 
     url: str
     pid: int
 
     def received_bytes(self) -> int:
-        """Of objects, whole ones or not."""
+        """Bytes of objects received, complete or not."""
         with urllib.request.urlopen(f"{self.url}/received") as answer:
             return int(answer.read())
 
 
 @contextmanager
 def discarding_store() -> Iterator[DiscardingStore]:
-    """On a free loopback port, with the processor time that others leave."""
+    """Start the server on a free loopback port, at the lowest priority."""
     command = ["nice", "-n", "19", sys.executable, "-m", "benches.discarding_store"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(200, b"", {"Location": f"{self.server.url}/{number}"})
 
     def _take_at_once(self, parts: list[bytes]) -> None:
-        """What the object is, and what is in it, as parts with a head."""
+        """Split a multipart upload into the metadata part and the content part."""
         told, content = (part.partition(b"\r\n\r\n")[2].removesuffix(b"\r\n") for part in parts)
         upload = _Upload(json.loads(told)["name"])
         upload.checksum = google_crc32c.extend(0, content)
@@ -145,7 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""When a node moved each index file, and how far: what a follower could know, and when."""
+"""Record when a node updated each index file, and to which offset."""
 
 import re
 import threading

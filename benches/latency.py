@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benches.backlog import TABLE, running_agent
-from benches.figures import print_table, write_result
 from benches.index_log import IndexLog, IndexUpdate
 from benches.machine import Machine, machine
-from benches.observing import TopicCounter
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
+from benches.sampling import TopicCounter
+from benches.stats import print_table, write_result
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.errors import ToolFailedError
@@ -38,7 +38,7 @@ _SCHEMA = (
 
 @dataclass(frozen=True)
 class Burst:
-    """The events that one update of an index file let go; times since that update."""
+    """Events made readable by one update of an index file, with times since that update."""
 
     events: int
     first_ms: float
@@ -47,7 +47,7 @@ class Burst:
 
 @dataclass(frozen=True)
 class LatencyResult:
-    """One sync period. `unmatched` events have no index update that was seen."""
+    """One sync period. `unmatched` counts events without a recorded index update."""
 
     sync_period_ms: int
     events: int
@@ -116,9 +116,9 @@ def _measure(scratch: Path, sync_period_ms: int, seconds: int) -> LatencyResult:
 
 
 def _write(node: CassandraNode, seconds: int) -> float:
-    """Offer the load; gives the seconds that it took."""
+    """Run the load; return its duration in seconds."""
     address = node.address
-    words = ["-m", "benches.writing", address.host, str(address.cql_port)]
+    words = ["-m", "benches.load_generator", address.host, str(address.cql_port)]
     words += [str(ROWS_PER_S), str(seconds)]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine that a benchmark ran on."""
 
 import os
 import platform

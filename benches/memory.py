@@ -6,12 +6,12 @@ It is flat when the second half of the run needs no more than the first.
 from dataclasses import dataclass
 
 from benches.backlog import run_agent
-from benches.figures import print_table, write_result
 from benches.machine import machine
-from benches.observing import Observation
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
+from benches.sampling import Observation
 from benches.segments import SegmentSet, written
+from benches.stats import print_table, write_result
 from tests.support.servers.kafka import KafkaBroker
 
 FULL = SegmentSet("plain, 140 bytes", 32, 30, 61)
@@ -23,7 +23,7 @@ _TOPIC = {"retention.bytes": str(64 << 20), "segment.bytes": str(32 << 20)}
 
 @dataclass(frozen=True)
 class Part:
-    """A tenth of the events; resident memory in MiB during it."""
+    """Resident memory in MiB while the agent published one tenth of the events."""
 
     until_event: int
     seconds: float

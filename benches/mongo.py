@@ -18,9 +18,9 @@ import bson
 from bson import Int64, ObjectId, Timestamp, json_util
 from bson.json_util import DatetimeRepresentation, JSONMode, JSONOptions
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.progress import progress_bar
+from benches.stats import Spread, print_table, write_result
 from mongo_agent.encoder import MongoEncoder
 
 EVENTS = 20_000
@@ -42,7 +42,7 @@ Messages = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True)
 class KindResult:
-    """Events of one kind in all ways: thousand a CPU second, and how many times Python's rate."""
+    """One kind of event in all ways: thousands per CPU second, and the ratio to Python's rate."""
 
     name: str
     event_bytes: float
@@ -119,7 +119,7 @@ def _encoded(encoder: MongoEncoder, events: Sequence[bytes]) -> None:
 
 
 def _messages(encoder: MongoEncoder, events: Sequence[bytes]) -> Messages:
-    """Topic, headers with the event id and the hash for the partition are made too."""
+    """Encode with topic, headers, event id and partition hash."""
     made: Messages = []
     for start in range(0, len(events), BATCH_EVENTS):
         batch = encoder.encode(events[start : start + BATCH_EVENTS], at_ns=_AT_NS)
@@ -181,7 +181,7 @@ def _check(ours: Messages, theirs: Messages) -> None:
 
 
 def _meaning(message: tuple[bytes, bytes]) -> tuple[Event, Event]:
-    """JSON, with the JSON that is text in it."""
+    """Decode a JSON value and the JSON text inside it."""
     key, value = json.loads(message[0]), json.loads(message[1])
     key["id"] = json.loads(key["id"])
     value["after"] = json.loads(value["after"])
@@ -191,7 +191,7 @@ def _meaning(message: tuple[bytes, bytes]) -> tuple[Event, Event]:
 
 
 def _events(operation: str, count: int) -> list[bytes]:
-    """Events of one collection as a server sends them, each with a whole document."""
+    """Events of one collection in the server's encoding, each with a full document."""
     rng = random.Random(4)
     events = []
     for number in range(count):

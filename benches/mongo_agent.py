@@ -1,6 +1,6 @@
 """The MongoDB agent over a backlog of inserts into a real broker, all on the machine's cores.
 
-Beside it in the same run, by turns: the produce ceiling (`mongo_ceiling.py`), and Debezium's
+Interleaved with it in the same run: the produce ceiling (`mongo_baseline.py`), and Debezium's
 connector with the same broker. Change streams come from replies that are made before
 (`mongo_replay` in front of the replica set of the tests), so that the server bounds nobody.
 """
@@ -10,13 +10,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.mongo_debezium import PARTITIONS, run_debezium
 from benches.mongo_server import COLLECTION, DATABASE, MongoBacklog, running_server
-from benches.observing import Observation, TopicCounter, observe
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
+from benches.sampling import Observation, TopicCounter, observe
+from benches.stats import Spread, print_table, write_result
 from tests.oracle.debezium_mongodb.engines import VERSION
 from tests.support.servers.agent_process import AgentProcess
 from tests.support.servers.kafka import KafkaBroker
@@ -53,7 +53,7 @@ def run(is_quick: bool) -> None:
         "mongo_agent",
         at_start,
         is_quick,
-        {"events": events, "contestants": figures, "ratios": ratios},
+        {"events": events, "candidates": figures, "ratios": ratios},
     )
     print(at_start.sentence())
     rows = [[name, *(spread.text(1) for spread in of.values())] for name, of in figures.items()]
@@ -67,7 +67,7 @@ def run(is_quick: bool) -> None:
 def run_agent(
     broker: KafkaBroker, server: MongoBacklog, directory: Path, prefix: str
 ) -> Observation:
-    """The agent from the first insert to the last; `directory` is new."""
+    """Run the agent from the first insert to the last, in the new `directory`."""
     topic = f"{prefix}.{DATABASE}.{COLLECTION}"
     broker.create_topic(topic, PARTITIONS)
     counter = TopicCounter(broker, topic, PARTITIONS)
@@ -92,11 +92,11 @@ def run_agent(
 
 
 def run_ceiling(broker: KafkaBroker, server: MongoBacklog, prefix: str) -> Observation:
-    """As many of the agent's messages, sent by a bare loop."""
+    """Publish the same number of the agent's messages by a bare loop."""
     topic = f"{prefix}.{DATABASE}.{COLLECTION}"
     broker.create_topic(topic, PARTITIONS)
     counter = TopicCounter(broker, topic, PARTITIONS)
-    words = ["-m", "benches.mongo_ceiling", broker.bootstrap, server.target]
+    words = ["-m", "benches.mongo_baseline", broker.bootstrap, server.target]
     words += [str(server.second), str(server.increment), prefix, str(PARTITIONS)]
     loop = subprocess.Popen(
         [sys.executable, *words, str(server.events)],
@@ -125,7 +125,7 @@ def _figures(runs: Sequence[Observation], events: int) -> dict[str, Spread]:
 
 
 def _ratios(seen: Seen, events: int) -> dict[str, Spread]:
-    """Of runs of the same round."""
+    """Ratios between runs of the same round."""
     of_agent = list(zip(seen[AGENT], seen[CEILING], seen[DEBEZIUM], strict=True))
 
     def last_us(each: Observation) -> float:

@@ -8,12 +8,12 @@ a second, so these are no measure of the connector; its CPU time is.
 from collections.abc import Mapping
 from pathlib import Path
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.mongo_server import COLLECTION, DATABASE, MongoBacklog, running_server
-from benches.observing import Observation, TopicCounter, observe
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
+from benches.sampling import Observation, TopicCounter, observe
+from benches.stats import Spread, print_table, write_result
 from tests.oracle.debezium_mongodb.engines import VERSION, EmbeddedEngines
 from tests.support.servers.kafka import KafkaBroker
 
@@ -61,7 +61,7 @@ def run_debezium(
     prefix: str,
     properties: Mapping[str, str] | None = None,
 ) -> Observation:
-    """The connector from the first insert to the last; `directory` is new."""
+    """Run the connector from the first insert to the last, in the new `directory`."""
     topic = f"{prefix}.{DATABASE}.{COLLECTION}"
     broker.create_topic(topic, PARTITIONS)
     counter = TopicCounter(broker, topic, PARTITIONS)

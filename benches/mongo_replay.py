@@ -1,4 +1,4 @@
-"""A change stream that costs nothing to read: replies that are made before anybody asks.
+"""A change stream that costs the server nothing: prepared replies.
 
 Stands in front of a replica set of the tests and hands everything on, but for the change streams of
 its backlog, which it answers by itself. So what a reader takes is bounded by the reader.
@@ -25,10 +25,10 @@ _AWAIT_S = 1.0
 
 
 class Replay:
-    """Listens on a free port until the process ends."""
+    """A server on a free port that runs until the process ends."""
 
     def __init__(self, server: tuple[str, int], namespace: str, events: Sequence[bytes]) -> None:
-        """`events` are all of the stream, in order."""
+        """`events` are all events of the stream, in order."""
         self._server = server
         self._replies = _replies(namespace, events)
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -57,7 +57,7 @@ class Replay:
         server.close()
 
     def _reply(self, place: int) -> bytes:
-        """The last one has no events, and comes again and again."""
+        """Replies in order; the last one has no events and repeats."""
         if place >= len(self._replies) - 1:
             threading.Event().wait(_AWAIT_S)
             return self._replies[-1]
@@ -94,7 +94,7 @@ def _opens_stream(command: Document) -> bool:
 
 
 def _command(message: bytes) -> Document:
-    """Of a message with one section; empty for any other."""
+    """The command of a message with one section; empty for any other message."""
     opcode = _HEADER.unpack_from(message)[3]
     if opcode != _OP_MSG or message[_HEADER.size + 4] != 0:
         return {}
@@ -115,7 +115,7 @@ def _hand_back(server: socket.socket, client: socket.socket, lock: threading.Loc
 
 
 def _read(connection: socket.socket) -> bytes | None:
-    """One message; None at the end."""
+    """Read one message; None at the end of the connection."""
     try:
         header = _exactly(connection, _HEADER.size)
         rest = _exactly(connection, _HEADER.unpack(header)[0] - _HEADER.size)

@@ -1,4 +1,4 @@
-"""A replica set of the tests with a backlog of inserts, as a process of its own.
+"""A test replica set with a backlog of inserts, in its own process.
 
 `python -m benches.mongo_server COUNT [replayed]` prints where it is and when the inserts
 begin, and ends with its standard input. As a process of its own it costs whoever reads from it no
@@ -39,8 +39,9 @@ class MongoBacklog:
 
 @contextmanager
 def running_server(events: int, *, is_replayed: bool = False) -> Iterator[MongoBacklog]:
-    """With so many inserts of documents of about 450 bytes; `is_replayed`: its change stream is
-    made before."""
+    """Start a server with `count` inserts of about 450 bytes.
+
+    With `is_replayed` the replies of its change stream are prepared before."""
     command = [sys.executable, "-m", "benches.mongo_server", str(events)]
     command += ["replayed"] if is_replayed else []
     with subprocess.Popen(
@@ -55,7 +56,7 @@ def running_server(events: int, *, is_replayed: bool = False) -> Iterator[MongoB
 
 
 def documents(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
-    """Each of about 450 bytes: texts, numbers, a list, a document in a document."""
+    """Documents of about 450 bytes: strings, numbers, a list, a nested document."""
     random = Random(seed)
     for number in range(count):
         yield {
@@ -74,7 +75,7 @@ def documents(count: int, seed: int = 1) -> Iterator[dict[str, Any]]:
 def replayed(
     replica_set: MongoReplicaSet, client: MongoClient[dict[str, Any]], start: Any, count: int
 ) -> str:
-    """Where the backlog can be read as fast as anybody likes."""
+    """A connection string whose change stream replays prepared replies."""
     events: list[bytes] = []
     opening = Opening(from_time=ClusterTime(start.time, start.inc))
     with StreamCursor.open(client, Scope(), [], opening, StreamOptions("default")) as cursor:

@@ -1,4 +1,4 @@
-"""Our parser against Cassandra's own reader: the same segments, the same run, one core each.
+"""The parser against Cassandra's own reader: the same segments, the same run, one core each.
 
 The rounds alternate, so that what else runs on the machine meets both. A ratio compares two rounds
 that followed each other.
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.progress import progress_bar
-from benches.reading import MODES, Mode, ReadingProcess
+from benches.reader_process import MODES, Mode, ReadingProcess
 from benches.segments import SegmentSet, WrittenSegments, written
+from benches.stats import Spread, print_table, write_result
 from tests.support.servers.java_reader import JavaBench
 
 FULL = (
@@ -37,7 +37,7 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True)
 class Rate:
-    """Mutations per CPU second of the reading thread, and per second of the clock."""
+    """Mutations per CPU second of the reading thread, and per elapsed second."""
 
     cpu: Spread
     wall: Spread

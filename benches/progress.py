@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, nothing elsewhere."""
+"""A progress bar on terminals; no output elsewhere."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 @contextmanager
 def progress_bar(what: str, steps: int | None = None) -> Iterator[Callable[[], None]]:
-    """Gives a function that marks one step as done; `steps` is None when they cannot be known."""
+    """Yield a function that marks one step as done; `steps` is None if the number is unknown."""
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("{task.description}"),

@@ -14,12 +14,12 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.segments import SegmentSet, WrittenSegments, written
 from benches.spark import Cost, SparkUnderTest, events_of_replicas, fill_topic
+from benches.stats import Spread, print_table, write_result
 from spark_jobs.reconcile.job import open_layout
 from spark_jobs.reconcile.job import run as run_reconcile
 from spark_jobs.reconcile.options import ReconcileOptions
@@ -57,7 +57,7 @@ class SizeResult:
 
 
 class Bench:
-    """A broker with the topic, a session, and the versions that tables are filled with."""
+    """A broker with the topic, a session, and the versions that fill the tables."""
 
     def __init__(
         self, spark: SparkUnderTest, broker: KafkaBroker, segments: WrittenSegments, folder: Path
@@ -81,7 +81,7 @@ class Bench:
             self._round(f"{layout_name}-warm-up-{number}", options)
 
     def measure(self, layout_name: str, cells: int, records: int, rounds: int) -> SizeResult:
-        """One layout at one size; `records` are those of the topic."""
+        """Measure one layout at one size; `records` are the records of the topic."""
         name = f"{layout_name}-{cells}"
         options = self._options(name, layout_name)
         layout = open_layout(self._spark.session, options)
@@ -125,7 +125,7 @@ class Bench:
         return copied.select(*COLUMNS).repartition("table", "bucket")
 
     def _compaction(self, options: ReconcileOptions) -> Cost:
-        """Of every bucket."""
+        """Compact every bucket."""
         always = options.model_copy(update={"compact_after_files": 0})
         layout = open_layout(self._spark.session, always)
 
@@ -137,7 +137,7 @@ class Bench:
         return self._spark.cost_of(compact)
 
     def _round(self, name: str, options: ReconcileOptions) -> tuple[Cost, Cost]:
-        """The plain copy and the job, over the whole topic."""
+        """Run the plain copy and the job over the whole topic."""
         plain = self._spark.cost_of(partial(self._plain, self._options(f"{name}-plain", "append")))
         fresh = options.model_copy(update={"checkpoint": str(self._folder / name / "checkpoint")})
         ours = self._spark.cost_of(partial(run_reconcile, self._spark.session, fresh))

@@ -1,4 +1,4 @@
-"""Segments to read, written once by Cassandra's own commit log and then kept."""
+"""Benchmark segments, written once by Cassandra's own commit log and cached."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ class SegmentSet:
 
 @dataclass(frozen=True)
 class WrittenSegments:
-    """The files of a set; `sizes` of the segments are in bytes."""
+    """The files of a set; `sizes` are the sizes of the segments in bytes."""
 
     segment_set: SegmentSet
     directory: Path
@@ -38,7 +38,7 @@ class WrittenSegments:
 
     @property
     def keystore(self) -> Path | None:
-        """What Cassandra encrypted the segments with."""
+        """The keystore that Cassandra encrypted the segments with."""
         return self.directory / "keystore" if self.segment_set.encrypted else None
 
     @property
@@ -47,7 +47,7 @@ class WrittenSegments:
 
 
 def written(segment_set: SegmentSet) -> WrittenSegments:
-    """The set from the cache, written first when it is not there."""
+    """Return the set from the cache; write it first if it is missing."""
     wanted = segment_set
     shape = f"{wanted.segment_mib}mib-{wanted.count}x-{wanted.value_bytes}b"
     framing = "encrypted" if wanted.encrypted else wanted.compressor or "plain"

@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from benches.figures import print_table
-from benches.places import bench_directory
+from benches.paths import bench_directory
+from benches.stats import print_table
 
 RATES = (10_000, 100_000, 1_000_000)
 REPLICAS = 3
@@ -25,12 +25,12 @@ STATE_PARTITION_BYTES = 1e9
 
 @dataclass(frozen=True)
 class Laws:
-    """What was measured. Rates are records (copies) for each CPU second."""
+    """Measured rates, in records (replica copies) per CPU second."""
 
     dedupe_rate: float
     reconcile_rate: float
     compaction_us: float
-    """CPU time of writing one cell of a table anew."""
+    """CPU seconds to rewrite one cell of a table."""
     scan_us: float
     disk_bytes: float
     checkpoint_bytes: float
@@ -53,7 +53,7 @@ class Sizing:
 
 
 def sizing(events: int, laws: Laws) -> Sizing:
-    """For a rate of distinct events a second, each of which comes once from each replica."""
+    """Size the jobs for a rate of distinct events per second, each from every replica."""
     records = events * REPLICAS
     keys = events * TTL_S
     disk_bytes = keys * laws.disk_bytes
@@ -76,7 +76,7 @@ def sizing(events: int, laws: Laws) -> Sizing:
 
 
 def compaction_core_s(cells: int, laws: Laws) -> float:
-    """Of all buckets of a table, once."""
+    """Cost of one compaction of all buckets."""
     return cells * laws.compaction_us / 1e6
 
 

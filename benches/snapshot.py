@@ -1,4 +1,4 @@
-"""Rows of a table that were there before, copied into a real broker, all on the machine's cores.
+"""A snapshot of existing rows into a real broker, all on the machine's cores.
 
 By turns in one run, over the same table and broker, at consistency ALL: bare reading (the agent's
 pages, asked for and thrown away), the agent, the agent without `cells`, and Debezium's connector.
@@ -17,11 +17,11 @@ from agent.snapshot.page import PendingPage
 from agent.snapshot.range_reader import PageSize
 from agent.snapshot.ring import MAX_TOKEN, MIN_TOKEN
 from benches.backlog import TABLE, counted_topic, running_agent
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
-from benches.observing import Observation, observe
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
+from benches.sampling import Observation, observe
+from benches.stats import Spread, print_table, write_result
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings
 from tests.support.servers.debezium import VERSION, DebeziumPeer
@@ -43,7 +43,7 @@ _WRITERS = 32
 
 @dataclass(frozen=True)
 class Reading:
-    """What bare reading gives."""
+    """The result of reading pages without encoding events."""
 
     rows: int
     seconds: float
@@ -89,7 +89,7 @@ def run(is_quick: bool) -> None:
 
 
 def fill(node: CassandraNode, rows: int) -> None:
-    """Rows of about 140 bytes, in partitions of twenty, written before the table is published."""
+    """Write rows of about 140 bytes, in partitions of twenty, before CDC is enabled."""
     for statement in _SCHEMA:
         node.execute(statement)
     session = node.session()
@@ -109,7 +109,7 @@ def fill(node: CassandraNode, rows: int) -> None:
 
 
 def read_bare(node: CassandraNode) -> Reading:
-    """Every page, as the agent asks for it, without making events."""
+    """Read every page with the agent's queries, without encoding events."""
     connection = PageConnection(
         NodeAddress([node.address.host], node.address.cql_port), lambda *_: True
     )
@@ -146,7 +146,7 @@ def run_agent(
     rows: int,
     properties: dict[str, str],
 ) -> Observation:
-    """The agent with an empty `cdc_raw`."""
+    """Start the agent with an empty `cdc_raw`."""
     raw = directory / "cdc_raw"
     raw.mkdir(parents=True)
     settings = {

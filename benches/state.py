@@ -1,4 +1,4 @@
-"""What the state of dedupe costs: per key that comes in, and per key that is remembered.
+"""The cost of dedupe's state: per incoming key and per remembered key.
 
 Keys come in batches; behind each come small ones, whose CPU time grows with the keys that are
 remembered: each micro-batch looks through all of them for those that are over.
@@ -10,11 +10,11 @@ from pathlib import Path
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benches.figures import print_table, write_result
 from benches.machine import machine
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
 from benches.spark import SparkUnderTest
+from benches.stats import print_table, write_result
 from spark_jobs.dedupe import dedupe
 
 KEYS = (250_000, 750_000, 1_000_000)
@@ -37,7 +37,7 @@ class StateResult:
 
 @dataclass(frozen=True)
 class StateLaws:
-    """`scan_us`: CPU microseconds that a micro-batch takes for each key that is remembered."""
+    """`scan_us`: CPU microseconds of a micro-batch per remembered key."""
 
     scan_us: float
 
@@ -103,7 +103,7 @@ def run(is_quick: bool) -> None:
 
 
 def _write_keys(spark: SparkUnderTest, folder: Path, start: int, count: int) -> None:
-    """One file, which is one micro-batch: ids that are like those of events."""
+    """Write one file, which is one micro-batch, of ids like those of events."""
     numbers = spark.session.range(start, start + count, 1, 1)
     rows = numbers.select(
         F.unhex(F.md5(F.col("id").cast("string"))).alias("id"),

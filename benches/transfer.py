@@ -1,4 +1,4 @@
-"""What sending finished segments to Google Cloud Storage costs the agent, beside keeping them here.
+"""The cost of uploading finished segments to Google Cloud Storage, against archiving them.
 
 Two agents over the same backlog of finished segments into a real broker take turns on the machine,
 with `commit.log.transfer.class` `archive` and `gcs`; and, to see what the measurement is worth, two
@@ -14,13 +14,13 @@ from pathlib import Path
 
 from benches.backlog import agent_over
 from benches.discarding_store import DiscardingStore, discarding_store
-from benches.figures import Spread, print_table, write_result
+from benches.interleave import Candidate, run_interleaved, stop_at_first_events
 from benches.machine import machine
-from benches.observing import Interval, cpu_seconds, most_memory_mib
-from benches.places import scratch_directory
+from benches.paths import scratch_directory
 from benches.progress import progress_bar
+from benches.sampling import Interval, cpu_seconds, peak_memory_mib
 from benches.segments import SegmentSet, WrittenSegments, written
-from benches.turns import Contestant, stop_at_first_events, take_turns
+from benches.stats import Spread, print_table, write_result
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
@@ -34,7 +34,7 @@ _FULL_PAIRS, _FULL_SAME_PAIRS = 16, 8
 
 @dataclass(frozen=True)
 class Seen:
-    """One agent of a pair; memory is the most of each of its processes."""
+    """One agent of a pair; memory is the sum of its processes' peaks."""
 
     name: str
     did: Interval
@@ -89,20 +89,18 @@ def _pair(
     directory: Path,
     number: int,
 ) -> Pair:
-    """Every second time the second of them is started first and has the first turn."""
+    """Alternate which agent starts first and runs first."""
     places = (0, 1) if number % 2 else (1, 0)
     with ExitStack() as stack:
         store = stack.enter_context(discarding_store())
-        contestants: dict[int, Contestant] = {}
+        candidates: dict[int, Candidate] = {}
         for place in places:
             here, prefix = directory / str(place), f"{directory.name}-{place}"
-            contestants[place] = _started(
-                stack, names[place], broker, segments, here, prefix, store
-            )
-            stop_at_first_events(contestants[place])
-        in_turn = [contestants[place] for place in places]
+            candidates[place] = _started(stack, names[place], broker, segments, here, prefix, store)
+            stop_at_first_events(candidates[place])
+        in_turn = [candidates[place] for place in places]
         before_s = cpu_seconds(store.pid)
-        did = dict(zip(places, take_turns(in_turn, broker, segments.mutations), strict=True))
+        did = dict(zip(places, run_interleaved(in_turn, broker, segments.mutations), strict=True))
         store_cpu_s, sent_bytes = cpu_seconds(store.pid) - before_s, store.received_bytes()
         assert GCS not in names or sent_bytes > 0, "nothing was sent"
         wait_until(
@@ -113,7 +111,7 @@ def _pair(
             Seen(
                 names[place],
                 did[place],
-                tuple(most_memory_mib(pid) for pid in contestants[place].pids()),
+                tuple(peak_memory_mib(pid) for pid in candidates[place].pids()),
             )
             for place in (0, 1)
         )
@@ -128,7 +126,7 @@ def _started(
     directory: Path,
     prefix: str,
     store: DiscardingStore,
-) -> Contestant:
+) -> Candidate:
     settings = {
         "node.id": prefix,
         "commit.log.transfer.class": transfer,
@@ -136,14 +134,14 @@ def _started(
     }
     os.environ["STORAGE_EMULATOR_HOST"] = store.url
     try:
-        contestant = Contestant(
+        candidate = Candidate(
             *stack.enter_context(agent_over(broker, segments, directory, prefix, settings))
         )
     finally:
         del os.environ["STORAGE_EMULATOR_HOST"]
     # One that stands still cannot be ended.
-    stack.callback(contestant.go_on)
-    return contestant
+    stack.callback(candidate.resume)
+    return candidate
 
 
 _VALUES: Mapping[str, Callable[[Seen], float]] = {

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from benches.figures import Spread, print_table, write_result
 from benches.machine import machine
 from benches.segments import SegmentSet, written
+from benches.stats import Spread, print_table, write_result
 from commitlog import EventBatch, EventFormat, Schema, SegmentReader
 from sidecar.tracing import TRACEPARENT
 from sidecar.transform import Event, TransformedBatch, header_added
@@ -28,7 +28,7 @@ def routed(event: Event) -> Event:
 
 
 def masked(event: Event) -> Event:
-    """One column, by reading the value and writing it again."""
+    """Change one column by decoding and encoding the value."""
     document = orjson.loads(event.value or b"null")
     document["after"]["note"] = None
     return event._replace(value=orjson.dumps(document))
@@ -87,4 +87,4 @@ def _three(topic: str) -> int:
 
 
 def _delivered(*_: object) -> None:
-    """Nothing is sent."""
+    """Send nothing."""

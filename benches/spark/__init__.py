@@ -1,4 +1,4 @@
-"""What the benchmarks of the Spark jobs have in common: a session, its CPU time, topics."""
+"""Shared parts of the Spark benchmarks: a session, its CPU time, topics."""
 
 from benches.spark.session import Cost, SparkUnderTest
 from benches.spark.topics import events_of_replicas, fill_topic

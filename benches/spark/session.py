@@ -1,4 +1,4 @@
-"""A Spark session of two cores in a JVM of its own, and what a piece of work costs in it."""
+"""A Spark session with two cores in its own JVM, and the CPU time of work in it."""
 
 import os
 import time
@@ -18,7 +18,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on the clock, and CPU seconds of the JVM and its Python workers."""
+    """Elapsed seconds, and CPU seconds of the JVM and its Python workers."""
 
     wall_s: float
     cpu_s: float
@@ -48,19 +48,19 @@ class SparkUnderTest:
         session.stop()
 
     def cost_of(self, work: Callable[[], object]) -> Cost:
-        """What it costs to call this."""
+        """Measure the cost of a call."""
         cpu_s, wall_s = self._cpu_s(), time.monotonic()
         work()
         return Cost(time.monotonic() - wall_s, self._cpu_s() - cpu_s)
 
     def peak_rss_mib(self) -> int:
-        """The most resident memory that the JVM has had."""
+        """Peak resident memory of the JVM in MiB."""
         status = Path(f"/proc/{self.pid}/status").read_text()
         (line,) = [line for line in status.splitlines() if line.startswith("VmHWM:")]
         return int(line.split()[1]) // 1024
 
     def _cpu_s(self) -> float:
-        """Of the JVM and of all that it started, whether it lives or has ended."""
+        """CPU seconds of the JVM and of all its children, running or ended."""
         ticks: dict[int, int] = {}
         parents: dict[int, int] = {}
         for stat in Path("/proc").glob("[0-9]*/stat"):

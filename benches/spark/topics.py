@@ -1,4 +1,4 @@
-"""Topics as the agents of three replicas fill them: each event three times, in another order."""
+"""Topics with the events of three replicas: each event three times, in different orders."""
 
 import random
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _POLL_EVERY = 1000
 _FLUSH_S = 600
 
 Message = tuple[Any, ...]
-"""As `EventBatch.messages` gives it: topic, key, value, headers, hash for the partition."""
+"""A message of `EventBatch.messages`: topic, key, value, headers, partition hash."""
 
 
 def events_of_replicas(segments: WrittenSegments, count: int) -> list[Message]:
@@ -31,7 +31,7 @@ def events_of_replicas(segments: WrittenSegments, count: int) -> list[Message]:
 
 
 def fill_topic(broker: KafkaBroker, topic: str, messages: Sequence[Message]) -> None:
-    """Send them to a new topic."""
+    """Publish the messages to a new topic."""
     broker.create_topic(topic, PARTITIONS)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 50, "log_level": 3})
     for number, (_, key, value, headers, partition_hash) in enumerate(messages):

@@ -1,9 +1,9 @@
-"""The produce ceiling: the agent's messages sent by a bare loop, with nothing else to do.
+"""The produce ceiling: a bare loop that publishes the agent's messages and does nothing else.
 
-`python -m benches.ceiling BOOTSTRAP PREFIX PARTITIONS COUNT SCHEMA.CQL SEGMENT` makes the events of
-one segment, keeps them in memory and sends them over and over until COUNT are sent: the same keys,
-values, headers and partitions, the same settings of the client and of the allocator, and a callback
-for each message.
+`python -m benches.baseline BOOTSTRAP PREFIX PARTITIONS COUNT SCHEMA.CQL SEGMENT` encodes the events
+of one segment, holds them in memory, and publishes them repeatedly until COUNT are published. Keys,
+values, headers, partitions, client settings, allocator settings and the acknowledgement callback
+are the agent's.
 """
 
 import gc
@@ -22,7 +22,7 @@ _POLL_EVERY = 1000
 
 
 class Acknowledgements:
-    """Counts them."""
+    """Count acknowledged messages."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def publish(bootstrap: str, messages: list[Any], partitions: int, count: int) -> None:
-    """Sends messages over and over until so many are sent, and waits to be ended."""
+    """Publish the messages repeatedly until `count` are published, then wait for a signal."""
     tune_malloc()
     settings = client_properties({"bootstrap.servers": bootstrap})
     # Without the client's remarks on a broker that has just started.

@@ -1,4 +1,4 @@
-"""Our parser in a process of its own: `python -m benches.reading CPUS KEYSTORE SCHEMA SEGMENT…`.
+"""The parser in its own process: `python -m benches.reader_process CPUS KEYSTORE SCHEMA SEGMENT…`.
 
 The process keeps to the processors (`0` or `0,1`) and reads with a thread for each; `KEYSTORE` is
 `-` where nothing is encrypted. Each line of its input is one round over all segments, by each
@@ -63,7 +63,7 @@ class ReadingProcess:
         keystore: Path | None = None,
     ) -> None:
         places = [",".join(map(str, cpus)), str(keystore or "-"), str(schema)]
-        words = ["-m", "benches.reading", *places, *map(str, segments)]
+        words = ["-m", "benches.reader_process", *places, *map(str, segments)]
         self._process = subprocess.Popen(
             [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -81,7 +81,7 @@ class ReadingProcess:
         self._process.communicate()
 
     def round(self, mode: Mode) -> ReadRound:
-        """Read all segments once, by each thread."""
+        """Read all segments once in each thread."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{mode}\n")
@@ -91,7 +91,7 @@ class ReadingProcess:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read."""
+    """The input of a reading process."""
 
     schema: Schema
     segments: Sequence[str]
@@ -121,15 +121,14 @@ def main() -> None:
 
 
 def _one_thread(mode: str, reading: Reading) -> tuple[Counts, int]:
-    """Counts, and the thread's time on a processor in nanoseconds."""
+    """Counts, and the thread's CPU time in nanoseconds."""
     before_ns = time.thread_time_ns()
     counts = _READERS[mode](reading)
     return counts, time.thread_time_ns() - before_ns
 
 
 def _digest(_reading: Reading) -> Counts:
-    """Work that needs nothing but its processor: what two threads of it do beside one is what the
-    machine has to give."""
+    """Hash in memory: the scaling from one to two threads shows what the machine offers."""
     block = bytes(1 << 20)
     for _ in range(_DIGESTS):
         hashlib.sha256(block)
@@ -137,7 +136,7 @@ def _digest(_reading: Reading) -> Counts:
 
 
 def _pread(reading: Reading) -> Counts:
-    """What the kernel needs to hand the bytes over: no reader can be faster."""
+    """Read the bytes with `pread`: the upper bound of every reader."""
     chunk = bytearray(_PREAD_BYTES)
     for segment in reading.segments:
         file = os.open(segment, os.O_RDONLY)
@@ -192,7 +191,7 @@ def _events(
 
 
 def _skip(reading: Reading) -> Counts:
-    """The checksums are looked at, and no table is wanted."""
+    """Verify the checksums without decoding a table."""
     return _events(reading, include=["no.table"])
 
 

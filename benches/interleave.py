@@ -1,8 +1,8 @@
-"""Two contestants on one machine at the same time, of which one stands still while the other runs.
+"""Interleave two candidates on one machine: one is stopped while the other runs.
 
-A machine that others share changes its speed by a tenth and more within seconds, so of two runs one
-after the other each is measured by another machine. Contestants that take turns of half a second
-have the same one. What a contestant consists of is all its processes; the broker goes on for both.
+A shared machine changes its speed by a tenth within seconds, so consecutive runs are not
+comparable. Candidates that alternate every half second see the same machine. A candidate is all
+its processes; the broker runs for both.
 """
 
 import os
@@ -13,19 +13,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.observing import Interval, TopicCounter, cpu_seconds
+from benches.sampling import Interval, TopicCounter, cpu_seconds
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
-_TURN_S = 0.5
-# What a contestant has written already is the broker's to take, in nobody's time.
+_SLICE_S = 0.5
+# The broker processes what a stopped candidate sent; this time counts for no candidate.
 _PAUSE_S = 0.05
 _FIRST_EVENTS = 20_000
 
 
 @dataclass
-class Contestant:
-    """One that was started just now. `pid` is its first process, whose children belong to it."""
+class Candidate:
+    """A newly started candidate. `pid` is its first process; its children belong to it."""
 
     pid: int
     counter: TopicCounter
@@ -35,7 +35,7 @@ class Contestant:
     def stop(self) -> None:
         self._signal(signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._signal(signal.SIGCONT)
 
     def cpu_s(self) -> float:
@@ -51,37 +51,39 @@ class Contestant:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _Sample:
     events: int
     seconds: float
     cpu_s: float
     broker_cpu_s: float
 
 
-def stop_at_first_events(contestant: Contestant) -> None:
-    """Lets it start, and stop where it delivers."""
-    wait_until(lambda: contestant.counter.count() >= _FIRST_EVENTS, "its first events")
-    contestant.stop()
+def stop_at_first_events(candidate: Candidate) -> None:
+    """Let a candidate start, and stop it once it delivers."""
+    wait_until(lambda: candidate.counter.count() >= _FIRST_EVENTS, "its first events")
+    candidate.stop()
 
 
-def take_turns(
-    contestants: Sequence[Contestant], broker: KafkaBroker, events: int
+def run_interleaved(
+    candidates: Sequence[Candidate], broker: KafkaBroker, events: int
 ) -> list[Interval]:
-    """What each of these, all stopped, did in its own time until the first had `events`; then all
-    go on. Every second round of turns has them the other way round."""
-    order = list(contestants)
+    """Alternate stopped candidates until the first has `events`, then resume all.
+
+    Returns the interval of each. Every second round runs them in reverse order.
+    """
+    order = list(candidates)
     time.sleep(_PAUSE_S)
-    first = last = [_look(each) for each in contestants]
+    first = last = [_sample(each) for each in candidates]
     while True:
         for each in order:
-            _turn(each, broker)
-        seen = [_look(each) for each in contestants]
+            _run_slice(each, broker)
+        seen = [_sample(each) for each in candidates]
         if max(each.events for each in seen) >= events:
             break
         last = seen
         order.reverse()
-    for each in contestants:
-        each.go_on()
+    for each in candidates:
+        each.resume()
     return [
         Interval(
             end.events - begin.events,
@@ -93,20 +95,20 @@ def take_turns(
     ]
 
 
-def _turn(contestant: Contestant, broker: KafkaBroker) -> None:
+def _run_slice(candidate: Candidate, broker: KafkaBroker) -> None:
     assert broker.pid is not None
     begin_s, broker_cpu_s = time.monotonic(), cpu_seconds(broker.pid)
-    contestant.go_on()
-    time.sleep(_TURN_S)
-    contestant.stop()
-    contestant.seconds += time.monotonic() - begin_s
+    candidate.resume()
+    time.sleep(_SLICE_S)
+    candidate.stop()
+    candidate.seconds += time.monotonic() - begin_s
     time.sleep(_PAUSE_S)
-    contestant.broker_cpu_s += cpu_seconds(broker.pid) - broker_cpu_s
+    candidate.broker_cpu_s += cpu_seconds(broker.pid) - broker_cpu_s
 
 
-def _look(contestant: Contestant) -> _Look:
-    events = contestant.counter.count()
-    return _Look(events, contestant.seconds, contestant.cpu_s(), contestant.broker_cpu_s)
+def _sample(candidate: Candidate) -> _Sample:
+    events = candidate.counter.count()
+    return _Sample(events, candidate.seconds, candidate.cpu_s(), candidate.broker_cpu_s)
 
 
 def _children(pid: int) -> list[int]:

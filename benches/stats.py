@@ -1,4 +1,4 @@
-"""Figures with their spread, tables on stdout, results as JSON."""
+"""Statistics with their spread, tables on stdout, results as JSON."""
 
 import json
 import statistics
@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.table import Table
 
 from benches.machine import Machine
-from benches.places import bench_directory
+from benches.paths import bench_directory
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The median of some measurements and their range."""
+    """Median and range of several measurements."""
 
     median: float
     lowest: float
@@ -35,7 +35,7 @@ class Spread:
 
 
 def write_result(name: str, machine: Machine, is_quick: bool, result: dict[str, Any]) -> Path:
-    """Keep a result as `.cache/bench/<name>.json`; a quick run never takes a full one's place."""
+    """Write a result to `.cache/bench/<name>.json`; a quick run never replaces a full one."""
     file = bench_directory() / f"{name}{'-quick' if is_quick else ''}.json"
     document = {"machine": asdict(machine), "quick": is_quick, **result}
     file.write_text(json.dumps(document, indent=2, default=asdict) + "\n")
@@ -43,7 +43,7 @@ def write_result(name: str, machine: Machine, is_quick: bool, result: dict[str, 
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """The first column is text, the others are figures."""
+    """Print a table; the first column is text, the others are numbers."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""A steady load of inserts: `python -m benches.writing HOST PORT ROWS_PER_S SECONDS`.
+"""A steady load of inserts: `python -m benches.load_generator HOST PORT ROWS_PER_S SECONDS`.
 
 Every ten milliseconds the rows that are due by then are sent. Prints the seconds that it took.
 """

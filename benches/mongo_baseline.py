@@ -1,6 +1,6 @@
-"""The produce ceiling of MongoDB's events: the agent's messages sent by a bare loop.
+"""The produce ceiling of MongoDB's events: a bare loop that publishes the agent's messages.
 
-`python -m benches.mongo_ceiling BOOTSTRAP TARGET SECOND INCREMENT PREFIX PARTITIONS COUNT` reads
+`python -m benches.mongo_baseline BOOTSTRAP TARGET SECOND INCREMENT PREFIX PARTITIONS COUNT` reads
 events once, makes their messages, keeps them in memory and sends them until COUNT are sent: the
 same keys, values, headers and partitions, the same settings of the client, and a callback for each.
 """
@@ -9,7 +9,7 @@ import sys
 
 from pymongo import MongoClient
 
-from benches.ceiling import publish
+from benches.baseline import publish
 from mongo_agent.change_stream.cursor import Client, StreamCursor
 from mongo_agent.change_stream.position import Opening
 from mongo_agent.change_stream.settings import Scope, StreamOptions
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def messages_of(target: str, opening: Opening, prefix: str, count: int) -> list[Message]:
-    """Of the first events of a stream."""
+    """Messages of the first events of a stream."""
     encoder = MongoEncoder(topic_prefix=prefix, replica_set="rs0", node_id="bench")
     messages: list[Message] = []
     client: Client = MongoClient(target)

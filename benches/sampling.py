@@ -1,4 +1,4 @@
-"""Processes seen from outside: how many events lie in a topic, and what that took."""
+"""Samples of a process from outside: events in a topic, CPU time and memory."""
 
 import os
 import time
@@ -12,14 +12,14 @@ from tests.support.servers.errors import ServerFailedError
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.servers.processes import wait_until
 
-_LOOK_INTERVAL_S = 0.1
+_SAMPLE_INTERVAL_S = 0.1
 _DEADLINE_S = 1800.0
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One look: `events` in the topic at a time of the monotonic clock, and CPU used until then."""
+    """Events in the topic and CPU seconds used, at `at_s` of the monotonic clock."""
 
     at_s: float
     events: int
@@ -30,7 +30,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Interval:
-    """What happened between two looks."""
+    """The difference between two samples."""
 
     events: int
     seconds: float
@@ -52,9 +52,9 @@ class Interval:
 
 @dataclass(frozen=True)
 class Observation:
-    """All looks from the start of a process until its last event was acknowledged.
+    """Samples from the start of a process until the broker acknowledged its last event.
 
-    The first look is made before there is any event; `max_rss_mib` is the process's own peak.
+    The first sample precedes the first event. `max_rss_mib` is the kernel's peak of the process.
     """
 
     samples: tuple[Sample, ...]
@@ -62,16 +62,16 @@ class Observation:
 
     @property
     def start_up(self) -> Interval:
-        """From the start to the first look that sees an event."""
+        """From the start to the first sample with an event."""
         return between(self.samples[0], self._first)
 
     @property
     def steady(self) -> Interval:
-        """From there to the end."""
+        """From the first sample with an event to the end."""
         return between(self._first, self.samples[-1])
 
     def part(self, first: int, stop: int) -> Interval:
-        """Between the looks that see `first` and `stop` events for the first time."""
+        """Between the first samples with at least `first` and at least `stop` events."""
         seen = self.samples[self.samples.index(self._first) :]
         begin = next(sample for sample in seen if sample.events >= first)
         end = next(sample for sample in seen if sample.events >= stop)
@@ -92,7 +92,7 @@ def between(begin: Sample, end: Sample) -> Interval:
 
 
 class TopicCounter:
-    """Counts the records of a topic by its end offsets."""
+    """Count the records of a topic by its end offsets."""
 
     def __init__(self, broker: KafkaBroker, topic: str, partitions: int) -> None:
         self._admin = broker.admin()
@@ -112,18 +112,18 @@ class TopicCounter:
 
 
 def observe(pid: int, counter: TopicCounter, broker: KafkaBroker, events: int) -> Observation:
-    """Watch a process that was started just now until the topic holds so many events."""
+    """Sample a newly started process until the topic has `events` records."""
     broker_pid = broker.pid
     assert broker_pid is not None
     broker_start_s = cpu_seconds(broker_pid)
     samples = [Sample(time.monotonic(), 0, 0.0, 0.0, 0.0)]
     max_rss_mib = 0.0
     while samples[-1].events < events:
-        time.sleep(_LOOK_INTERVAL_S)
+        time.sleep(_SAMPLE_INTERVAL_S)
         seen = counter.count()
         try:
             cpu_s, rss_mib = cpu_seconds(pid), _memory_mib(pid, "VmRSS")
-            max_rss_mib = most_memory_mib(pid)
+            max_rss_mib = peak_memory_mib(pid)
         except (FileNotFoundError, ProcessLookupError):
             raise ServerFailedError(
                 f"process {pid} ended at {seen:,} of {events:,} events"
@@ -136,13 +136,13 @@ def observe(pid: int, counter: TopicCounter, broker: KafkaBroker, events: int) -
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of all threads of a process."""
+    """User and system seconds of all threads of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
 
-def most_memory_mib(pid: int) -> float:
-    """The peak of what was resident of a process."""
+def peak_memory_mib(pid: int) -> float:
+    """Peak resident memory of a process in MiB."""
     return _memory_mib(pid, "VmHWM")
 
 

@@ -1,4 +1,4 @@
-"""Where benchmarks keep what they make: `.cache/bench/` at the repository root (or `CDC_CACHE`)."""
+"""Directories of the benchmarks: `.cache/bench/` at the repository root (or in `CDC_CACHE`)."""
 
 import shutil
 import tempfile
@@ -17,7 +17,7 @@ def bench_directory() -> Path:
 
 @contextmanager
 def scratch_directory(name: str) -> Iterator[Path]:
-    """A folder for one run, removed behind it."""
+    """A directory for one run, removed afterwards."""
     directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=bench_directory()))
     try:
         yield directory

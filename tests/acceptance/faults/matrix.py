@@ -18,22 +18,25 @@ Results = dict[str, dict[str, Any]]
 _INTRODUCTION = """\
 # Faults
 
-What the agent does when something around it fails. Each row is one test in
-`tests/acceptance/faults`, which runs the real agent and compares the events that arrived with
-Cassandra's own commit-log reader.
-Rows without figures check the reported status alone. `make test` runs the tests in `test_*.py`;
-`make faults` runs all tests and writes this page.
+This page lists faults around the agent and its behaviour. Each row is one test in
+`tests/acceptance/faults`. The test runs the real agent and compares the arrived events with
+Cassandra's own commit-log reader. Rows without figures verify only the reported status.
+`make test` runs the tests in `test_*.py`; `make faults` runs all tests and writes this page.
 
-The figures count events by id: *expected* by Cassandra's reader, *delivered*, *lost*, *invented*
-(delivered and not expected), *repeated* (arrivals after the first of an event) and *on record*
-(not delivered; the quarantine lists range and reason).
+The figures count events by id:
+
+* *expected*: read by Cassandra's reader
+* *delivered*, *lost*
+* *invented*: delivered and not expected
+* *repeated*: arrivals after the first of an event
+* *on record*: not delivered; the quarantine lists range and reason
 """
 
 _RESOURCES = """\
 ## Resources
 
-What the agent's process used in the rows that measure it: the largest of the first third of the
-run → the largest of its last third, in samples taken every 0.1 s.
+Resources of the agent's process, sampled every 0.1 s: the largest of the first third of the run →
+the largest of the last third.
 
 | situation | resident memory, MiB | descriptors | threads | quarantined files | test |
 | --- | ---: | ---: | ---: | ---: | --- |

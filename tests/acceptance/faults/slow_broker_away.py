@@ -25,10 +25,10 @@ def site(tmp_path: Path) -> BrokerSite:
 
 @situation(
     "broker",
-    "The broker is frozen (SIGSTOP) for 90 s and goes on",
+    "The broker is frozen (SIGSTOP) for 90 s and resumes",
     action="Waits, and asks for a broker once a second.",
     health="`failing` (`sink_unavailable`): the address and for how long",
-    arrival="All events after the broker goes on.",
+    arrival="All events after the broker resumes.",
 )
 def test_a_frozen_broker(tmp_path: Path, site: BrokerSite, report: Report) -> None:
     with KafkaBroker(tmp_path / "kafka", heap_mib=256) as broker:

@@ -74,7 +74,7 @@ def test_a_full_disk(tmp_path: Path, site: BrokerSite, report: Report) -> None:
 @situation(
     "broker",
     "One of two brokers, the leader of half the partitions, is killed",
-    action="Goes on with the new leaders.",
+    action="Continues with the new leaders.",
     health="`ok`, or `failing` (`sink_unavailable`) until Kafka has elected leaders",
     arrival="All events while the broker is away.",
 )

@@ -44,8 +44,8 @@ class Flaw:
 FLAWS = (
     Flaw(
         "A row deleted and written in one mutation",
-        "The row deletion is sent, and what the same mutation writes to the row is lost, although "
-        "it is newer and stays in the table.",
+        "The row deletion is sent. The write of the same mutation is lost, although it is newer "
+        "and remains in the table.",
         (
             "row delete and reinsert in one batch, two timestamps",
             "row delete and update in one batch",
@@ -53,14 +53,14 @@ FLAWS = (
     ),
     Flaw(
         "A range and a row inside it",
-        "The range deletion is sent after the row that it does not delete, so that a consumer "
-        "which applies events in order deletes the row.",
+        "The range deletion is sent after the row that it does not delete. A consumer that applies "
+        "events in order deletes the row.",
         ("range delete and insert inside the range in one batch",),
     ),
     Flaw(
         "Static columns",
-        "Writes to static columns are never read: nothing is sent for them, and a row that is "
-        "written with them shows them as untouched.",
+        "Writes to static columns are never read: nothing is sent for them. A row that is written "
+        "with them shows them as untouched.",
         (
             "static column update",
             "static column and row in one insert",
@@ -70,25 +70,25 @@ FLAWS = (
     ),
     Flaw(
         "Row deletions beside static columns",
-        "The deletion of one row is said to delete the static columns, which belong to the whole "
-        "partition and stay.",
+        "The deletion of one row appears to delete the static columns, although they belong to the "
+        "whole partition and remain.",
         ("row delete beside a static column", "static column with a row delete in one batch"),
     ),
     Flaw(
-        "Elements taken out of lists and sets",
+        "Elements removed from lists and sets",
         "A removed element of a set looks like an added one, and a removed element of a list like "
         "an added empty one.",
         ("list element delete", "list element removed by value", "set remove"),
     ),
     Flaw(
-        "Keys taken out of maps of texts",
-        "The removed key is sent with an empty text, as if it had been put.",
+        "Keys removed from maps of texts",
+        "The removed key is sent with an empty text, like an added one.",
         ("map of int keys, key delete",),
     ),
     Flaw(
         "The order of a bound's columns",
-        "With several clustering columns the values of a bound come in the order of a hash table, "
-        "and what a bound means depends on their order.",
+        "With several clustering columns, the values of a bound have the order of a hash table. "
+        "The meaning of a bound depends on their order.",
         (
             "many clusterings*, prefix of [3-7]",
             "many clusterings*range of c_timestamp",
@@ -109,8 +109,8 @@ FLAWS = (
     ),
     Flaw(
         "Ranges that meet",
-        "The marker that ends one range and begins the next is not known: reading the segment ends "
-        "with an error, and the rest of the segment is lost.",
+        "The marker between two ranges is unknown: reading the segment ends with an error, and the "
+        "rest of the segment is lost.",
         (
             "adjoining ranges with two timestamps in one batch",
             "adjoining ranges, the first one inclusive",
@@ -130,8 +130,8 @@ FLAWS = (
     ),
     Flaw(
         "Empty values",
-        "A value without bytes, which CQL allows for most types, ends the reading of the segment "
-        "with an error for these types, and the rest of the segment is lost.",
+        "CQL allows an empty value for most types. For these types it ends the reading of the "
+        "segment with an error, and the rest of the segment is lost.",
         (
             "decimal empty",
             "inet empty",
@@ -144,15 +144,15 @@ FLAWS = (
     ),
     Flaw(
         "Sets inside a frozen collection",
-        "The value cannot be turned into a message, and the process ends; it does so again when it "
-        "is started anew.",
+        "The value cannot be converted to a message, and the process ends. After a restart it ends "
+        "again.",
         ("frozen list of sets", "frozen set of sets", "frozen map of sets"),
     ),
     Flaw(
         "Vectors",
         "The connector's driver cannot parse the type. Once any table has a vector column, a "
-        "connector that starts publishes nothing of any table, removes the segments all the same, "
-        "and says that it is healthy.",
+        "starting connector publishes nothing of any table. It still removes the segments and "
+        "reports itself as healthy.",
         ("vector", "any table once a table with a vector exists"),
     ),
 )

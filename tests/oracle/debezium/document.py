@@ -1,8 +1,8 @@
 """docs/reference/debezium-differences.md, written from the recording."""
 
 import json
-from collections.abc import Sequence
-from textwrap import fill
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import fill, wrap
 from typing import Any
 
 from tests.oracle.debezium.case import Chapter
@@ -20,26 +20,29 @@ Pairs = Sequence[tuple[CaseRecord, Sequence[Sent]]]
 
 _HEAD = f"""# Differences from Debezium's events
 
-Written by `python -m tests.oracle.debezium --document` from a recording:
-Apache Cassandra {VERSIONS[0]},
-Debezium's connector for Cassandra 5 {VERSION} with its defaults (JSON without schemas), and
-`cdc-sidecar` with `event.cells=false`, all on the same segments. `make fixtures` records anew,
-`make peer` compares live.
+This page compares the events of `cdc-sidecar` with those of Debezium's connector on the same
+segments. `python -m tests.oracle.debezium --document` writes it from a recording of Apache
+Cassandra {VERSIONS[0]} and Debezium's connector for Cassandra 5 {VERSION}. The connector has its
+defaults (JSON without schemas), `cdc-sidecar` has `event.cells=false`. `make fixtures` records
+again, `make peer` compares live.
 
-An event is shown as `op`, key and the members of `after` that are not `null`; a column with
-`"deletion_ts": null` as its value alone. Two members always differ: `ts_ms` is the sender's clock,
-`source.version` the sender's version. Where one mutation gives several events, `source.ts_ms`,
-`ts_us` and `ts_ns` are the largest write time of the whole partition update with Debezium, and that
-of the event here.
+The examples show `op`, the key and the non-null members of `after`. A column with
+`"deletion_ts": null` appears as its value alone. Two members always differ: `ts_ms` is the sender's
+clock, `source.version` the sender's version.
+
+A mutation with several events has one more difference: `source.ts_ms`, `ts_us` and `ts_ns`. With
+Debezium they are the largest write time of the whole partition update, here that of the event.
 
 ## 1. Where Debezium is wrong
 """
 
-_SAME = """## 2. What is the same
+_SAME = """## 2. Equal events
 
-In all other cases, {cases} of them with {events} events, keys and values are equal as JSON, in the
-same order within each topic, times included where a mutation gives one event. Neither sends
-anything for: {silent}.
+In the other {cases} cases with {events} events, keys and values are equal as JSON, in the same
+order within each topic. Times are equal where a mutation gives one event. Neither sends anything
+for these cases:
+
+{silent}
 """
 
 
@@ -49,7 +52,7 @@ def document(pairs: Pairs) -> str:
     parts += [_flaw(flaw, pairs) for flaw in FLAWS]
     right = [(case, found) for case, found in pairs if flaw_of(case.name) is None]
     events = sum(len(found) for _, found in right)
-    silent = "; ".join(case.name for case, found in right if not found)
+    silent = "\n".join(f"* {_escaped(case.name)}" for case, found in right if not found)
     parts.append(_SAME.format(cases=len(right), events=events, silent=silent))
     parts += [_chapter(chapter) for chapter in CHAPTERS]
     return "\n".join(part for part in parts if part)
@@ -65,7 +68,7 @@ def _flaw(flaw: Flaw, pairs: Pairs) -> str:
     for case, found in shown:
         lines += [*_case(case, found), ""]
     if others:
-        lines += ["The same, all else being equal, in:", ""]
+        lines += ["These cases differ in the same way:", ""]
         lines += [f"* {_escaped(name)}" for name in others]
         lines.append("")
     return "\n".join(lines)
@@ -74,14 +77,27 @@ def _flaw(flaw: Flaw, pairs: Pairs) -> str:
 def _case(case: CaseRecord, ours: Sequence[Sent]) -> list[str]:
     return [
         *(f"**{_escaped(case.name)}**", "", "```sql"),
-        *(f"{text};" for text in case.statements),
+        *_wrapped(f"{text};" for text in case.statements),
         *("```", "", "```text", "Debezium:"),
-        *([f"  {_shown(event)}" for event in case.sent] or ["  (nothing)"]),
-        *(f"  {line}" for line in case.log[-1:]),
+        *_wrapped([f"  {_shown(event)}" for event in case.sent] or ["  (nothing)"]),
+        *_wrapped(f"  {line}" for line in case.log[-1:]),
         "cdc-sidecar:",
-        *(f"  {_shown(event)}" for event in ours),
+        *_wrapped(f"  {_shown(event)}" for event in ours),
         "```",
     ]
+
+
+def _wrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of code, with continuation lines where they are too long for a page."""
+    for line in lines:
+        indent = line[: len(line) - len(line.lstrip())]
+        yield from wrap(
+            line.strip(),
+            118,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}    ",
+            break_on_hyphens=False,
+        )
 
 
 def _shown(event: Sent) -> str:
@@ -108,10 +124,10 @@ def _chapter(chapter: Chapter) -> str:
             groups.setdefault(case.group, []).append(short)
     if not groups:
         return ""
-    lines = [f"**{chapter.title}**", ""]
+    lines = [f"### {chapter.title}", "", "| case | variants |", "| --- | --- |"]
     for group, names in groups.items():
         listed = "; ".join(_escaped(name) for name in names)
-        lines.append(f"* {_escaped(group)}: {listed}" if group else f"* {listed}")
+        lines.append(f"| {_escaped(group)} | {listed} |")
     return "\n".join([*lines, ""])
 
 

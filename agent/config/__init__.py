@@ -1,4 +1,4 @@
-"""The agent's configuration: properties, the node's `cassandra.yaml`, what follows from both."""
+"""The agent's configuration: properties, and the node's `cassandra.yaml`."""
 
 from agent.config.loader import (
     OFFSET_FILE,

@@ -1,4 +1,4 @@
-"""Faults and warnings of properties that are right one by one and not together."""
+"""Errors and warnings about combinations of properties."""
 
 from collections.abc import Iterator
 
@@ -6,9 +6,9 @@ from agent.config.model import AgentProperties
 
 
 def cross_validation_problems(properties: AgentProperties) -> Iterator[str]:
-    """What is wrong with properties that are right one by one."""
+    """Combinations that are errors."""
     if properties.cdc_raw_directory is None and properties.cassandra_config is None:
-        yield "`cassandra.config` or `cdc.raw.directory` must be set: one says where `cdc_raw` is."
+        yield "`cassandra.config` or `cdc.raw.directory` must be set, to locate `cdc_raw`."
     yield from _unused_tls(properties)
     if (properties.cassandra_username is None) != (properties.cassandra_password is None):
         yield "`cassandra.username` and `cassandra.password` must be set together."
@@ -39,13 +39,13 @@ def _tls_properties(properties: AgentProperties) -> list[str]:
 
 
 def _unused_tls(properties: AgentProperties) -> Iterator[str]:
-    """TLS that is set up and not on: the password would be sent as plain text."""
+    """TLS that is configured and disabled: the password would be sent in plaintext."""
     if "cassandra_ssl_enabled" in properties.model_fields_set:
         return
     for name in _tls_properties(properties):
         yield (
-            f"`{name}` is set and `cassandra.ssl.enabled` is not: the connection would be "
-            "plaintext. Set `cassandra.ssl.enabled=true`, or `false` for plaintext."
+            f"`{name}` is set and `cassandra.ssl.enabled` is not, so CQL would be plaintext. Set "
+            "`cassandra.ssl.enabled=true`, or `false` for plaintext."
         )
 
 
@@ -57,18 +57,19 @@ def cross_validation_warnings(properties: AgentProperties) -> Iterator[str]:
         )
     if properties.transfer == "gcs" and not properties.post_processing_enabled:
         yield (
-            "`commit.log.post.processing.enabled=false`: finished segments stay in "
-            "`commit.log.relocation.dir`, and nothing is sent."
+            "`commit.log.post.processing.enabled=false`: finished segments are archived in "
+            "`commit.log.relocation.dir` and not sent."
         )
-    is_asked_for = "snapshot_mode" in properties.model_fields_set
-    if properties.schema_file and is_asked_for and properties.snapshot_mode != "never":
+    is_explicit = "snapshot_mode" in properties.model_fields_set
+    if properties.schema_file and is_explicit and properties.snapshot_mode != "never":
         yield (
-            f"`snapshot.mode={properties.snapshot_mode}` copies nothing with `schema.file`, where "
-            "the node is not asked; `snapshot.mode=never` says so."
+            f"`snapshot.mode={properties.snapshot_mode}` has no effect with `schema.file`, because "
+            "the agent does not connect to the node. Set `snapshot.mode=never`."
         )
     for name in _tls_properties(properties):
         yield f"`{name}` has no effect with `cassandra.ssl.enabled=false`: CQL is plaintext."
     if properties.cassandra_ssl_enabled and not properties.cassandra_ssl_check_hostname:
         yield (
-            "`cassandra.ssl.check.hostname=false`: any node with a trusted certificate is believed."
+            "`cassandra.ssl.check.hostname=false`: the agent accepts any host with a trusted "
+            "certificate."
         )

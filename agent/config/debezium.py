@@ -1,8 +1,7 @@
-"""What Debezium's connector has and this release does not.
+"""Properties of Debezium's connector that this release does not support.
 
-Files that were written for Debezium are taken as they are: the default of a feature that is not
-here is accepted, a value that asks for the feature is refused with a reason, and a property that
-changes nothing is accepted with a warning.
+Files written for Debezium work unchanged. The agent accepts the default of an unsupported feature,
+rejects a value that needs the feature, and accepts properties without effect with a warning.
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from sidecar.properties import PassThrough, Properties, kept, pass_through, prop
 
 _TOPIC_STRATEGIES = ("SchemaTopicNamingStrategy", "DefaultTopicNamingStrategy")
 _SOURCE_MAKER = "CassandraSourceInfoStructMaker"
-_TOPICS = "changes the names of topics, which `event.transform` alone does here"
+_TOPICS = "changes topic names; use `event.transform` for that"
 
 
 def _topic_strategy(value: str) -> str:
@@ -27,46 +26,43 @@ def _topic_strategy(value: str) -> str:
 def _source_maker(value: str) -> str:
     if not value.strip().endswith(_SOURCE_MAKER):
         raise ValueError(
-            f"loads a class, and there is no JVM: it must be {_SOURCE_MAKER}; `event.transform` "
-            "changes events"
+            f"loads a Java class, which the agent cannot run: it must be {_SOURCE_MAKER}; use "
+            "`event.transform` to change events"
         )
     return value
 
 
 class DebeziumProperties(Properties):
-    """Features of Debezium's connector: accepted at the value that this release keeps to."""
+    """Unsupported features of Debezium's connector, accepted with one value."""
 
     topic_delimiter: Annotated[str, kept(".", _TOPICS)] = prop(
         "topic.delimiter",
         default=".",
-        doc="Between the parts of a topic name; only `.`.",
+        doc="Separator of the parts of a topic name; only `.` is accepted.",
     )
     topic_naming_strategy: Annotated[str, AfterValidator(_topic_strategy)] = prop(
         "topic.naming.strategy",
         default="io.debezium.schema.SchemaTopicNamingStrategy",
-        doc="How topics are named; only the default.",
+        doc="Naming of topics; only the default is accepted.",
     )
     sourceinfo_struct_maker: Annotated[str, AfterValidator(_source_maker)] = prop(
         "sourceinfo.struct.maker",
         default=f"io.debezium.connector.cassandra.{_SOURCE_MAKER}",
-        doc="What makes `source`; only the default, `source` has one form "
-        "(docs/reference/event-format.md).",
+        doc="Format of `source`; only the default is accepted (docs/reference/event-format.md).",
     )
     kafka_consumer: PassThrough = pass_through(
-        "kafka.consumer.", doc="Accepted and not used: the agent consumes nothing."
+        "kafka.consumer.", doc="Accepted and ignored: the agent consumes no topic."
     )
     transfer_settings: PassThrough = pass_through(
         "commit.log.transfer.",
-        doc="Settings of transfer classes other than those here: accepted and not used.",
+        doc="Settings of other transfer classes: accepted and ignored.",
     )
     heartbeat: PassThrough = pass_through(
-        "heartbeat.", doc="Accepted and not used: there are no heartbeats."
+        "heartbeat.", doc="Accepted and ignored: the agent sends no heartbeats."
     )
-    signal: PassThrough = pass_through(
-        "signal.", doc="Accepted and not used: there are no signals."
-    )
+    signal: PassThrough = pass_through("signal.", doc="Accepted and ignored: use `agent snapshot`.")
     notification: PassThrough = pass_through(
-        "notification.", doc="Accepted and not used: there are no notifications."
+        "notification.", doc="Accepted and ignored: the agent sends no notifications."
     )
 
 
@@ -78,41 +74,44 @@ UNUSED_PREFIXES: Mapping[str, str] = {
     "notification": "notification.",
 }
 
-_WINDOW = "`inflight.max.events` and `inflight.max.bytes` bound what is under way"
-_WOKEN = "the agent is woken by changes and looks every `cdc.dir.poll.interval.ms`"
-_FOLLOWED = "segments are always followed while the node writes them"
+_WINDOW = "use `inflight.max.events` and `inflight.max.bytes`"
+_WOKEN = "the agent reacts to changes and scans every `cdc.dir.poll.interval.ms`"
+_FOLLOWED = "the agent always reads segments while the node writes them"
 
 INERT: Mapping[str, str] = {
     **kafka_connect.INERT,
-    "schema.name.adjustment.mode": "names of schemas in Avro are always such as it takes, and in "
-    "JSON as they are.",
-    "connector.name": "`topic.prefix` names the stream and `node.id` the agent.",
-    "commit.log.relocation.dir.poll.interval.ms": "a finished segment goes at once.",
+    "schema.name.adjustment.mode": (
+        "Avro schema names are always adjusted, JSON schema names never."
+    ),
+    "connector.name": "use `topic.prefix` and `node.id`.",
+    "commit.log.relocation.dir.poll.interval.ms": "the agent moves a finished segment at once.",
     "commit.log.real.time.processing.enabled": f"{_FOLLOWED}.",
     "commit.log.marked.complete.poll.interval.ms": f"{_WOKEN}.",
     "commit.log.processor.shutdown.timeout.seconds": "use `shutdown.timeout.ms`.",
-    "max.offset.flush.size": "`offset.flush.interval.ms` alone says when progress is written.",
+    "max.offset.flush.size": "use `offset.flush.interval.ms`.",
     "max.queue.size": f"{_WINDOW}.",
     "max.queue.size.in.bytes": f"{_WINDOW}.",
     "max.batch.size": f"{_WINDOW}.",
     "poll.interval.ms": f"{_WOKEN}.",
-    "poll.dispatch.interval.ms": "batches are sent as soon as they are read.",
-    "num.of.change.event.queues": "one reader keeps the order of events.",
-    "event.order.guarantee.mode": "the order of a partition's events is always kept.",
-    "latest.commit.log.only": "all segments are read, since leaving older ones out loses changes.",
-    "skipped.operations": "Debezium's connector for Cassandra does not use it either.",
-    "errors.max.retries": "a component that is away is waited for without end.",
-    "topic.heartbeat.prefix": "there are no heartbeats.",
-    "topic.heartbeat.name": "there are no heartbeats.",
-    "topic.transaction": "there are no transactions in the log.",
-    "provide.transaction.metadata": "there are no transactions in the log.",
+    "poll.dispatch.interval.ms": "the agent sends a batch as soon as it is read.",
+    "num.of.change.event.queues": "the agent has one reader, which keeps the order of events.",
+    "event.order.guarantee.mode": "the agent always keeps the order of a partition's events.",
+    "latest.commit.log.only": (
+        "the agent reads all segments; skipping older ones would lose changes."
+    ),
+    "skipped.operations": "Debezium's connector for Cassandra ignores it too.",
+    "errors.max.retries": "the agent waits for an unavailable component without limit.",
+    "topic.heartbeat.prefix": "the agent sends no heartbeats.",
+    "topic.heartbeat.name": "the agent sends no heartbeats.",
+    "topic.transaction": "the commit log has no transactions.",
+    "provide.transaction.metadata": "the commit log has no transactions.",
 }
 
-_NO_TRANSFORMS = "there is no Kafka Connect that would run them; use `event.transform`"
+_NO_TRANSFORMS = "only Kafka Connect can run them; use `event.transform`"
 
 REFUSED: Mapping[str, str] = {
     "transforms": _NO_TRANSFORMS,
     "predicates": _NO_TRANSFORMS,
-    "topic.creation.groups": "`topic.creation.default.*` is for all topics",
+    "topic.creation.groups": "use `topic.creation.default.*`, for all topics",
 }
-"""Known elsewhere, with what takes their place here."""
+"""Rejected properties, with their replacement."""

@@ -1,7 +1,7 @@
-"""The configuration file of DataStax' Java driver, as far as it says how the node is reached.
+"""The configuration file of DataStax' Java driver: addresses, login and TLS of the node.
 
-Debezium's connector has read it since 2.0, in place of `cassandra.hosts` and its like. It is HOCON;
-the names are those of the driver's `reference.conf`. What else it holds is the driver's own.
+Debezium's connector reads it since 2.0 instead of `cassandra.hosts`. The format is HOCON, with the
+names of the driver's `reference.conf`. All other settings are ignored.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,10 +29,9 @@ _STORES = {
 
 
 def driver_settings(path: Path, environment: Mapping[str, str] | None = None) -> list[Setting]:
-    """Contact points, login and whether TLS is spoken, as properties of this agent. Raises
-    ConfigError.
+    """Contact points, login and TLS, as properties of this agent. Raises ConfigError.
 
-    `environment` is what `${NAME}` refers to; the process's own when it is not given.
+    `environment` resolves `${NAME}`; default: that of the process.
     """
     found = _Found(path, _document(path, environment))
     origin = Origin(str(path))
@@ -41,7 +40,7 @@ def driver_settings(path: Path, environment: Mapping[str, str] | None = None) ->
 
 
 def driver_stores(path: Path) -> dict[str, str]:
-    """The stores of its TLS under the names of `cassandra.ssl.config.path`. Raises ConfigError."""
+    """Its keystores, with the names of `cassandra.ssl.config.path`. Raises ConfigError."""
     found = _Found(path, _document(path, None))
     texts = {ours: found.text(_TLS, theirs) for theirs, ours in _STORES.items()}
     return {ours: text for ours, text in texts.items() if text is not None}
@@ -53,7 +52,7 @@ class _Found:
         self._document = document
 
     def value(self, name: str) -> "HoconValue | None":
-        """A part of the file, None where it is not there or `null`."""
+        """The value at a path; None when missing or `null`."""
         from hocon import HoconObject, is_null
 
         value: HoconValue | None = self._document
@@ -62,14 +61,14 @@ class _Found:
         return None if value is None or is_null(value) else value
 
     def has(self, section: str) -> bool:
-        """Whether there is anything in a part of the file."""
+        """Whether a section has any value."""
         from hocon import HoconObject
 
         value = self.value(section)
         return isinstance(value, HoconObject) and bool(value.fields)
 
     def text(self, section: str, name: str) -> str | None:
-        """What the driver takes as a string: as it is written, so `0123` keeps its zero."""
+        """The unparsed text of a value, so `0123` keeps its zero."""
         from hocon import HoconScalar
 
         value = self.value(f"{section}.{name}")
@@ -78,7 +77,7 @@ class _Found:
         raise self._wrong(f"{section}.{name}", "must be text")
 
     def points(self) -> Iterator[tuple[str, str]]:
-        """Every node has the same port: the agent asks the one beside it."""
+        """Contact points; all must have one port."""
         from hocon import HoconArray, HoconScalar
 
         value = self.value(_POINTS)
@@ -92,9 +91,7 @@ class _Found:
         if not is_list or not all(host and port.isdecimal() for host, _, port in pairs):
             raise self._wrong(_POINTS, f"is {shown}: it must be a list of `host:port`")
         if len({port for _, _, port in pairs}) > 1:
-            raise self._wrong(
-                _POINTS, f"is {shown}: it must have one port, that of the node beside the agent"
-            )
+            raise self._wrong(_POINTS, f"is {shown}: all must have the port of the local node")
         if pairs:
             yield "cassandra.hosts", ",".join(host.strip("[]") for host, _, _ in pairs)
             yield "cassandra.port", pairs[0][2]
@@ -122,7 +119,8 @@ class _Found:
         written = self.text(section, "class")
         if written is not None and not written.endswith(known):
             raise self._wrong(
-                f"{section}.class", f"is `{written}`: it must be {known}, for there is no JVM here"
+                f"{section}.class",
+                f"is `{written}`: it must be {known}; the agent runs no Java class",
             )
 
     def _wrong(self, name: str, what: str) -> ConfigError:
@@ -130,11 +128,11 @@ class _Found:
 
 
 def _document(path: Path, environment: Mapping[str, str] | None) -> "HoconObject":
-    # Imported here: few have such a file.
+    # Imported here: the file is rare.
     import hocon
 
     if "\0" in str(path):
-        raise ConfigError(f"`{PROPERTY}` must not hold the character NUL. Remove it.")
+        raise ConfigError(f"`{PROPERTY}` must not contain the character NUL. Remove it.")
     try:
         read = hocon.parse_file(str(path), env=None if environment is None else dict(environment))
         root = read.get_value(_ROOT)
@@ -144,9 +142,7 @@ def _document(path: Path, environment: Mapping[str, str] | None) -> "HoconObject
         ) from error
     except (hocon.ParseError, hocon.ResolveError) as error:
         place = f" (line {error.line}, column {error.col})" if error.line > 0 else ""
-        raise ConfigError(
-            f"`{PROPERTY}`: {path} is no HOCON that can be read: {error}{place}."
-        ) from error
+        raise ConfigError(f"`{PROPERTY}`: {path} is not valid HOCON: {error}{place}.") from error
     except (hocon.ConfigError, UnicodeDecodeError) as error:
-        raise ConfigError(f"`{PROPERTY}`: {path} is no HOCON that can be read: {error}.") from error
+        raise ConfigError(f"`{PROPERTY}`: {path} is not valid HOCON: {error}.") from error
     return hocon.HoconObject({} if root is None else {_ROOT: root})

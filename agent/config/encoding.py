@@ -1,4 +1,4 @@
-"""How keys and values are written: converters, values, names, columns that are left out."""
+"""Properties of the encoding: converters, value formats, names, omitted columns."""
 
 from typing import Annotated, Literal
 
@@ -24,58 +24,58 @@ def _columns(values: tuple[str, ...]) -> tuple[str, ...]:
     for value in values:
         parts = value.split(".")
         if len(parts) != 3 or not all(parts):
-            raise ValueError(f"holds `{value}`: each must be `keyspace.table.column`")
+            raise ValueError(f"has `{value}`: each must be `keyspace.table.column`")
     return values
 
 
 class EncodingProperties(ConverterProperties):
-    """How keys and values are written."""
+    """Encoding of keys and values."""
 
     key_converter: Converter = converter("key", _TEXT)
     value_converter: Converter = converter("value", _TEXT)
     decimal_handling_mode: Annotated[Literal["double", "precise", "string"], LowerCase] = prop(
         "decimal.handling.mode",
         default="double",
-        doc="How decimals are sent: the nearest `double`; `precise`, scale and unscaled bytes; "
-        "`string`, digits. `cells` carries them exactly in every mode.",
+        doc="Format of decimals. `double`: the nearest double. `precise`: scale and unscaled "
+        "bytes. `string`: digits. `cells` has the exact value in every mode.",
     )
     varint_handling_mode: Annotated[Literal["long", "precise", "string"], LowerCase] = prop(
         "varint.handling.mode",
         default="long",
-        doc="How varints are sent: their low 64 bits as a `long`; `precise`, bytes; `string`, "
-        "digits. `cells` carries them exactly in every mode.",
+        doc="Format of varints. `long`: the low 64 bits. `precise`: bytes. `string`: digits. "
+        "`cells` has the exact value in every mode.",
     )
     duration_handling_mode: Annotated[Literal["nanos", "precise", "string"], LowerCase] = prop(
         "duration.handling.mode",
         default="nanos",
-        doc="How durations are sent: `nanos`, nanoseconds with a month as 30 days, as Debezium "
-        "does; `precise`, months, days and nanoseconds; `string`, `1mo2d3h`.",
+        doc="Format of durations. `nanos`: nanoseconds, a month being 30 days, as in Debezium. "
+        "`precise`: months, days and nanoseconds. `string`: `1mo2d3h`.",
     )
     field_exclude_list: Annotated[CommaList, AfterValidator(_columns)] = prop(
         "field.exclude.list",
         aliases=["column.exclude.list", "field.blacklist"],
         default=(),
-        doc="Columns to leave out of `after` and `cells`, each `keyspace.table.column`. Columns of "
-        "the primary key are never left out.",
+        doc="Columns to omit from `after` and `cells`, each `keyspace.table.column`. Columns of "
+        "the primary key are always included.",
     )
     field_name_adjustment_mode: Annotated[Names | None, LowerCase] = prop(
         "field.name.adjustment.mode",
         default=None,
-        doc="What becomes of names that Avro does not take: `none`, they stay; `avro`, an "
-        "underscore for each such character; `avro_unicode`, `_uXXXX`. Not set: `avro` if "
-        "`sanitize.field.names` or a converter asks for it, else `none`. Avro itself never has "
-        "names that it does not take.",
+        doc="Replacement of characters that Avro does not allow in names. `none`: unchanged. "
+        "`avro`: an underscore. `avro_unicode`: `_uXXXX`. Not set: `avro` if "
+        "`sanitize.field.names` or a converter asks for it, else `none`. The Avro converter "
+        "always replaces them.",
     )
     sanitize_field_names: bool | None = prop(
         "sanitize.field.names",
         default=None,
-        doc="The older name of `field.name.adjustment.mode=avro`. Not set: `true` if a converter "
-        "is Avro, else `false`.",
+        doc="`true` is the older form of `field.name.adjustment.mode=avro`. Not set: `true` if a "
+        "converter is Avro, else `false`.",
     )
 
     @property
     def names(self) -> Names:
-        """What becomes of names that Avro does not take."""
+        """Replacement of characters that Avro does not allow in names."""
         if self.field_name_adjustment_mode is not None:
             return self.field_name_adjustment_mode
         is_avro = self.uses_avro
@@ -84,18 +84,18 @@ class EncodingProperties(ConverterProperties):
 
     @property
     def excluded_columns(self) -> tuple[tuple[str, str, str], ...]:
-        """Keyspace, table and column of what is left out."""
+        """Keyspace, table and column of each omitted column."""
         parts = (column.split(".") for column in self.field_exclude_list)
         return tuple((keyspace, table, column) for keyspace, table, column in parts)
 
     def written(self, side: Side) -> Written:
-        """What a side is written as. Of properties without `converter_problems`."""
+        """Encoding of a side. Assumes properties without `converter_problems`."""
         if self.is_text(side):
             return "string"
         return self.key_encoding if side == "key" else self.value_encoding
 
     def decimals(self, side: Side) -> Literal["base64", "numeric"]:
-        """What Connect's decimals are in the JSON of a side."""
+        """Format of Connect's decimals in the JSON of a side."""
         if self.written(side) not in ("json", "json_with_schema"):
             return "base64"
         has_digits = self.json_settings(side).decimal_format == "NUMERIC"

@@ -12,8 +12,8 @@ _OPTIONS = "transparent_data_encryption_options"
 
 
 def node_keystore(source: str, document: Mapping[str, Any]) -> KeystoreSettings | None:
-    """What a `cassandra.yaml` says, whether encryption is enabled or not: a node that has stopped
-    to encrypt has left encrypted segments. None: nothing of a keystore.
+    """The keystore in a `cassandra.yaml`; None without one. Also when encryption is disabled, since
+    older segments can be encrypted.
 
     Source: Cassandra's `TransparentDataEncryptionOptions`, `JKSKeyProvider`.
     """
@@ -39,7 +39,7 @@ def node_keystore(source: str, document: Mapping[str, Any]) -> KeystoreSettings 
 def keystore_settings(
     properties: SegmentProperties, node: KeystoreSettings | None
 ) -> KeystoreSettings | None:
-    """Each property goes before what the node says."""
+    """A property overrides the setting of the node."""
     password, key_password = properties.keystore_password, properties.keystore_key_password
     named = node
     if properties.keystore_path is not None:
@@ -57,7 +57,7 @@ def keystore_settings(
 
 
 def _first(value: object) -> Mapping[str, Any] | None:
-    """Cassandra takes a mapping, or a list of one."""
+    """Cassandra accepts a mapping, or a list of one mapping."""
     if isinstance(value, list) and value:
         value = value[0]
     return value if isinstance(value, Mapping) else None

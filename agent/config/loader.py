@@ -27,7 +27,7 @@ from sidecar.properties import (
 )
 
 OFFSET_FILE = "segment_offset.properties"
-"""The file in `offset.backing.store.dir` that holds the progress."""
+"""The file in `offset.backing.store.dir` with the offsets of segments."""
 
 _DEFAULT_HOST = "localhost"
 _DEFAULT_PORT = 9042
@@ -35,7 +35,7 @@ _DEFAULT_PORT = 9042
 
 @dataclass(frozen=True)
 class AgentConfig:
-    """Properties, and what follows from them and the node's `cassandra.yaml`."""
+    """Properties, combined with the node's `cassandra.yaml`."""
 
     loaded: Loaded[AgentProperties]
     node_settings: NodeSettings | None
@@ -50,20 +50,20 @@ class AgentConfig:
 
     @property
     def cluster_name(self) -> str | None:
-        """What the configuration says; None: ask the node."""
+        """The configured name; None: ask the node."""
         if self.properties.cluster_name is not None:
             return self.properties.cluster_name
         return self.node_settings.cluster_name if self.node_settings is not None else None
 
     @property
     def keystore(self) -> KeystoreSettings | None:
-        """Where the keys of encrypted segments are."""
+        """The keystore of encrypted segments; None without one."""
         node = self.node_settings.keystore if self.node_settings is not None else None
         return keystore_settings(self.properties, node)
 
     @property
     def transfer_name(self) -> TransferName:
-        """What becomes of finished segments; without post-processing they are kept."""
+        """The transfer of finished segments; `archive` without post-processing."""
         return self.properties.transfer if self.properties.post_processing_enabled else "archive"
 
 
@@ -75,7 +75,7 @@ def load_config(
 ) -> AgentConfig:
     """Reads the files in order, then `name=value` overrides, then the node's `cassandra.yaml`.
 
-    Raises `ConfigError` with one sentence for each mistake. Directories are not looked at; see
+    Raises `ConfigError` with one message for each mistake. Does not check directories; see
     `directory_problems`.
     """
     paths, over = list(files), command_line_settings(overrides)
@@ -112,7 +112,7 @@ def load_config(
 def _driver_settings(
     files: Iterable[Path], overrides: Iterable[Setting], environment: Mapping[str, str] | None
 ) -> list[Setting]:
-    """What the file that `cassandra.driver.config.file` names says; a bad name is told later."""
+    """Settings in the `cassandra.driver.config.file`; a bad file name is reported later."""
     settings = [*(setting for path in files for setting in read_properties(path)), *overrides]
     written = [setting.value for setting in settings if setting.name == PROPERTY]
     if not written or not written[-1]:
@@ -125,7 +125,7 @@ def _driver_settings(
 
 
 def directory_problems(config: AgentConfig) -> list[str]:
-    """A sentence for each directory that is missing, cannot be used, or is part of another one."""
+    """One message for each directory that is missing, unusable, or inside another one."""
     return [
         *directories.directory_problems(_directories(config)),
         *directory_conflicts(config.cdc_raw_directory, config.properties, config.node_settings),
@@ -133,7 +133,7 @@ def directory_problems(config: AgentConfig) -> list[str]:
 
 
 def directory_warnings(config: AgentConfig) -> list[str]:
-    """A sentence for each directory in which every user of the machine can replace files."""
+    """One message for each directory in which any user can replace files."""
     return directories.exposed_directories(_directories(config))
 
 
@@ -155,8 +155,8 @@ def _cdc_raw_directory(properties: AgentProperties, node_settings: NodeSettings 
     if node_settings is not None and node_settings.cdc_raw_directory is not None:
         return node_settings.cdc_raw_directory
     raise ConfigError(
-        f"{properties.cassandra_config} has no `cdc_raw_directory`, and the default depends on how "
-        "the node is started: set `cdc.raw.directory`."
+        f"{properties.cassandra_config}: `cdc_raw_directory` is not set, and its default depends "
+        "on how the node is started. Set `cdc.raw.directory`."
     )
 
 

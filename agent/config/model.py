@@ -12,19 +12,18 @@ from sidecar.config.settings import SidecarProperties
 from sidecar.properties import Properties
 
 GROUPS: tuple[tuple[str, type[Properties]], ...] = (
-    ("What is published", EventProperties),
-    ("How keys and values are written", EncodingProperties),
-    ("Where to, progress, and the process", SidecarProperties),
-    ("The node", NodeProperties),
+    ("Events", EventProperties),
+    ("Encoding of keys and values", EncodingProperties),
+    ("Sink, offsets and process", SidecarProperties),
+    ("Cassandra node", NodeProperties),
     ("Segments", SegmentProperties),
-    ("Rows that were there before", SnapshotProperties),
-    ("Features of Debezium's connector that this release does not have", DebeziumProperties),
+    ("Snapshots of existing rows", SnapshotProperties),
+    ("Unsupported features of Debezium's connector", DebeziumProperties),
 )
-"""Headings of the manual with their properties."""
+"""Headings of the configuration reference, with their properties."""
 
 
-# The fields of a pydantic model stand in the order of its bases from the last to the first; this
-# gives that of GROUPS.
+# pydantic orders fields from the last base to the first: this is the order of GROUPS.
 class AgentProperties(
     DebeziumProperties,
     SnapshotProperties,
@@ -34,7 +33,7 @@ class AgentProperties(
     EncodingProperties,
     EventProperties,
 ):
-    """What a properties file of the agent may hold."""
+    """All properties of the agent."""
 
     inert: ClassVar[Mapping[str, str]] = debezium.INERT
     refused: ClassVar[Mapping[str, str]] = debezium.REFUSED

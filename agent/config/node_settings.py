@@ -1,7 +1,6 @@
-"""What the agent needs of a node's settings, in the spellings of 3.11 to 5.0.
+"""The node's settings that the agent needs, in the spellings of 3.11 to 5.0.
 
-They stand in `cassandra.yaml`, and since 4.0 a running node tells them in `system_views.settings`.
-
+`cassandra.yaml` has them; since 4.0 a running node reports them in `system_views.settings`.
 
 Sources: Cassandra's `Config`, `DatabaseDescriptor`, `DurationSpec` and `DataStorageSpec`.
 """
@@ -46,7 +45,7 @@ _NAMES = frozenset(
 
 @dataclass(frozen=True)
 class NodeSettings:
-    """One node's own settings; None where the source is silent and the default needs the node."""
+    """One node's settings; None when not set, with a default that only the node knows."""
 
     source: str
     cluster_name: str
@@ -61,11 +60,11 @@ class NodeSettings:
     rpc_address: str | None
     native_transport_port: int
     keystore: KeystoreSettings | None = None
-    """Of encrypted segments; only a `cassandra.yaml` tells."""
+    """Keystore of encrypted segments; only `cassandra.yaml` has it."""
 
 
 def read_cassandra_yaml(path: Path) -> NodeSettings:
-    """Raises `ConfigError` when the file cannot be read or a value is none that Cassandra takes."""
+    """Raises `ConfigError` when the file cannot be read or a value is invalid."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -80,12 +79,12 @@ def read_cassandra_yaml(path: Path) -> NodeSettings:
         where = f", line {mark.line + 1}" if mark is not None else ""
         raise ConfigError(f"cassandra.config: {path}{where} is not valid YAML.") from error
     if not isinstance(document, Mapping):
-        raise ConfigError(f"cassandra.config: {path} holds no settings; is it a cassandra.yaml?")
+        raise ConfigError(f"cassandra.config: {path} has no settings. Set it to a cassandra.yaml.")
     return _Reader(f"cassandra.config: {path}", document).node()
 
 
 def settings_of_node(source: str, values: Mapping[str, str | None]) -> NodeSettings:
-    """From `system_views.settings`, whose values are texts. Raises `ConfigError` as above."""
+    """Parses rows of `system_views.settings`, whose values are text. Raises `ConfigError`."""
     document: dict[str, Any] = {}
     for name, text in values.items():
         if name in _NAMES and text is not None:
@@ -94,8 +93,7 @@ def settings_of_node(source: str, values: Mapping[str, str | None]) -> NodeSetti
 
 
 def cdc_total_limit_bytes(configured: int | None, volume_bytes: int) -> int:
-    """How large `cdc_raw` may grow: without a setting, 4096 MiB or an eighth of its volume, the
-    smaller of them."""
+    """Limit of `cdc_raw`. Default: 4096 MiB or an eighth of its volume, whichever is smaller."""
     return configured or min(_DEFAULT_TOTAL_BYTES, volume_bytes // 8)
 
 
@@ -124,7 +122,7 @@ class _Reader:
 
     def _fault(self, key: str, value: object, wanted: str) -> ConfigError:
         return ConfigError(
-            f"{self._source}: `{key}: {value}` is not understood; Cassandra takes {wanted}."
+            f"{self._source}: `{key}: {value}` is invalid; Cassandra accepts {wanted}."
         )
 
     def _flag(self, key: str, *, default: bool) -> bool:
@@ -144,8 +142,8 @@ class _Reader:
             raise self._fault(
                 key,
                 value,
-                "an absolute path; a relative one depends on where the "
-                "node was started, so give cdc.raw.directory instead",
+                "an absolute path here. A relative one depends on the node's working directory; "
+                "set cdc.raw.directory instead",
             )
         return directory
 
@@ -203,7 +201,7 @@ class _Reader:
 
 
 def _quantity(value: object, units: Mapping[str, int]) -> int | None:
-    """`"10s"` in the smallest unit; a bare 0 needs no unit; None when it is neither."""
+    """`"10s"` in the smallest unit; `0` needs no unit; None when invalid."""
     if value == 0 and not isinstance(value, bool):
         return 0
     match = _QUANTITY.fullmatch(str(value).strip())

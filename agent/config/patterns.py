@@ -1,4 +1,4 @@
-"""Regular expressions over `keyspace.table`, as the reader understands them."""
+"""Regular expressions over `keyspace.table`, with the syntax of the segment reader."""
 
 from collections.abc import Iterable
 
@@ -6,20 +6,20 @@ from commitlog import EventFormat
 
 
 def validated_expressions(expressions: tuple[str, ...]) -> tuple[str, ...]:
-    """The expressions as they are. Raises ValueError for one that is none."""
+    """The expressions unchanged. Raises ValueError for an invalid one."""
     for expression in expressions:
         try:
             _filter((expression,), ())
         except ValueError as error:
             raise ValueError(
-                f"must be regular expressions, separated by commas; `{expression}` is none "
+                f"must be regular expressions, separated by commas; `{expression}` is invalid "
                 f"({str(error).splitlines()[-1]})"
             ) from error
     return expressions
 
 
 def is_published(table: str, include: Iterable[str], exclude: Iterable[str]) -> bool:
-    """Whether the lists let `keyspace.table` pass."""
+    """Whether the lists include `keyspace.table`."""
     keyspace, _, name = table.partition(".")
     return _filter(include, exclude).admits(keyspace, name)
 

@@ -1,4 +1,4 @@
-"""The agent's properties of snapshots: rows that were there before."""
+"""Properties of snapshots: copies of existing rows."""
 
 from typing import Annotated, Literal
 
@@ -10,39 +10,39 @@ Consistency = Literal[
 
 
 class SnapshotProperties(Properties):
-    """Rows that were there before."""
+    """Snapshots of existing rows."""
 
     snapshot_mode: Annotated[Literal["initial", "always", "never"], LowerCase] = prop(
         "snapshot.mode",
         default="initial",
-        doc="Which tables with `cdc = true` are copied, each once. `initial`: those that are there "
-        "when the agent starts; `always`: also those that are published later; `never`: none but "
-        "by `agent snapshot start`. See docs/how-to/snapshots.md.",
+        doc="Which tables with `cdc = true` the agent copies, each once. `initial`: those that "
+        "exist when the agent starts. `always`: also those that are published later. `never`: "
+        "none; only `agent snapshot start` copies a table. See docs/how-to/snapshots.md.",
     )
     snapshot_consistency: Annotated[Consistency, UpperCase] = prop(
         "snapshot.consistency",
         default="ALL",
-        doc="Consistency level of the copy. With `ALL` nothing that any replica has is missed, and "
-        "the copy waits while one of them is away; with a lower level a write that is only on the "
-        "replicas that were not asked comes with the log of those, if they have an agent.",
+        doc="Consistency level of snapshot reads. `ALL` misses nothing that any replica has, and "
+        "waits while a replica is unavailable. With a lower level, a write that the read missed "
+        "arrives with the log of its replicas, if an agent runs there.",
     )
     snapshot_scan_interval_ms: Milliseconds = prop(
         "snapshot.scan.interval.ms",
         default=10_000,
         gt=0,
-        doc="How often the tables of the node are looked at for such that are published or not "
-        "published any more; a change of schema is seen at once.",
+        doc="Interval between two reads of the node's tables, to find newly published and "
+        "unpublished ones. A change of schema triggers a read at once.",
     )
     snapshot_rows_per_second: int = prop(
         "snapshot.rows.per.second",
         default=0,
         ge=0,
-        doc="At most so many rows are read in a second; `0`: as fast as they are delivered.",
+        doc="Limit of rows per second. `0`: no limit.",
     )
     snapshot_ranges: Annotated[Literal["primary", "all"], LowerCase] = prop(
         "snapshot.ranges",
         default="primary",
         doc="`primary`: the token ranges whose first replica is this node, so that the agents of "
-        "all nodes make one copy. `all`: the whole ring, for a cluster in which only this agent "
-        "copies.",
+        "all nodes together copy the data once. `all`: the whole ring, for a cluster where only "
+        "this agent copies.",
     )

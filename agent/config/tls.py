@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sidecar.tls.store import TlsStore
 
 _PEM = b"-----BEGIN "
-# What Debezium's `SslContextFactory` reads, and the names of Java's own properties.
+# Names of Debezium's `SslContextFactory`, and of Java's own properties.
 _JAVA_NAMES = {
     "truststore.location": "ca",
     "truststore": "ca",
@@ -41,14 +41,14 @@ class _Files:
 
 
 def tls_context(properties: NodeProperties) -> ssl.SSLContext | None:
-    """None when TLS is off. Raises `ConfigError` for a file that cannot be used."""
+    """None when TLS is off. Raises `ConfigError` for an unusable file."""
     if not properties.cassandra_ssl_enabled:
         return None
     files = _files(properties)
     context = _trusting(files)
     context.check_hostname = properties.cassandra_ssl_check_hostname
     if files.certificate is not None:
-        _show(context, files.certificate, files)
+        _load_certificate(context, files.certificate, files)
     return context
 
 
@@ -60,7 +60,7 @@ def _trusting(files: _Files) -> ssl.SSLContext:
         if _PEM not in authorities:
             authorities = _store(files.ca, files.ca_password).trusted
             if not authorities:
-                raise ConfigError(f"cassandra.ssl: {files.ca} trusts no certificate.")
+                raise ConfigError(f"cassandra.ssl: {files.ca} has no trusted certificate.")
         return ssl.create_default_context(cadata=authorities.decode("latin-1"))
     except ssl.SSLError as error:
         raise ConfigError(
@@ -68,15 +68,15 @@ def _trusting(files: _Files) -> ssl.SSLContext:
         ) from error
 
 
-def _show(context: ssl.SSLContext, certificate: Path, files: _Files) -> None:
-    """Our own certificate, for a node that asks for one."""
+def _load_certificate(context: ssl.SSLContext, certificate: Path, files: _Files) -> None:
+    """Loads the client certificate, for a node that requires one."""
     path, key, password = str(certificate), files.key, files.key_password
     in_memory = None
     if _PEM not in _content(certificate):
         store = _store(certificate, password)
         if not store.key:
             raise ConfigError(f"cassandra.ssl: {certificate} has no private key.")
-        # OpenSSL takes a key by a path alone, and this one is to be on no disk.
+        # OpenSSL loads a key from a path only, and the key must not touch a disk.
         in_memory = MemoryFile("cassandra.ssl", store.identity)
         path, key, password = in_memory.path, None, None
     elif key is not None:
@@ -103,7 +103,7 @@ def _files(properties: NodeProperties) -> _Files:
 
 
 def _stores(properties: NodeProperties) -> Mapping[str, str]:
-    """What the file of Debezium, else that of the Java driver, says of stores."""
+    """Keystores named by Debezium's file, else by that of the Java driver."""
     if properties.cassandra_ssl_config_path is not None:
         path = properties.cassandra_ssl_config_path
         return {setting.name: setting.value for setting in read_properties(path)}
@@ -113,7 +113,7 @@ def _stores(properties: NodeProperties) -> Mapping[str, str]:
 
 
 def _java_files(stores: Mapping[str, str]) -> _Files:
-    """What the names of Java's stores say."""
+    """Java's property names, converted."""
     found: dict[str, str] = {}
     for written, value in stores.items():
         name = written.lower().removeprefix("javax.net.ssl.")
@@ -135,12 +135,12 @@ def _content(path: Path) -> bytes:
 
 
 def _store(path: Path, password: str | None) -> "TlsStore":
-    # Imported here: it takes long to load, and few have such stores.
+    # Imported here: it takes long to load, and keystores are rare.
     from sidecar.tls.store import read_store
 
     try:
         return read_store(path, password)
     except UnreadableStoreError as error:
         raise ConfigError(
-            f"cassandra.ssl: {path} is no PEM file, and cannot be read as a store of Java: {error}."
+            f"cassandra.ssl: {path} is neither a PEM file nor a readable Java keystore: {error}."
         ) from error

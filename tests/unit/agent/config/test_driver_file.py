@@ -100,14 +100,14 @@ def test_stores_for_tls_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("a {", "is no HOCON that can be read"),
+        ("a {", "is not valid HOCON"),
         ("a = 1\nb = [\n", "(line 3, column 1)"),
         ("a = ${NOT_SET_ANYWHERE}", "NOT_SET_ANYWHERE"),
         ("a = 1\n  b = ${NOT_SET_ANYWHERE}", "(line 2, column 7)"),
         (f'{ROOT}.basic.contact-points = ["10.0.0.7"]', "`10.0.0.7`: it must be a list of `host:"),
         (f"{ROOT}.basic.contact-points = here", "`here`: it must be a list of `host:port`"),
         (f"{ROOT}.basic.contact-points {{ a = b }}", "must be a list of `host:port`"),
-        (f'{ROOT}.basic.contact-points = ["a:1", "b:2"]', "`a:1, b:2`: it must have one port"),
+        (f'{ROOT}.basic.contact-points = ["a:1", "b:2"]', "`a:1, b:2`: all must have the port"),
         (f'{ROOT}.basic.contact-points = ["a:99999"]', "must be at most 65535, not `99999`"),
         (
             f"{ROOT}.advanced.auth-provider.class = DseGssApiAuthProvider",
@@ -145,5 +145,5 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_path_that_no_file_can_have_is_refused_with_its_property(tmp_path: Path) -> None:
     path = tmp_path / "cdc.properties"
     path.write_text("cassandra.driver.config.file=a\\u0000b\n")
-    with pytest.raises(ConfigError, match=r"driver\.config\.file` must not hold the character NUL"):
+    with pytest.raises(ConfigError, match=r"driver\.config\.file` must not contain .* NUL"):
         load_config([path])

@@ -70,7 +70,7 @@ def test_warnings_do_not_make_a_configuration_bad(site: Site) -> None:
     path = site.configuration({"connector.name": "x", "snapshot.mode": "initial"})
     done = agent("config", "check", "--config", path)
     assert (done.exit_code, done.output) == (0, "The configuration is good.\n")
-    assert "copies nothing with `schema.file`" in done.errors
+    assert "has no effect with `schema.file`" in done.errors
 
 
 def test_show_says_where_values_come_from_and_hides_secrets(site: Site) -> None:

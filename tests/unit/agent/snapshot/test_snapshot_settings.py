@@ -71,6 +71,6 @@ def test_with_a_schema_file_there_is_no_node_to_copy_from(tmp_path: Path) -> Non
     with_file = ("schema.file=/s.cql", "node.id=n", "cluster.name=c")
     for mode, is_said in (("initial", True), ("always", True), ("never", False)):
         warnings = load(tmp_path, *with_file, f"snapshot.mode={mode}").warnings
-        said = [warning for warning in warnings if "copies nothing with `schema.file`" in warning]
+        said = [warning for warning in warnings if "has no effect with `schema.file`" in warning]
         assert bool(said) == is_said
     assert not [warning for warning in load(tmp_path, *with_file).warnings if "copies" in warning]

@@ -1,6 +1,7 @@
-"""Prometheus metrics of the agent, beside those of its delivery. Names carry their unit."""
+"""Prometheus metrics of the Cassandra agent, beside those of delivery. Names carry their unit."""
 
 import math
+from functools import partial
 
 from prometheus_client import Counter, Gauge
 
@@ -21,9 +22,9 @@ LAG_SECONDS = "cdc_lag_seconds"
 SEGMENTS = "cdc_segments"
 RAW_BYTES = "cdc_raw_bytes"
 RAW_LIMIT_BYTES = "cdc_raw_limit_bytes"
-RAW_FULL_SECONDS = "cdc_raw_full_seconds"
-BLOCKED = "cdc_held"
-HELD_SECONDS = "cdc_held_seconds"
+RAW_TIME_TO_FULL = "cdc_raw_time_to_full_seconds"
+BLOCKED = "cdc_blocked"
+BLOCKED_SECONDS = "cdc_blocked_seconds"
 QUARANTINE_BYTES = "cdc_quarantine_bytes"
 QUARANTINE_SEGMENTS = "cdc_quarantine_segments"
 QUARANTINE_LIMIT_BYTES = "cdc_quarantine_limit_bytes"
@@ -36,7 +37,7 @@ TRANSFERRED_BYTES = "cdc_transferred_bytes_total"
 TRANSFER_FAILURES = "cdc_transfer_failures_total"
 SCHEMA_TABLES = "cdc_schema_tables"
 PUBLISHED_TABLES = "cdc_published_tables"
-WATCHING = "cdc_watching"
+INOTIFY_ACTIVE = "cdc_inotify_active"
 SNAPSHOT_ROWS = "cdc_snapshot_rows_total"
 SNAPSHOT_TABLES = "cdc_snapshot_tables"
 SNAPSHOT_PROGRESS = "cdc_snapshot_progress_ratio"
@@ -57,140 +58,126 @@ KEPT = "quarantined"
 
 
 class AgentMetrics:
-    """What the agent counts. Counters are moved where things happen; gauges are set from views."""
+    """Counters are moved where things happen; gauges are set from views."""
 
     def __init__(self, delivery: DeliveryMetrics) -> None:
         self.delivery = delivery
-        registry = delivery.registry
-        self.events = Counter(
-            EVENTS, "Events read, repeats included.", ("table", "op"), registry=registry
+        counter = partial(Counter, registry=delivery.registry)
+        gauge = partial(Gauge, registry=delivery.registry)
+        self.events = counter(
+            EVENTS, "Events read, by table and operation; repeats count again.", ("table", "op")
         )
-        self.mutations = Counter(MUTATIONS, "Mutations read, repeats included.", registry=registry)
-        self.skipped_updates = Counter(
-            SKIPPED_UPDATES,
-            "Partition updates that give no events, by reason.",
-            ("reason",),
-            registry=registry,
+        self.mutations = counter(MUTATIONS, "Mutations read; repeats count again.")
+        self.skipped_updates = counter(
+            SKIPPED_UPDATES, "Partition updates that give no events, by reason.", ("reason",)
         )
-        self.quarantined = Counter(
+        self.quarantined = counter(
             QUARANTINED,
-            "Ranges and events that could not be delivered and are on record, by reason.",
+            "Quarantined ranges of segments and dead letters, by reason.",
             ("reason",),
-            registry=registry,
         )
-        self.segments_finished = Counter(
-            SEGMENTS_FINISHED, "Segments that left cdc_raw, by way.", ("way",), registry=registry
+        self.segments_finished = counter(
+            SEGMENTS_FINISHED,
+            "Segments that left cdc_raw, by way: transferred or quarantined.",
+            ("way",),
         )
-        self.read_segment = Gauge(READ_SEGMENT, "Segment that was read last.", registry=registry)
-        self.read_position = Gauge(
-            READ_POSITION, "Logical position up to which it is read.", registry=registry
+        self.read_segment = gauge(READ_SEGMENT, "Id of the last segment that the agent read.")
+        self.read_position = gauge(
+            READ_POSITION,
+            "Position in bytes up to which the agent read the segment of " + READ_SEGMENT + ".",
         )
-        self.acknowledged_segment = Gauge(
-            ACKNOWLEDGED_SEGMENT, "Segment of the last acknowledged position.", registry=registry
+        self.acknowledged_segment = gauge(
+            ACKNOWLEDGED_SEGMENT, "Id of the segment with the last acknowledged position."
         )
-        self.acknowledged_position = Gauge(
-            ACKNOWLEDGED_POSITION, "Logical position acknowledged in it.", registry=registry
+        self.acknowledged_position = gauge(
+            ACKNOWLEDGED_POSITION,
+            "Last acknowledged position in bytes in the segment of " + ACKNOWLEDGED_SEGMENT + ".",
         )
-        self.lag_bytes = Gauge(
-            LAG_BYTES,
-            "Bytes of all segments that can be read and are not acknowledged.",
-            registry=registry,
+        self.lag_bytes = gauge(
+            LAG_BYTES, "Readable bytes of all segments that are not acknowledged yet."
         )
-        self.lag_seconds = Gauge(
+        self.lag_seconds = gauge(
             LAG_SECONDS,
-            "While bytes wait: age of the last acknowledged write, at most the time since all was "
-            "delivered; else 0.",
-            registry=registry,
+            "Age in seconds of the last acknowledged write while bytes wait, at most the time "
+            "since everything was delivered; 0 when nothing waits.",
         )
-        self.segments = Gauge(SEGMENTS, "Segments by state.", ("state",), registry=registry)
-        self.raw_bytes = Gauge(RAW_BYTES, "Size of the segments in cdc_raw.", registry=registry)
-        self.raw_limit_bytes = Gauge(
+        self.segments = gauge(SEGMENTS, "Segments in cdc_raw, by state.", ("state",))
+        self.raw_bytes = gauge(RAW_BYTES, "Size of the segments in cdc_raw in bytes.")
+        self.raw_limit_bytes = gauge(
             RAW_LIMIT_BYTES,
-            "Size at which the node rejects writes or drops segments; NaN: not known.",
-            registry=registry,
+            "Size of cdc_raw in bytes at which the node rejects writes or drops segments; NaN when "
+            "it is not known.",
         )
-        self.raw_full_seconds = Gauge(
-            RAW_FULL_SECONDS,
-            "Time until cdc_raw is full at the growth of the last ten minutes; +Inf: it does not "
-            "grow, NaN: not known.",
-            registry=registry,
+        self.raw_time_to_full_seconds = gauge(
+            RAW_TIME_TO_FULL,
+            "Seconds until cdc_raw is full at the growth of the last ten minutes; +Inf when it "
+            "does not grow, NaN when it is not known.",
         )
-        self.held = Gauge(
+        self.blocked = gauge(
             BLOCKED,
-            "1 while a segment waits for a schema, a key, a registry or its file, else 0.",
-            registry=registry,
+            "1 while reading is blocked: a segment lacks a schema, a key, an id of the schema "
+            "registry, or its file; else 0.",
         )
-        self.held_seconds = Gauge(HELD_SECONDS, "For how long it waits.", registry=registry)
-        self.quarantine_bytes = Gauge(
-            QUARANTINE_BYTES, "Size of the quarantine.", registry=registry
+        self.blocked_seconds = gauge(
+            BLOCKED_SECONDS, "Seconds for which the current segment has been blocked; else 0."
         )
-        self.quarantine_segments = Gauge(
-            QUARANTINE_SEGMENTS,
-            "Segments of which it holds ranges or events that were not delivered.",
-            registry=registry,
+        self.quarantine_bytes = gauge(QUARANTINE_BYTES, "Size of the quarantine in bytes.")
+        self.quarantine_segments = gauge(
+            QUARANTINE_SEGMENTS, "Quarantined segments and segments with dead letters."
         )
-        self.quarantine_limit_bytes = Gauge(
-            QUARANTINE_LIMIT_BYTES, "Size that it may have.", registry=registry
+        self.quarantine_limit_bytes = gauge(
+            QUARANTINE_LIMIT_BYTES, "Limit of the quarantine in bytes."
         )
-        self.transfer_up = Gauge(
-            TRANSFER_UP, "0 while segments cannot be sent to the remote store.", registry=registry
+        self.transfer_up = gauge(
+            TRANSFER_UP, "1 while the agent can send segments to the remote store, else 0."
         )
         self.transfer_up.set(1)
-        self.transfer_segments = Gauge(
-            TRANSFER_SEGMENTS,
-            "Segments that left cdc_raw and are not in the remote store.",
-            registry=registry,
+        self.transfer_segments = gauge(
+            TRANSFER_SEGMENTS, "Segments that left cdc_raw and are not in the remote store yet."
         )
-        self.transfer_bytes = Gauge(
+        self.transfer_bytes = gauge(
             TRANSFER_BYTES,
-            "Size of the segments that left cdc_raw and are not in the remote store.",
-            registry=registry,
+            "Size in bytes of the segments that left cdc_raw and are not in the remote store yet.",
         )
-        self.transfer_limit_bytes = Gauge(
+        self.transfer_limit_bytes = gauge(
             TRANSFER_LIMIT_BYTES,
-            "Size of them at which further ones stay in cdc_raw; NaN: there is no remote store.",
-            registry=registry,
+            "Size of the transfer backlog in bytes at which further segments stay in cdc_raw; NaN "
+            "without a remote store.",
         )
         self.transfer_limit_bytes.set(math.nan)
-        self.transferred_segments = Counter(
-            TRANSFERRED_SEGMENTS, "Segments that the remote store has whole.", registry=registry
+        self.transferred_segments = counter(
+            TRANSFERRED_SEGMENTS, "Segments that the remote store has received completely."
         )
-        self.transferred_bytes = Counter(
-            TRANSFERRED_BYTES, "Bytes sent to the remote store.", registry=registry
+        self.transferred_bytes = counter(TRANSFERRED_BYTES, "Bytes sent to the remote store.")
+        self.transfer_failures = counter(
+            TRANSFER_FAILURES, "Failed attempts to send a segment to the remote store."
         )
-        self.transfer_failures = Counter(
-            TRANSFER_FAILURES,
-            "Times that a segment could not be sent to the remote store.",
-            registry=registry,
-        )
-        self.schema_tables = Gauge(SCHEMA_TABLES, "Tables that are known.", registry=registry)
-        self.published_tables = Gauge(
+        self.schema_tables = gauge(SCHEMA_TABLES, "Tables in the schema that the agent knows.")
+        self.published_tables = gauge(
             PUBLISHED_TABLES,
-            "Tables whose changes are published: captured and not excluded; NaN: not known.",
-            registry=registry,
+            "Tables whose changes the agent publishes: cdc is enabled and no list excludes them; "
+            "NaN when it is not known.",
         )
-        self.watching = Gauge(
-            WATCHING, "1 while inotify wakes the agent, 0 while it only polls.", registry=registry
+        self.inotify_active = gauge(
+            INOTIFY_ACTIVE, "1 while inotify reports changes in cdc_raw, 0 while the agent polls."
         )
-        self.snapshot_rows = Counter(
-            SNAPSHOT_ROWS, "Rows that were copied, repeats included.", ("table",), registry=registry
+        self.snapshot_rows = counter(
+            SNAPSHOT_ROWS, "Rows read for snapshots, by table; repeats count again.", ("table",)
         )
-        self.snapshot_tables = Gauge(
-            SNAPSHOT_TABLES, "Tables by the state of their copy.", ("state",), registry=registry
+        self.snapshot_tables = gauge(
+            SNAPSHOT_TABLES, "Tables by the state of their snapshot.", ("state",)
         )
-        self.snapshot_progress = Gauge(
+        self.snapshot_progress = gauge(
             SNAPSHOT_PROGRESS,
-            "Part of its token ranges that is copied and acknowledged, from 0 to 1.",
+            "Share of a table's token ranges with an acknowledged snapshot, from 0 to 1, by table.",
             ("table",),
-            registry=registry,
         )
-        self.snapshot_waiting = Gauge(
-            SNAPSHOT_WAITING, "1 while nothing can be read for the snapshot.", registry=registry
+        self.snapshot_waiting = gauge(
+            SNAPSHOT_WAITING, "1 while the snapshot cannot read rows, else 0."
         )
-        self.snapshot_counter_tables = Gauge(
+        self.snapshot_counter_tables = gauge(
             SNAPSHOT_COUNTER_TABLES,
-            "Published tables that are not copied, since they hold counters.",
-            registry=registry,
+            "Published tables without a snapshot because they hold counters.",
         )
         for reason in REASONS:
             self.quarantined.labels(reason)

@@ -1,4 +1,6 @@
-"""Prometheus metrics of the agent, beside those of its delivery. Names carry their unit."""
+"""Prometheus metrics of the MongoDB agent, beside those of delivery. Names carry their unit."""
+
+from functools import partial
 
 from prometheus_client import Counter, Gauge
 
@@ -10,16 +12,16 @@ SKIPPED_EVENTS = "cdc_skipped_events_total"
 QUARANTINED = "cdc_quarantined_total"
 SIGNALS = "cdc_signals_total"
 STREAM_OPEN = "cdc_stream_open"
-STREAM_REOPENINGS = "cdc_stream_reopenings"
-ELECTIONS = "cdc_elections"
+STREAM_REOPENINGS = "cdc_stream_reopenings_total"
+ELECTIONS = "cdc_elections_total"
 LAG_SECONDS = "cdc_lag_seconds"
 STREAM_AGE_SECONDS = "cdc_stream_age_seconds"
 READ_TIME = "cdc_read_cluster_time_seconds"
 ACKNOWLEDGED_TIME = "cdc_acknowledged_cluster_time_seconds"
 OPLOG_HEADROOM = "cdc_oplog_headroom_seconds"
-COPY_RUNNING = "cdc_copy_running"
-COPY_PAUSED = "cdc_copy_paused"
-COPY_REMAINING = "cdc_copy_remaining_collections"
+SNAPSHOT_RUNNING = "cdc_snapshot_running"
+SNAPSHOT_PAUSED = "cdc_snapshot_paused"
+SNAPSHOT_REMAINING = "cdc_snapshot_remaining_collections"
 HEARTBEATS = "cdc_heartbeats_total"
 QUARANTINE_BYTES = "cdc_quarantine_bytes"
 QUARANTINE_LIMIT_BYTES = "cdc_quarantine_limit_bytes"
@@ -35,89 +37,83 @@ REASONS = (UNREADABLE, REFUSED_BY_SINK, GAP)
 
 
 class MongoMetrics:
-    """What the agent counts. Counters are moved where things happen; gauges are set from views."""
+    """Counters are moved where things happen; gauges are set from views."""
 
     def __init__(self, delivery: DeliveryMetrics) -> None:
         self.delivery = delivery
-        registry = delivery.registry
-        self.events = Counter(
+        counter = partial(Counter, registry=delivery.registry)
+        gauge = partial(Gauge, registry=delivery.registry)
+        by_stream = ("stream",)
+        self.events = counter(
             EVENTS,
-            "Messages made, repeats included, by collection and kind.",
+            "Messages made, by collection and kind; repeats count again.",
             ("collection", "kind"),
-            registry=registry,
         )
-        self.skipped_events = Counter(
-            SKIPPED_EVENTS,
-            "Events without a message, by reason.",
-            ("reason",),
-            registry=registry,
+        self.skipped_events = counter(
+            SKIPPED_EVENTS, "Events that give no message, by reason.", ("reason",)
         )
-        self.quarantined = Counter(
-            QUARANTINED,
-            "What could not be delivered and is on record, by reason.",
-            ("reason",),
-            registry=registry,
+        self.quarantined = counter(
+            QUARANTINED, "Dead letters and missed ranges of time, by reason.", ("reason",)
         )
-        self.signals = Counter(
-            SIGNALS, "Signals, by their type and answer.", ("type", "answer"), registry=registry
+        self.signals = counter(
+            SIGNALS, "Signals that the agent answered, by type and answer.", ("type", "answer")
         )
-        self.heartbeats = Counter(HEARTBEATS, "Heartbeats that were made.", registry=registry)
-        self.stream_open = Gauge(
-            STREAM_OPEN, "1 while the change stream is read, else 0.", ("lane",), registry=registry
+        self.heartbeats = counter(HEARTBEATS, "Heartbeats that the agent sent.")
+        self.stream_open = gauge(
+            STREAM_OPEN, "1 while the change stream is open, else 0, by stream.", by_stream
         )
-        self.stream_reopenings = Gauge(
+        self.stream_reopenings = counter(
             STREAM_REOPENINGS,
-            "Times that the stream was opened again since the start.",
-            ("lane",),
-            registry=registry,
+            "Times that the agent reopened a change stream, by stream.",
+            by_stream,
         )
-        self.elections = Gauge(
-            ELECTIONS,
-            "Changes of the primary since the start.",
-            registry=registry,
-        )
-        self.lag_seconds = Gauge(
+        self.elections = counter(ELECTIONS, "Changes of the primary that the agent observed.")
+        self.lag_seconds = gauge(
             LAG_SECONDS,
-            "While events wait: age of the last acknowledged change; else 0.",
-            registry=registry,
+            "Age in seconds of the last acknowledged change while events wait; else 0.",
         )
-        self.stream_age_seconds = Gauge(
+        self.stream_age_seconds = gauge(
             STREAM_AGE_SECONDS,
-            "Age of the cluster time up to which the stream is read.",
-            ("lane",),
-            registry=registry,
+            "Age in seconds of the cluster time up to which a change stream is read, by stream.",
+            by_stream,
         )
-        self.read_time_seconds = Gauge(
-            READ_TIME, "Cluster time up to which the stream is read.", ("lane",), registry=registry
+        self.read_time_seconds = gauge(
+            READ_TIME,
+            "Cluster time in seconds since 1970 up to which a change stream is read, by stream.",
+            by_stream,
         )
-        self.acknowledged_time_seconds = Gauge(
+        self.acknowledged_time_seconds = gauge(
             ACKNOWLEDGED_TIME,
-            "Cluster time up to which it is acknowledged.",
-            ("lane",),
-            registry=registry,
+            "Cluster time in seconds since 1970 up to which a change stream is acknowledged, by "
+            "stream.",
+            by_stream,
         )
-        self.oplog_headroom_seconds = Gauge(
+        self.oplog_headroom_seconds = gauge(
             OPLOG_HEADROOM,
-            "How much older the oldest entry of the oplog is than the stored position; "
-            "NaN: not known.",
-            ("lane",),
-            registry=registry,
+            "Seconds between the oldest entry of the oplog and the stored position, by stream; NaN "
+            "when it is not known.",
+            by_stream,
         )
-        self.copy_running = Gauge(
-            COPY_RUNNING, "1 while collections are copied, else 0.", registry=registry
+        self.snapshot_running = gauge(
+            SNAPSHOT_RUNNING, "1 while a snapshot of collections is running, else 0."
         )
-        self.copy_paused = Gauge(COPY_PAUSED, "1 while copies are paused.", registry=registry)
-        self.copy_remaining_collections = Gauge(
-            COPY_REMAINING, "Collections that are not copied wholly.", registry=registry
+        self.snapshot_paused = gauge(SNAPSHOT_PAUSED, "1 while snapshots are paused, else 0.")
+        self.snapshot_remaining_collections = gauge(
+            SNAPSHOT_REMAINING, "Collections whose snapshot is not complete."
         )
-        self.quarantine_bytes = Gauge(
-            QUARANTINE_BYTES, "Size of the quarantine.", registry=registry
+        self.quarantine_bytes = gauge(QUARANTINE_BYTES, "Size of the quarantine in bytes.")
+        self.quarantine_limit_bytes = gauge(
+            QUARANTINE_LIMIT_BYTES, "Limit of the quarantine in bytes."
         )
-        self.quarantine_limit_bytes = Gauge(
-            QUARANTINE_LIMIT_BYTES, "Size that it may have.", registry=registry
-        )
+        self._totals: dict[Counter, int] = {}
         for reason in REASONS:
             self.quarantined.labels(reason)
+
+    def count_up_to(self, counter: Counter, total: int) -> None:
+        """Raises a counter to a total that is counted elsewhere and starts again at 0 there."""
+        last = self._totals.get(counter, 0)
+        self._totals[counter] = total
+        counter.inc(total - last if total >= last else total)
 
     def answered(self, signal: Signal, answer: SignalResult) -> None:
         """A signal was answered."""

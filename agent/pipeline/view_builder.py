@@ -86,11 +86,11 @@ def set_gauges(view: View, metrics: AgentMetrics) -> None:
     metrics.lag_bytes.set(view.lag_bytes)
     metrics.lag_seconds.set(view.lag_s)
     metrics.raw_bytes.set(view.raw_bytes)
-    metrics.held.set(view.blocked is not None)
-    metrics.held_seconds.set(view.blocked.for_s if view.blocked is not None else 0.0)
+    metrics.blocked.set(view.blocked is not None)
+    metrics.blocked_seconds.set(view.blocked.for_s if view.blocked is not None else 0.0)
     metrics.quarantine_bytes.set(view.quarantine.size_bytes)
     metrics.quarantine_segments.set(view.quarantine.segments)
-    metrics.watching.set(not view.watch_error)
+    metrics.inotify_active.set(not view.watch_error)
     for phase, count in view.count_by_phase.items():
         metrics.segments.labels(phase.value).set(count)
 

@@ -164,7 +164,7 @@ class AgentStatus(StatusReporter[View]):
         metrics, published = self._metrics, self._published()
         metrics.schema_tables.set(self._holder.table_count)
         metrics.published_tables.set(len(published.published) if published else math.nan)
-        metrics.raw_full_seconds.set(self.raw_full_in_s)
+        metrics.raw_time_to_full_seconds.set(self.raw_full_in_s)
         if self.snapshot is not None:
             set_gauges(self.snapshot, metrics)
 

@@ -73,13 +73,14 @@ def set_gauges(view: View, metrics: MongoMetrics) -> None:
     metrics.quarantine_bytes.set(view.quarantine.size_bytes)
     for stream in view.streams:
         metrics.stream_open.labels(stream.name).set(stream.state.is_open)
-        metrics.stream_reopenings.labels(stream.name).set(stream.state.reopenings)
+        reopenings = metrics.stream_reopenings.labels(stream.name)
+        metrics.count_up_to(reopenings, stream.state.reopenings)
         metrics.read_time_seconds.labels(stream.name).set(stream.read_time.second)
     for name, reached in view.reached.lanes.items():
         metrics.acknowledged_time_seconds.labels(name).set(reached.stream.time.second)
-    metrics.copy_running.set(any(stream.copies.is_running for stream in view.streams))
-    metrics.copy_paused.set(any(stream.copies.is_paused for stream in view.streams))
-    metrics.copy_remaining_collections.set(
+    metrics.snapshot_running.set(any(stream.copies.is_running for stream in view.streams))
+    metrics.snapshot_paused.set(any(stream.copies.is_paused for stream in view.streams))
+    metrics.snapshot_remaining_collections.set(
         sum(stream.copies.remaining_collections for stream in view.streams)
     )
 

@@ -205,7 +205,7 @@ class OplogMonitor:
         }
 
     def set_gauges(self, metrics: MongoMetrics) -> None:
-        metrics.elections.set(self._elections.count)
+        metrics.count_up_to(metrics.elections, self._elections.count)
         for lane, findings in self._findings.items():
             headroom_s = findings.headroom_s
             metrics.oplog_headroom_seconds.labels(lane).set(

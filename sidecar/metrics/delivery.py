@@ -3,10 +3,13 @@
 An agent adds its own metrics to `registry` with the same prefix.
 """
 
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Info, generate_latest
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
 
+from sidecar.metrics.deprecated import DeprecatedNames
 from sidecar.status import StatusMetrics
 
 PREFIX = "cdc_"
@@ -30,56 +33,50 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class DeliveryMetrics:
-    """What every sidecar counts on the way from its window to its sink."""
+    """What every agent counts between its window and its sink."""
 
     def __init__(self, service_name: str, version: str) -> None:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
-        Info(BUILD, "The running program.", registry=registry).info(
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        Info(BUILD, "Name and version of the running agent.", registry=registry).info(
             {"service_name": service_name, "version": version}
         )
-        self.events_sent = Counter(
-            EVENTS_SENT, "Events that the sink took, repeats included.", registry=registry
+        self.events_sent = counter(EVENTS_SENT, "Events handed to the sink; repeats count again.")
+        self.events_acknowledged = counter(
+            EVENTS_ACKNOWLEDGED, "Events that the sink has acknowledged."
         )
-        self.events_acknowledged = Counter(
-            EVENTS_ACKNOWLEDGED, "Events that the sink has made safe.", registry=registry
+        self.events_failed = counter(EVENTS_FAILED, "Events that the sink rejected one by one.")
+        self.unacknowledged_events = gauge(
+            UNACKNOWLEDGED_EVENTS, "Events that are read and not acknowledged yet."
         )
-        self.events_failed = Counter(
-            EVENTS_FAILED, "Events that the sink refused alone.", registry=registry
+        self.unacknowledged_age_seconds = gauge(
+            UNACKNOWLEDGED_AGE,
+            "Seconds for which the oldest unacknowledged event has been waiting; else 0.",
         )
-        self.unacknowledged_events = Gauge(
-            UNACKNOWLEDGED_EVENTS, "Events that are read and not yet safe.", registry=registry
+        self.window_bytes = gauge(
+            WINDOW_BYTES, "Size in bytes of the keys and values in the window."
         )
-        self.unacknowledged_age_seconds = Gauge(
-            UNACKNOWLEDGED_AGE, "Waiting time of the oldest of them.", registry=registry
+        self.window_limit_bytes = gauge(
+            WINDOW_LIMIT_BYTES, "Size of the window in bytes at which reading pauses."
         )
-        self.window_bytes = Gauge(
-            WINDOW_BYTES, "Keys and values that the window keeps.", registry=registry
+        self.window_limit_events = gauge(
+            WINDOW_LIMIT_EVENTS, "Events in the window at which reading pauses."
         )
-        self.window_limit_bytes = Gauge(
-            WINDOW_LIMIT_BYTES, "Bytes at which reading pauses.", registry=registry
-        )
-        self.window_limit_events = Gauge(
-            WINDOW_LIMIT_EVENTS, "Events at which reading pauses.", registry=registry
-        )
-        self.sink_up = Gauge(
-            SINK_UP, "1 when events go through the sink, else 0.", registry=registry
-        )
-        self.sink_restarts = Counter(
-            SINK_RESTARTS, "Times that delivery began again at the watermark.", registry=registry
+        self.sink_up = gauge(SINK_UP, "1 while the sink accepts events, else 0.")
+        self.sink_restarts = counter(
+            SINK_RESTARTS, "Times that delivery restarted from the last acknowledged event."
         )
         self.status = StatusMetrics(registry)
-        self.offset_saves = Counter(
-            OFFSET_SAVES, "Times that progress was made durable.", registry=registry
+        self.offset_saves = counter(OFFSET_SAVES, "Times that the agent saved its offsets.")
+        self.offset_save_failures = counter(
+            OFFSET_SAVE_FAILURES, "Failed attempts to save the offsets."
         )
-        self.offset_save_failures = Counter(
-            OFFSET_SAVE_FAILURES, "Times that it could not be.", registry=registry
-        )
-        self.offset_saved_timestamp_seconds = Gauge(
-            OFFSET_SAVED_TIME, "When progress was last made durable.", registry=registry
+        self.offset_saved_timestamp_seconds = gauge(
+            OFFSET_SAVED_TIME, "Time of the last saved offsets in seconds since 1970."
         )
 
     def render(self) -> bytes:
-        """The text that `/metrics` answers with."""
-        return generate_latest(self.registry)
+        """The body of `/metrics`, with deprecated names."""
+        return generate_latest(DeprecatedNames(self.registry))

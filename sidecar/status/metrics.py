@@ -14,15 +14,15 @@ class StatusMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._status = Gauge(
             STATUS,
-            "1 for the present status of the agent (label status: ok, degraded or failing), 0 for "
-            "the others.",
+            "1 for the current status of the agent, 0 for the others, by status: ok, degraded or "
+            "failing.",
             ("status",),
             registry=registry,
         )
         self._conditions = Gauge(
             CONDITION,
-            "1 while a condition exists, by its code and the status that it causes; /health has "
-            "its message and remedy.",
+            "1 while a condition exists, by code and by the status that it causes; /health has the "
+            "message and the remedy.",
             ("code", "status"),
             registry=registry,
         )

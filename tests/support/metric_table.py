@@ -8,12 +8,13 @@ from prometheus_client.metrics import MetricWrapperBase
 from agent.metrics import AgentMetrics
 from mongo_agent.metrics import MongoMetrics
 from sidecar.metrics import PREFIX, DeliveryMetrics
+from sidecar.metrics.deprecated import RENAMED, RENAMED_LABELS
 
 HEAD = """# Metrics
 
-Every metric of `/metrics` beside those of the process (`process_*`, `python_info`). `make docs`
-writes this page from the agents; a test holds that what is named here stays, with its type and its
-labels. [Monitoring](../how-to/monitoring.md) lists the alarms.
+This page lists every metric of `/metrics`, except those of the process (`process_*`,
+`python_info`). `make docs` writes it from the agents. A test fails when a listed metric loses its
+name, type or labels. [Monitoring](../how-to/monitoring.md) lists the alarms.
 """
 
 
@@ -74,7 +75,17 @@ def table() -> str:
             labels = ", ".join(f"`{label}`" for label in each.labels)
             lines.append(f"| `{each.name}` | {each.type} | {labels} | {each.doc} |")
         lines.append("")
-    return "\n".join(lines)
+    lines += [
+        "## Deprecated names",
+        "",
+        "Exported beside the new names until the release after 0.2.0.",
+        "",
+        "| old | new |",
+        "| - | - |",
+    ]
+    lines += [f"| `{old}` | `{new}` |" for old, new in sorted(RENAMED.items())]
+    lines += [f"| label `{old}` | label `{new}` |" for old, new in sorted(RENAMED_LABELS.items())]
+    return "\n".join([*lines, ""])
 
 
 if __name__ == "__main__":

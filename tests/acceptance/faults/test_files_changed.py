@@ -60,7 +60,7 @@ def test_cdc_raw_removed(place: Place, report: Report) -> None:
         agent.until_not_ok("cdc_raw_unreadable", "No such file or directory")
         place.cdc_raw.mkdir()
         agent.until_ok()
-        assert agent.metric("cdc_watching") == 1
+        assert agent.metric("cdc_inotify_active") == 1
         place.put("collections")
         agent.until_drained()
         assert agent.stop() == 0
@@ -82,12 +82,12 @@ def test_cdc_raw_becomes_a_link(place: Place, report: Report) -> None:
     place.schema.write_text(UNRELATED_SCHEMA)
     place.put("batches", "collections")
     with place.running() as agent:
-        agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+        agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
         agent.until_not_ok("segment_blocked")
         place.cdc_raw.rename(target)
-        agent.until("the watch to end", lambda: agent.metric("cdc_watching") == 0)
+        agent.until("the watch to end", lambda: agent.metric("cdc_inotify_active") == 0)
         place.cdc_raw.symlink_to(target)
-        agent.until("a new watch", lambda: agent.metric("cdc_watching") == 1)
+        agent.until("a new watch", lambda: agent.metric("cdc_inotify_active") == 1)
         place.schema.write_text(text)
         agent.until_drained()
         agent.until_ok()
@@ -109,7 +109,7 @@ def test_segments_vanish_and_come_back(place: Place, report: Report) -> None:
     paths = place.put("batches", "collections")
     away = place.folder / "away"
     with place.running() as agent:
-        agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+        agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
         place.cdc_raw.rename(away)
         place.cdc_raw.mkdir()
         agent.until("the loss to be on record", lambda: len(place.recorded()) >= 1)
@@ -146,11 +146,11 @@ def test_segments_of_another_user(place: Place, report: Report) -> None:
             f"{first} has owner root (uid 0)", "mode 0600", f"uid {UID}", f"chgrp {UID} {first}"
         )
         assert "Permission denied (EACCES)" in body
-        agent.until("four seconds of waiting", lambda: agent.metric("cdc_held_seconds") > 4)
+        agent.until("four seconds of waiting", lambda: agent.metric("cdc_blocked_seconds") > 4)
         assert agent.stop() == 0
     with place.running(short, as_user(UID)) as agent:
         agent.until_not_ok("mode 0600")
-        agent.until("two seconds of waiting", lambda: agent.metric("cdc_held_seconds") > 2)
+        agent.until("two seconds of waiting", lambda: agent.metric("cdc_blocked_seconds") > 2)
         assert place.recorded() == []
         assert all(path.exists() for path in paths)
         for path in paths:

@@ -78,7 +78,7 @@ def test_cdc_raw_read_only(place: Place, report: Report) -> None:
         place.schema.write_text(UNRELATED_SCHEMA)
         place.put("batches", "collections")
         with place.running() as agent:
-            agent.until("a held segment", lambda: agent.metric("cdc_held") == 1)
+            agent.until("a held segment", lambda: agent.metric("cdc_blocked") == 1)
             remount(place.cdc_raw, "ro")
             place.schema.write_text(text)
             agent.until_not_ok("segment_not_removed", "Read-only file system")

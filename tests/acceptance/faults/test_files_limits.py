@@ -119,10 +119,10 @@ def test_no_inotify_instance(place: Place, report: Report) -> None:
             agent.until("an answer", lambda: agent.body() is not None)
             place.put("batches")
             agent.until_drained()
-            assert agent.metric("cdc_watching") == 0
+            assert agent.metric("cdc_inotify_active") == 0
             agent.until_not_ok("cdc_raw_not_watched", "inotify")
         place.put("collections")
-        agent.until("a watch", lambda: agent.metric("cdc_watching") == 1)
+        agent.until("a watch", lambda: agent.metric("cdc_inotify_active") == 1)
         agent.until_drained()
         agent.until_ok()
         assert agent.stop() == 0
@@ -142,7 +142,7 @@ def test_no_inotify_watch(place: Place, report: Report) -> None:
         agent.until("an answer", lambda: agent.body() is not None)
         place.put("batches", "collections")
         agent.until_drained()
-        assert agent.metric("cdc_watching") == 0
+        assert agent.metric("cdc_inotify_active") == 0
         agent.until_not_ok("cdc_raw_not_watched", "inotify")
         assert agent.stop() == 0
     report(place.outcome())
@@ -159,7 +159,7 @@ def test_inotify_queue_overflows(place: Place, report: Report) -> None:
     queued = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
     # No periodic look comes before the deadline, so only the overflow can wake this agent.
     with place.running({"cdc.dir.poll.interval.ms": "3600000"}) as agent:
-        agent.until("a watch", lambda: agent.metric("cdc_watching") == 1)
+        agent.until("a watch", lambda: agent.metric("cdc_inotify_active") == 1)
         agent.until_ok()
         os.kill(agent.pid, signal.SIGSTOP)
         with InotifyQueue(place.cdc_raw) as queue:

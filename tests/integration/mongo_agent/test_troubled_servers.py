@@ -46,9 +46,9 @@ def test_an_election_is_counted_and_said(
         agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": 1})
         agent.wait_for(1)
-        assert metric(agent, "cdc_elections") == 0
+        assert metric(agent, "cdc_elections_total") == 0
         three_members.step_down()
-        agent.wait_until(lambda: metric(agent, "cdc_elections") == 1, "the election")
+        agent.wait_until(lambda: metric(agent, "cdc_elections_total") == 1, "the election")
         agent.wait_until_streaming()
         agent.wait_until(lambda: part(agent).details.get("elections") == 1, "it in /health")
         writer.shop.b.insert_one({"_id": 2})

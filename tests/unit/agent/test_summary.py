@@ -127,7 +127,7 @@ def test_it_says_when_cdc_raw_will_be_full(site: Site) -> None:
     raw = next(each for each in summary(site).figures if each.name == "cdc_raw")
     assert raw.limit == 1000
     assert raw.note.startswith("full in ")
-    assert b"cdc_raw_full_seconds" in site.status.metrics()
+    assert b"cdc_raw_time_to_full_seconds" in site.status.metrics()
     assert 0 < site.status.raw_full_in_s < 1000
 
 

@@ -110,7 +110,7 @@ def test_the_dashboard_asks_for_what_there_is() -> None:
 def test_the_dashboard_shows_what_matters_first() -> None:
     named = {each.name for expr in queries() for each in selectors(promql_parser.parse(expr))}
     assert {
-        "cdc_raw_full_seconds",
+        "cdc_raw_time_to_full_seconds",
         "cdc_lag_seconds",
         "cdc_lag_bytes",
         "cdc_unacknowledged_events",

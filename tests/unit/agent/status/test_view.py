@@ -65,7 +65,7 @@ def test_a_hold_is_seen(site: Site) -> None:
     site.rig.settle()
     held = [part for part in site.status.components() if not part.ok]
     assert ["ks.new is not known" in part.sentence for part in held] == [True]
-    assert b"cdc_held 1.0" in site.status.metrics()
+    assert b"cdc_blocked 1.0" in site.status.metrics()
 
 
 def test_progress_that_cannot_be_saved_is_seen(site: Site) -> None:

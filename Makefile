@@ -10,11 +10,11 @@ RUST_SOURCES := Cargo.toml Cargo.lock \
 	$(shell find $(CRATES) -name '*.rs' -o -name Cargo.toml)
 PYTHON_SOURCES := agent mongo_agent sidecar commitlog spark_jobs tests benches examples
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml | head -1)
-# What builds images: docker, podman …
+# The builder of images: docker, podman …
 DOCKER ?= docker
 # Arguments for pytest: make test-fast ARGS="-k offsets"
 ARGS ?=
-# Two processes, a file of tests to one of them: most tests wait for the servers that they started.
+# Two processes, each test file in one of them: most tests wait for their servers.
 SIDE_BY_SIDE := -n 2 --dist loadfile
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -33,41 +33,41 @@ help: ## List the targets
 ##@ Start here
 setup: $(EXTENSION) ## Make .venv: locked dependencies and the extension, in release mode
 
-demo: setup ## Run the agent over a recorded cdc_raw of a real node, without servers
+demo: setup ## Run the agent over a recorded cdc_raw of a real node; needs no servers
 	@$(PY) -m examples.quickstart.demo
 
-demo-live: prerequisites-test setup ## Run a real Cassandra, a real Kafka and the agent
+demo-live: prerequisites-test setup ## Run a Cassandra node, a Kafka broker and the agent
 	@$(PY) -m examples.live.demo
 
-demo-spark: prerequisites-test setup ## Three replicas with agents, Kafka, and the Spark jobs over all copies
+demo-spark: prerequisites-test setup ## Run three replicas with agents, Kafka, and the Spark jobs
 	@$(PY) -m examples.spark.demo
 
 ##@ Tests
-test: prerequisites-test lint types cargo-test ## Everything: lint, types, Rust tests, Python tests with real servers
+test: prerequisites-test lint types cargo-test ## Run all checks and tests, with real servers
 	@$(PY) -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
-test-fast: setup ## The Python tests without servers, Spark and slow ones
+test-fast: setup ## Run the Python tests that need no servers, no Spark and little time
 	@$(PY) -m pytest -m "not servers and not spark and not slow" $(ARGS)
 
-test-spark: prerequisites-test setup ## The tests of the Spark jobs
+test-spark: prerequisites-test setup ## Run the tests of the Spark jobs
 	@$(PY) -m pytest tests/integration/spark $(ARGS)
 
-test-cluster: prerequisites-test setup ## The golden test, large: a cluster with faults, agents, Kafka, Spark
+test-cluster: prerequisites-test setup ## Run the large golden test: a cluster with faults, agents, Kafka, Spark
 	@$(PY) -m tests.integration.spark.golden $(ARGS)
 
-test-submit: prerequisites-test setup ## The Spark jobs by spark-submit on a standalone cluster and on YARN
+test-submit: prerequisites-test setup ## Run the Spark jobs by spark-submit on a standalone cluster and on YARN
 	@$(PY) -m pytest tests/integration/spark/submitted/on_standalone.py tests/integration/spark/submitted/on_yarn.py $(ARGS)
 
-registry: prerequisites-test setup ## Avro against two schema registries that others wrote, fetched by Maven (one is 159 MB)
+registry: prerequisites-test setup ## Test Avro against two real schema registries from Maven Central (159 MB)
 	@$(PY) -m pytest tests/integration/avro/on_registry.py $(addprefix tests/integration/avro/real_registry/,types_on_apicurio.py schemas_on_apicurio.py live_on_apicurio.py) $(ARGS)
 
-test-page: setup ## The page of a running agent in Chromium, which has to be installed
+test-page: setup ## Test the status page in Chromium, which must be installed
 	@$(PY) -m tests.acceptance.page $(ARGS)
 
-cargo-test: $(DEPENDENCIES) ## The Rust tests
+cargo-test: $(DEPENDENCIES) ## Run the Rust tests
 	cargo test --quiet --locked --workspace
 
-coverage: setup ## Coverage of Python (tests without servers and Spark) and Rust (the crates' tests; needs cargo-llvm-cov)
+coverage: setup ## Report coverage of Python (without servers and Spark) and Rust (needs cargo-llvm-cov)
 	@$(PY) -m coverage erase
 	@$(PY) -m coverage run -m pytest -q -m "not servers and not spark and not slow" $(ARGS)
 	@$(PY) -m coverage combine --quiet
@@ -75,23 +75,23 @@ coverage: setup ## Coverage of Python (tests without servers and Spark) and Rust
 	@cargo llvm-cov --quiet --locked --workspace --summary-only
 
 ##@ Static checks
-check: lint types ## lint and types; audit too, where its databases answer
+check: lint types ## Run lint, types and, if its databases answer, audit
 	@VENV=$(VENV) scripts/audit || [ $$? -eq 2 ]
 
-lint: $(DEPENDENCIES) ## ruff, rustfmt and clippy, warnings being errors
+lint: $(DEPENDENCIES) ## Run ruff, rustfmt and clippy; warnings are errors
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	cargo fmt --all --check
 	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 
-types: setup ## mypy, strict, and the stub of the extension against the extension
+types: setup ## Run mypy (strict), and compare the extension's stub with the extension
 	$(PY) -m mypy
 	$(PY) -m mypy.stubtest commitlog._commitlog mongo_agent.encoder
 
-audit: $(DEPENDENCIES) ## Known vulnerabilities of the locked dependencies; asks databases on the network
+audit: $(DEPENDENCIES) ## List known vulnerabilities of the locked dependencies; needs the network
 	@VENV=$(VENV) scripts/audit
 
-deny: ## Licences, sources and duplicates of the Rust crates; needs cargo-deny
+deny: ## Check licences, sources and duplicates of the Rust crates; needs cargo-deny
 	@cargo deny --locked check bans licenses sources
 
 fmt: $(DEPENDENCIES) ## Format Python and Rust in place
@@ -100,29 +100,29 @@ fmt: $(DEPENDENCIES) ## Format Python and Rust in place
 	cargo fmt --all
 
 ##@ Long runs
-bench: prerequisites-test setup ## Benchmarks; figures and machine on stdout (docs/evidence/benchmarks.md)
+bench: prerequisites-test setup ## Run the benchmarks (docs/evidence/benchmarks.md)
 	@$(PY) -m benches $(ARGS)
 
-fuzz: setup ## Feed any bytes to the parser, guided by coverage, and flip every bit of a segment
+fuzz: setup ## Fuzz the parsers, guided by coverage, and flip every bit of a segment
 	@$(PY) -m tests.support.fuzz $(ARGS)
 
-soak: prerequisites-test setup ## The kill test for hours
+soak: prerequisites-test setup ## Run the kill test for hours
 	@$(PY) -m tests.acceptance.soak $(ARGS)
 
-soak-parser: prerequisites-test setup ## The parser against Cassandra's own reader, random workloads on real nodes
+soak-parser: prerequisites-test setup ## Compare the parser with Cassandra's own reader over random workloads
 	@$(PY) -m tests.oracle.soak_parser $(ARGS)
 
-faults: prerequisites-test setup ## The whole fault matrix on real servers; writes docs/evidence/faults.md
+faults: prerequisites-test setup ## Run the whole fault matrix on real servers; writes docs/evidence/faults.md
 	@CDC_RECORD_FAULTS=1 $(PY) -m pytest -o python_files="test_*.py slow_*.py" tests/acceptance/faults tests/acceptance/security/slow_*.py --deselect tests/acceptance/faults/test_matrix.py $(ARGS)
 	@$(PY) -m tests.acceptance.faults.matrix
 
-faults-page: setup ## Write docs/evidence/faults.md from the tests and the last figures
+faults-page: setup ## Write docs/evidence/faults.md from the last results
 	@$(PY) -m tests.acceptance.faults.matrix
 
 peer: prerequisites-test setup ## Compare events with a live Debezium
 	@$(PY) -m tests.oracle.debezium $(ARGS)
 
-fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and Debezium's events anew
+fixtures: prerequisites-test setup ## Record segments, Cassandra's answers and Debezium's events again
 	@$(PY) -m tests.support.record $(ARGS)
 
 ##@ Upkeep
@@ -141,7 +141,7 @@ image-files: build
 	$(PY) -m pip download --quiet --require-hashes --only-binary :all: -r requirements/runtime.lock -d dist/images/wheels
 	cp dist/cdc_sidecar-$(VERSION)-*.whl dist/images/
 
-docs: setup ## Write the pages of docs/reference that come from the code, and build the site
+docs: setup ## Generate the pages of docs/reference that come from the code, and build the site
 	$(VENV)/bin/agent config docs > $(VENV)/configuration.md
 	mv $(VENV)/configuration.md docs/reference/configuration.md
 	$(VENV)/bin/mongo-agent config docs > $(VENV)/configuration.md
@@ -150,11 +150,11 @@ docs: setup ## Write the pages of docs/reference that come from the code, and bu
 	mv $(VENV)/metrics.md docs/reference/metrics.md
 	@$(MAKE) --no-print-directory site
 
-site: $(SITE) ## Build the site of docs/ into build/site; a broken link is an error
+site: $(SITE) ## Build the site into build/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet
 	@echo "build/site/index.html"
 
-lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
+lock: $(DEPENDENCIES) ## Resolve requirements/*.lock again from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 	    --no-emit-index-url --custom-compile-command "make lock" \
 	    pyproject.toml -o requirements/runtime.lock
@@ -168,7 +168,7 @@ lock: $(DEPENDENCIES) ## Resolve requirements/*.lock anew from pyproject.toml
 	    --no-emit-index-url --custom-compile-command "make lock" -c requirements/dev.lock \
 	    --group pyproject.toml:docs -o requirements/docs.lock
 
-clean: ## Remove what was built; downloaded servers in .cache/ stay
+clean: ## Remove build outputs; downloaded servers in .cache/ remain
 	rm -rf $(VENV) target build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	rm -f commitlog/_commitlog*.so
 

@@ -1,4 +1,4 @@
-"""The agent as a process of its own, watched over HTTP as an operator would."""
+"""Start the agent as a process and watch it over HTTP, as an operator does."""
 
 import json
 import signal
@@ -19,19 +19,19 @@ _STOP_S = 60.0
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the message says why and where to look."""
+    """The demo failed; the message names the cause and the log."""
 
 
 @dataclass(frozen=True)
 class Health:
-    """`/health`: whether all is well, and one sentence for each component."""
+    """The answer of `/health`: the verdict, and one message per component."""
 
     ok: bool
     sentences: Mapping[str, str]
 
 
 class AgentProcess:
-    """`with AgentProcess(…) as agent:` starts it; leaving the block ends it whatever happened."""
+    """`with AgentProcess(…) as agent:` starts the agent; leaving the block always stops it."""
 
     def __init__(self, arguments: Sequence[str], log_file: Path, preferred_port: int) -> None:
         self._port = free_port(preferred_port)
@@ -60,7 +60,7 @@ class AgentProcess:
             self._process.wait()
 
     def health(self) -> Health | None:
-        """None while it does not answer yet."""
+        """Return `/health`; None before the agent answers."""
         document = self.document("/health")
         if document is None:
             return None
@@ -71,7 +71,7 @@ class AgentProcess:
         )
 
     def document(self, path: str) -> Any:
-        """JSON of a page, also of one that answers 503; None while it does not answer."""
+        """JSON of a page, also with status 503; None before the agent answers."""
         body = self._get(path)
         return None if body is None else json.loads(body)
 
@@ -82,8 +82,10 @@ class AgentProcess:
         deadline_s: float,
         show: Callable[[], None] = lambda: None,
     ) -> None:
-        """Looks ten times a second, and shows. Raises `DemoError` when the agent ends or the
-        deadline passes."""
+        """Poll and show until a condition holds.
+
+        Raises `DemoError` if the agent ends or the deadline passes.
+        """
         end_s = time.monotonic() + deadline_s
         while not is_reached():
             if self._process is None or self._process.poll() is not None:
@@ -96,13 +98,13 @@ class AgentProcess:
         show()
 
     def stop(self) -> int:
-        """SIGTERM; gives the exit code."""
+        """Send SIGTERM and return the exit code."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(_STOP_S)
 
     def log_tail(self) -> str:
-        """The last lines of its log."""
+        """Return the last lines of the agent's log."""
         lines = self.log_file.read_text(errors="replace").splitlines()[-15:]
         return "\n".join([f"The end of {self.log_file}:", *lines])
 
@@ -111,7 +113,7 @@ class AgentProcess:
             with urllib.request.urlopen(self.url + path, timeout=5) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
-            # 503 carries the same document: something is not well.
+            # Status 503 carries the same document.
             with error:
                 return error.read()
         except OSError:
@@ -119,7 +121,7 @@ class AgentProcess:
 
 
 def free_port(preferred: int) -> int:
-    """This port, or another one when it is taken."""
+    """Return this port, or a free one if it is in use."""
     for port in (preferred, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""What arrived, for a person: counts by table and operation, and a few events in full."""
+"""Print delivered events: counts by table and operation, and a few events in full."""
 
 import json
 from collections import Counter
@@ -18,12 +18,12 @@ Event = Mapping[str, Any]
 
 
 def read_events(lines: Iterable[bytes | str]) -> list[Event]:
-    """One event a line, as the file sink writes them."""
+    """Read the file sink's output, one event per line."""
     return [json.loads(line) for line in lines]
 
 
 def print_counts(console: Console, events: Sequence[Event]) -> None:
-    """One line a topic."""
+    """Print one line per topic."""
     counts = Counter((event["topic"], event["value"]["op"]) for event in events)
     table = Table("topic", *OPERATIONS.values(), "events", title="What arrived")
     for topic in sorted({topic for topic, _ in counts}):
@@ -33,7 +33,7 @@ def print_counts(console: Console, events: Sequence[Event]) -> None:
 
 
 def print_samples(console: Console, events: Sequence[Event]) -> None:
-    """The first insert, the first deletion of a range and the first delete; long ones shortened."""
+    """Print the first insert, range deletion and delete, shortened if they are long."""
     for operation in ("i", "r", "d"):
         sample = next((e for e in events if e["value"]["op"] == operation), None)
         if sample is None:
@@ -44,7 +44,7 @@ def print_samples(console: Console, events: Sequence[Event]) -> None:
 
 
 def _shortened(event: Event) -> dict[str, Any]:
-    """The same event with long lists cut, and said so."""
+    """Return the event with long lists cut and marked."""
     value = dict(event["value"])
     after = value.get("after") or {}
     if len(after) > _MAX_COLUMNS:
@@ -58,7 +58,7 @@ def _shortened(event: Event) -> dict[str, Any]:
 
 
 def _lines(value: Any, depth: int, indent: str = "") -> list[str]:
-    """JSON with a line for each member down to `depth`, and one line for what lies deeper."""
+    """Format JSON with one line per member down to `depth`."""
     if depth == 0 or not isinstance(value, dict) or not value:
         return [json.dumps(value, ensure_ascii=False)]
     inner = indent + "  "

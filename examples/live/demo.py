@@ -60,11 +60,11 @@ def demo(console: Console) -> None:
             node.stop()
     finally:
         broker.stop()
-    console.print(f"Everything is stopped; logs, configuration and progress lie in {OUTPUT}.")
+    console.print(f"All servers are stopped. Logs, configuration and offsets are in {OUTPUT}.")
 
 
 def publish(console: Console, node: CassandraNode, broker: KafkaBroker) -> None:
-    """Writes, and shows the events as they arrive."""
+    """Write rows, and print the events as they arrive."""
     for statement in SCHEMA:
         node.execute(statement)
     for topic in TOPICS:
@@ -75,7 +75,7 @@ def publish(console: Console, node: CassandraNode, broker: KafkaBroker) -> None:
     with agent, closing(subscribed(broker)) as consumer:
         with console.status("The agent starts …"):
             agent.wait_until("A healthy agent", lambda: is_well(agent), _DEADLINE_S)
-        console.print(f"The agent is well: {agent.url}/health\n", highlight=False)
+        console.print(f"The agent is healthy: {agent.url}/health\n", highlight=False)
         for statement in WRITES:
             node.execute(statement)
             console.print(f"[dim]cqlsh>[/] {statement};", highlight=False)
@@ -84,11 +84,11 @@ def publish(console: Console, node: CassandraNode, broker: KafkaBroker) -> None:
         exit_code = agent.stop()
     if exit_code != 0:
         raise DemoError(f"The agent ended with exit code {exit_code}.\n{agent.log_tail()}")
-    console.print("SIGTERM ended the agent with exit code 0.")
+    console.print("The agent stopped on SIGTERM with exit code 0.")
 
 
 def configuration(node: CassandraNode, broker: KafkaBroker) -> Path:
-    """The properties file that an operator would write for this node."""
+    """Write the properties file for this node."""
     path = OUTPUT / "cdc.properties"
     path.write_text(
         f"topic.prefix=live\n"
@@ -109,7 +109,7 @@ def is_well(agent: AgentProcess) -> bool:
 
 
 def subscribed(broker: KafkaBroker) -> Consumer:
-    """A consumer that has its partitions, so that what it measures is the way of the events."""
+    """A consumer with assigned partitions, so that latency excludes the assignment."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap,
@@ -127,7 +127,7 @@ def subscribed(broker: KafkaBroker) -> Consumer:
 
 
 def receive(consumer: Consumer, agent: AgentProcess) -> list[tuple[float, Message]]:
-    """Every event with the seconds between its write and its arrival here."""
+    """Print every event with the seconds from its write to its arrival."""
     arrived: list[tuple[float, Message]] = []
     end_s = time.monotonic() + _DEADLINE_S
     while len(arrived) < EVENTS:
@@ -140,12 +140,12 @@ def receive(consumer: Consumer, agent: AgentProcess) -> list[tuple[float, Messag
 
 
 def write_time_s(message: Message) -> float:
-    """When the client wrote it."""
+    """The client's write time."""
     return int(header(message, "cdc.ts_us")) / 1e6
 
 
 def header(message: Message, name: str) -> str:
-    """A text header of an event."""
+    """Return a text header of an event."""
     headers = message.headers() or ()
     for key, value in headers.items() if isinstance(headers, dict) else headers:
         if key == name and value is not None:

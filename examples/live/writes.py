@@ -1,4 +1,4 @@
-"""What the live demo writes, one statement of every kind."""
+"""Statements of the live demo, one of every kind."""
 
 SCHEMA = (
     "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
@@ -26,4 +26,4 @@ WRITES = (
 )
 
 EVENTS = 10
-"""One for each statement, and the batch has two: `shop.stock` is not captured."""
+"""One per statement, two for the batch: `shop.stock` is not captured."""

@@ -1,7 +1,7 @@
-"""`make demo`: the agent over a recorded `cdc_raw` of a real Cassandra 5.0 node, without servers.
+"""`make demo`: run the agent over a recorded `cdc_raw` of a Cassandra 5.0 node, without servers.
 
-The recording is unpacked as the node left it; the agent runs with `cdc.properties` beside this file
-until `cdc_raw` is empty, is stopped as an operator stops it, and what it wrote is shown.
+The demo unpacks the recording, runs the agent with `cdc.properties` until `cdc_raw` is empty, stops
+it by SIGTERM, and prints the delivered events.
 """
 
 import gzip
@@ -17,7 +17,7 @@ from rich.table import Table
 from examples.agent_process import AgentProcess, DemoError
 from examples.summary import print_counts, print_samples, read_events
 
-# Relative, as the paths in cdc.properties are: it is started at the root of the repository.
+# Relative, like the paths in cdc.properties: the demo runs at the root of the repository.
 HERE = Path("examples") / "quickstart"
 RECORDING = HERE / "cdc_raw"
 CONFIGURATION = HERE / "cdc.properties"
@@ -51,7 +51,7 @@ def demo(console: Console) -> None:
     started_s = time.monotonic()
     with agent, Live(console=console, refresh_per_second=10) as live:
         agent.wait_until(
-            "The emptying of cdc_raw",
+            "Reading all of cdc_raw",
             lambda: agent.health() is not None and not any(cdc_raw.glob("*.log")),
             _DEADLINE_S,
             lambda: live.update(health_table(agent)),
@@ -63,10 +63,10 @@ def demo(console: Console) -> None:
         raise DemoError(f"The agent ended with exit code {exit_code}.\n{agent.log_tail()}")
     quarantined = [path.name for path in (OUTPUT / "relocation" / "error").glob("*.reason.json")]
     if quarantined:
-        raise DemoError(f"Not everything was delivered: {', '.join(quarantined)} in {OUTPUT}.")
+        raise DemoError(f"The agent quarantined segments: {', '.join(quarantined)} in {OUTPUT}.")
     events = read_events((OUTPUT / "events.ndjson").read_bytes().splitlines())
     console.print(
-        f"\ncdc_raw was empty after {took_s:.1f} s, start-up included; SIGTERM ended the agent "
+        f"\ncdc_raw was empty after {took_s:.1f} s, start-up included. SIGTERM stopped the agent "
         "with exit code 0.\n"
     )
     print_counts(console, events)
@@ -75,7 +75,7 @@ def demo(console: Console) -> None:
 
 
 def unpack(recording: Path, output: Path) -> int:
-    """Lays the recording out as the node left it. Gives the number of segments."""
+    """Unpack the recording into `cdc_raw`; return the number of segments."""
     packed = sorted(recording.glob("CommitLog-*.log.gz"))
     if not packed:
         raise DemoError(f"{recording} holds no recorded segment; `make fixtures` records them.")
@@ -91,7 +91,7 @@ def unpack(recording: Path, output: Path) -> int:
 
 
 def health_table(agent: AgentProcess) -> Table:
-    """`/health` as it is at the moment."""
+    """Print the current `/health`."""
     table = Table("component", f"{agent.url}/health", title_justify="left", show_edge=False)
     health = agent.health()
     if health is None:
@@ -103,7 +103,7 @@ def health_table(agent: AgentProcess) -> Table:
 
 
 def print_places(console: Console) -> None:
-    """Where to look."""
+    """Print the paths of events, offsets and logs."""
     table = Table(title="Where it lies", show_header=False, title_justify="left")
     table.add_row("events", str(OUTPUT / "events.ndjson"))
     for path in sorted((OUTPUT / "offsets").glob("*.properties")):

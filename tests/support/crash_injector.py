@@ -11,7 +11,7 @@ from agent.transfer import Transfer
 from sidecar.dead_letters.dead_letter import DeadLetter
 from sidecar.delivery import Numbered
 from sidecar.sinks.base import DeliveryResult
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import FakeStore
 
 

@@ -14,7 +14,7 @@ from agent.transfer.archive import ArchiveTransfer
 from commitlog import Schema, Unregistered
 from sidecar.metrics import DeliveryMetrics
 from sidecar.schema_registry import Registrar
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import FakeClock, FakeSchema, FakeStore, InlineExecutor, Raw
 
 NODE_ID = "node-1"

@@ -13,7 +13,7 @@ from mongo_agent.config import load_config
 from mongo_agent.service import MongoService
 from sidecar.delivery import Message
 from sidecar.process.lifecycle import Stop
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.servers.processes import wait_until
 
 _DEADLINE_S = 180

@@ -256,9 +256,9 @@ def test_a_clock_that_the_broker_does_not_believe_keeps_events_back(
     name = "message.timestamp.before.max.ms"
     broker.create_topic("clock", 1, {name: "0"})
     delivery = Delivery(make_sink(broker.bootstrap, linger_ms="50"), spread(["clock"], 10))
-    delivery.until(lambda: bool(delivery.restarts), "the denied_access")
+    delivery.until(lambda: bool(delivery.restarts), "the rejection")
     assert "the clock of this machine" in delivery.restarts[0]
-    delivery.until(lambda: "see that the clock" in delivery.restarts[-1], "a batch of one event")
+    delivery.until(lambda: "check the clock" in delivery.restarts[-1], "a batch of one event")
     topic = ConfigResource(ResourceType.TOPIC, "clock")
     topic.add_incremental_config(
         ConfigEntry(name, "3600000", incremental_operation=AlterConfigOpType.SET)

@@ -141,7 +141,7 @@ def test_a_topic_that_is_refused_to_a_user_waits_and_others_do_not(
             sink.state().code == "topic_refused"
             and len(secured_broker.consume_all("allowed")) == len(first)
         ),
-        "the denied_access, and the events that may be written",
+        "the rejection, and the events that may be written",
     )
     state = sink.state()
     assert (state.healthy, state.code, state.topics) == (True, "topic_refused", ("denied",))

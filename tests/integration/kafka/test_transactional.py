@@ -322,7 +322,7 @@ def test_a_position_that_the_topic_refuses(broker: KafkaBroker, make_exact: Make
     sink.load()
     sink.send(Numbered("a", ListBatch(5, ()), 0), 0, 1.0)
     with pytest.raises(SinkError, match=r"tight-positions .position.topic. refuses the position"):
-        wait_until(lambda: bool(sink.poll(0.02).acknowledged), "the denied_access")
+        wait_until(lambda: bool(sink.poll(0.02).acknowledged), "the rejection")
 
 
 def test_the_position_is_found_among_many_and_behind_open_transactions(

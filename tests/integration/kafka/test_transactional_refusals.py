@@ -40,7 +40,7 @@ def test_an_event_that_is_refused_is_set_aside_and_the_others_are_committed(
         Source(mutations),
         keeps_refused=lambda: may_keep[0],
     )
-    delivery.until(lambda: bool(delivery.failed), "the denied_access")
+    delivery.until(lambda: bool(delivery.failed), "the rejection")
     delivery.until(
         lambda: "waits to be kept elsewhere" in delivery.sink.state().message, "its report"
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import RunAgent, RunningAgent
 

@@ -11,7 +11,7 @@ import pytest
 from pymongo import MongoClient
 
 from sidecar.errors import SidecarError
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import RunAgent, RunningAgent
 

@@ -12,8 +12,8 @@ import pytest
 from pymongo import MongoClient
 
 from sidecar.errors import RefusedError
-from sidecar.sinks.memory import MemorySink
 from tests.support.fake_registry import Answer, FakeRegistry
+from tests.support.memory_sink import MemorySink
 from tests.support.running_mongo_agent import RunAgent, RunningAgent
 
 Client = MongoClient[dict[str, Any]]

@@ -21,9 +21,9 @@ from mongo_agent.offsets import OFFSET_FILE
 from mongo_agent.offsets.agent_offsets import parse_offsets
 from sidecar.errors import SinkRestartError
 from sidecar.offsets import PropertiesStore
-from sidecar.sinks.memory import MemorySink
 from tests.acceptance.mongo_kill.checks import Arrival, arrivals, broken_histories, repeats
 from tests.acceptance.mongo_kill.workload import DATABASE, TYPES, Workload
+from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.mongo_server.releases import Release
 from tests.support.running_mongo_agent import RunningAgent

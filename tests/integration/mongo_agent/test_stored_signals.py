@@ -10,7 +10,7 @@ from pymongo import MongoClient
 from mongo_agent.signals import SignalResult
 from mongo_agent.signals.client import SignalClient
 from sidecar.errors import SinkRestartError
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import RunAgent, RunningAgent
 

@@ -9,7 +9,7 @@ from pymongo import MongoClient
 from pymongo.errors import DuplicateKeyError, PyMongoError
 
 from sidecar.errors import OffsetStoreError, SinkRestartError
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.mongo_server import MongoReplicaSet
 from tests.support.running_mongo_agent import Published, RunAgent, RunningAgent
 from tests.support.servers.processes import free_port, wait_until

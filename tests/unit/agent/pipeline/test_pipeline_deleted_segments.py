@@ -8,7 +8,7 @@ import pytest
 
 from agent.quarantine.entries import discard
 from agent.segments.awaited_files import PATIENCE_S
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_harness import Rig
 
 MakeRig = Callable[..., Rig]

@@ -9,7 +9,7 @@ import pytest
 
 from commitlog import CorruptSegmentError, UnsupportedFeatureError
 from sidecar.errors import RefusedError, SinkRestartError
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_harness import Rig
 from tests.support.quarantine_reasons import reason_of
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_harness import Rig
 
 MakeRig = Callable[..., Rig]

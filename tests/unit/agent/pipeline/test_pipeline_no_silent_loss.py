@@ -12,7 +12,7 @@ from agent import metrics
 from agent.quarantine.scanner import QuarantineScanner
 from agent.status import Facts, conditions_of
 from commitlog import UnsupportedFeatureError
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_harness import Rig
 
 MakeRig = Callable[..., Rig]

@@ -12,7 +12,7 @@ import pytest
 from sidecar.errors import RefusedError
 from sidecar.process.lifecycle import Stop
 from sidecar.runtime.wakeup import Wakeup
-from sidecar.sinks.memory import MemorySink
+from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import Log
 from tests.support.pipeline_harness import Rig
 

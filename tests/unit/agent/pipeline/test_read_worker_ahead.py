@@ -15,8 +15,8 @@ from commitlog import CounterHistory, EventFormat, Schema
 from sidecar.delivery import Message
 from sidecar.errors import SinkRestartError
 from sidecar.process.lifecycle import Stop
-from sidecar.sinks.memory import MemorySink
 from tests.support.counter_following import Table
+from tests.support.memory_sink import MemorySink
 from tests.support.pipeline_fakes import LateExecutor
 from tests.support.pipeline_harness import Rig
 from tests.support.record.plan import FIXTURES

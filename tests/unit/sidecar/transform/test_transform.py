@@ -8,9 +8,9 @@ import pytest
 
 from sidecar.delivery import Message, Numbered
 from sidecar.errors import ConfigError
-from sidecar.sinks.memory import MemorySink
 from sidecar.transform import Event, TransformedBatch, TransformError, transform_named
 from tests.support.batches import ListBatch
+from tests.support.memory_sink import MemorySink
 
 
 def message(text: str, topic: str = "shop") -> Message:

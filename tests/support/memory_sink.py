@@ -1,7 +1,4 @@
-"""A sink in memory, for tests. It acknowledges at once, or when it is told to.
-
-It keeps everything, so no property names it.
-"""
+"""A sink in memory, which acknowledges at once or on request."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,10 +9,10 @@ from sidecar.sinks.base import DeliveryResult, FailedEvent, SinkState
 
 
 class MemorySink:
-    """Keeps every message that it took in `messages`, in order, with its number.
+    """Stores every accepted message in `messages`, in order, with its number.
 
-    With `automatic` false nothing is acknowledged before `acknowledge` or `fail` is called.
-    `capacity` bounds the events that wait for that.
+    With `automatic` false it acknowledges nothing before `acknowledge` or `fail` is called.
+    `capacity` bounds the events that wait for this.
     """
 
     def __init__(self, *, automatic: bool = True, capacity: int | None = None) -> None:

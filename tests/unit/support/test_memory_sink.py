@@ -5,8 +5,8 @@ import pytest
 from sidecar.delivery import Numbered
 from sidecar.errors import SinkRestartError
 from sidecar.sinks.base import DeliveryResult, FailedEvent
-from sidecar.sinks.memory import MemorySink
 from tests.support.batches import ListBatch
+from tests.support.memory_sink import MemorySink
 
 
 def numbered(events: int, first: int = 0) -> Numbered[str, int]:

@@ -50,7 +50,7 @@ test-fast: setup ## Run the Python tests that need no servers, no Spark and litt
 	@$(PY) -m pytest -m "not servers and not spark and not slow" $(ARGS)
 
 test-spark: prerequisites-test setup ## Run the tests of the Spark jobs
-	@$(PY) -m pytest tests/integration/spark $(ARGS)
+	@$(PY) -m pytest tests/integration/spark tests/unit/spark_jobs $(ARGS)
 
 test-cluster: prerequisites-test setup ## Run the large golden test: a cluster with faults, agents, Kafka, Spark
 	@$(PY) -m tests.integration.spark.golden $(ARGS)

@@ -1,4 +1,4 @@
-"""A Kafka broker for the tests of a file, whose topics have names of their own."""
+"""A Kafka broker for the tests of a module, which use different topics."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,6 @@ from tests.support.servers.kafka import KafkaBroker
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """One for each file, whose tests name their topics as they like."""
+    """One broker for each module."""
     with KafkaBroker(tmp_path_factory.mktemp("kafka")) as started:
         yield started

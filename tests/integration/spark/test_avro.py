@@ -1,4 +1,4 @@
-"""Topics whose values are Avro: what the jobs make of them."""
+"""The jobs with topics in Avro."""
 
 import json
 from pathlib import Path
@@ -25,11 +25,11 @@ from tests.support.spark.records import Record, frame
 RECORDING = OWN / "5.0" / "three-nodes"
 NODES = ("node1", "node2", "node3")
 MOST = 200
-"""Of each node."""
+"""Segments of each node."""
 
 
 def recorded(folder: Path, node: str, place: Path) -> list[Record]:
-    """What the agent of a node sends."""
+    """The records that the agent of a node sends."""
     scenario = Scenario(OWN, folder / node)
     schema, ids = schema_of(scenario), Ids()
     form = commitlog.EventFormat(
@@ -60,7 +60,7 @@ def content(record: Record) -> tuple[bytes | None, bytes | None, object]:
     return record.key, record.value, record.headers
 
 
-def test_dedupe_passes_one_copy_on_as_it_is(
+def test_dedupe_passes_one_copy_unchanged(
     spark: SparkSession, tmp_path: Path, copies: dict[str, list[Record]]
 ) -> None:
     sent = [record for records in copies.values() for record in records]
@@ -80,30 +80,30 @@ def test_dedupe_passes_one_copy_on_as_it_is(
     assert stored <= {(record.key, record.value) for record in sent}
 
 
-def test_dedupe_by_cells_refuses_it_with_a_sentence(
+def test_dedupe_by_cells_rejects_avro_with_a_remedy(
     spark: SparkSession, copies: dict[str, list[Record]]
 ) -> None:
     with pytest.raises(Exception, match="no `cells`") as raised:
         dedupe(events(frame(spark, copies["node1"][:1])), DedupeOptions(identity="cell")).collect()
     fault = mapped_error(raised.value)
     assert isinstance(fault, InputError)
-    assert "and their JSON; identity=event does without" in str(fault)
+    assert "Change the agents, or use identity=event" in str(fault)
 
 
-def test_reconcile_refuses_it_with_a_sentence(
+def test_reconcile_rejects_avro_with_a_remedy(
     spark: SparkSession, tmp_path: Path, copies: dict[str, list[Record]]
 ) -> None:
     schema = RECORDING / "node1" / "schema.cql"
     for record in copies["node1"][:3]:
         fault = refusal(spark, tmp_path, schema, record)
         assert str(fault) == (
-            f"The record {record.topic}/0/0 is no JSON but Avro: reconcile needs a topic whose "
-            "agents have `value.converter=json`."
+            f"The record {record.topic}/0/0 is Avro, but reconcile reads JSON. Set "
+            "`value.converter=json` for the agents."
         )
 
 
-def test_json_inside_of_a_value_in_avro_is_no_event(spark: SparkSession, tmp_path: Path) -> None:
-    """A table of an outbox holds events of another table as text."""
+def test_json_inside_an_avro_value_is_not_an_event(spark: SparkSession, tmp_path: Path) -> None:
+    """An outbox table has events of another table as text."""
     table = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
     ddl = DDL.format(columns="a text")
     cells = {"kind": "row", "id": table, "pk": "AAAABw==", "token": 1, "ck": "", "ckv": []}
@@ -116,13 +116,13 @@ def test_json_inside_of_a_value_in_avro_is_no_event(spark: SparkSession, tmp_pat
     schema = tmp_path / "schema.cql"
     schema.write_text(ddl)
     record = Record(message.headers, message.value, message.key, message.topic)
-    assert "is no JSON but Avro" in str(refusal(spark, tmp_path, schema, record))
+    assert "is Avro, but reconcile reads JSON" in str(refusal(spark, tmp_path, schema, record))
 
 
 def refusal(spark: SparkSession, folder: Path, schema: Path, record: Record) -> InputError:
     layout = AppendLayout(spark, str(folder / "table"), buckets=1)
     tables = select_tables(read_schema(schema))
-    with pytest.raises(Exception, match="is no") as raised:
+    with pytest.raises(Exception, match="is ") as raised:
         reconcile(events(frame(spark, [record])), layout, tables, 1)
     fault = mapped_error(raised.value)
     assert isinstance(fault, InputError)

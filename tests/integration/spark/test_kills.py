@@ -1,4 +1,4 @@
-"""Jobs that write tables, killed in the middle of a micro-batch and started again."""
+"""Jobs that are killed during a micro-batch and started again."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +10,12 @@ from pyspark.sql import SparkSession
 from spark_jobs.mongo_reconcile import DocumentTable
 from spark_jobs.reconcile.layout import AppendLayout
 from spark_jobs.reconcile.visible_rows import visible_rows
-from tests.integration.spark.mongo_reconcile.topic import TOPIC, Collection
 from tests.oracle.algebra import Tables
 from tests.oracle.reference.recordings import OWN
 from tests.support.servers.kafka import KafkaBroker
 from tests.support.spark.forms import expected, shown
 from tests.support.spark.job_process import JobProcess
+from tests.support.spark.mongo_topic import TOPIC, Collection
 from tests.support.spark.recorded import three_copies
 from tests.support.spark.records import Record, send
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.servers
 
 
 def sent(broker: KafkaBroker, topic: str, records: list[Record]) -> list[str]:
-    """The settings of a job that reads these records, which are sent to the topic."""
+    """Send records to the topic. Returns the settings of a job that reads them."""
     send(broker, [replace(record, topic=topic) for record in records])
     return [
         f"kafka.bootstrap.servers={broker.bootstrap}",
@@ -38,14 +38,14 @@ def sent(broker: KafkaBroker, topic: str, records: list[Record]) -> list[str]:
     ]
 
 
-def test_reconcile_killed_behind_an_append(
+def test_reconcile_killed_after_a_write(
     broker: KafkaBroker,
     spark: SparkSession,
     jars_directory: Path,
     java_options: str,
     tmp_path: Path,
 ) -> None:
-    """The versions of the micro-batch are in, and Spark does not know it."""
+    """The versions of the micro-batch are stored, but Spark has not committed it."""
     records = three_copies([RECORDING])
     table = tmp_path / "versions"
     settings = [
@@ -68,7 +68,7 @@ def test_reconcile_killed_behind_an_append(
     assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
 
 
-def test_mongo_reconcile_killed_in_a_micro_batch(
+def test_mongo_reconcile_killed_during_a_micro_batch(
     broker: KafkaBroker,
     spark: SparkSession,
     jars_directory: Path,

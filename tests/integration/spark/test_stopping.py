@@ -1,4 +1,4 @@
-"""A job that goes on until it is asked to end."""
+"""A continuous job that stops on request."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ LATER_S = 4_000_000_000
 pytestmark = pytest.mark.servers
 
 
-def test_a_continuous_reconcile_takes_what_comes_and_ends_with_sigterm(
+def test_a_continuous_reconcile_stops_on_sigterm(
     broker: KafkaBroker,
     spark: SparkSession,
     jars_directory: Path,

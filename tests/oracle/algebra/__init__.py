@@ -1,9 +1,8 @@
-"""The algebra: which cell wins, what a deletion covers, which row is there, what counters say.
+"""The merge of events in plain Python: precedence, deletions, visible rows, counters, purging.
 
-Plain functions over frozen values, without Spark. Everything that merges is a maximum in a total
-order, so any order, any batches and any number of copies of the events give one table. What runs
-on Spark (`spark_jobs.expressions`) is held to this by tests, and this to a port of Cassandra's
-own questions.
+Merging is a maximum in a total order, so order, batches and replica copies of the events do not
+matter. Tests compare Spark (`spark_jobs.expressions`) with this package, and this package with a
+port of Cassandra's own code (`tests.oracle.merge`).
 """
 
 from tests.oracle.algebra.cell import NEVER_S, Cell, Deletion, Liveness, State

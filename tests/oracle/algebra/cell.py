@@ -1,8 +1,7 @@
-"""What events say, as values that have an order: the larger one wins.
+"""Cells, liveness and deletions as ordered values; the larger one takes precedence.
 
 The orders are those of `Cells#resolveRegular`, `LivenessInfo#supersedes` and
-`DeletionTime#supersedes`. They are total, so that merging is a maximum: in any order, any batches,
-any number of times.
+`DeletionTime#supersedes`. They are total, so merging is a maximum.
 """
 
 from base64 import b64decode
@@ -13,11 +12,11 @@ from functools import total_ordering
 from typing import Any
 
 NEVER_S = 1 << 62
-"""Stands for a local deletion time that is not there."""
+"""The local deletion time of values that never expire."""
 
 
 class State(IntEnum):
-    """What a cell is; at equal write times the larger one wins."""
+    """The state of a cell. The larger one takes precedence at equal write times."""
 
     LIVE = 0
     EXPIRING = 1
@@ -26,7 +25,7 @@ class State(IntEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Deletion:
-    """Deletes what was written at `ts_us` or before."""
+    """Deletes all writes up to `ts_us`."""
 
     ts_us: int
     ldt_s: int
@@ -38,7 +37,7 @@ class Deletion:
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """What an INSERT leaves besides its cells. `ttl_s` is 0 where it does not expire."""
+    """The row marker of an INSERT. `ttl_s` is 0 if it does not expire."""
 
     ts_us: int
     ttl_s: int = 0
@@ -51,16 +50,16 @@ class Liveness:
         return not self.ttl_s or now_s < self.ldt_s
 
     def _rank(self) -> tuple[int, bool, int, int]:
-        # The TTL decides nothing that can be seen; it makes the order total.
+        # The TTL has no visible effect; it makes the order total.
         return self.ts_us, self.ttl_s != 0, self.ldt_s, -self.ttl_s
 
 
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value with its time. `ttl_s` is 0 where it does not expire; a tombstone has no value.
+    """One value with its time. `ttl_s` is 0 if it does not expire; a tombstone has no value.
 
-    `path` is the element as it was written; of those that are equal the last one stands.
+    `path` is the element as it was written; the last of equal elements counts.
     """
 
     state: State
@@ -83,7 +82,7 @@ class Cell:
                 return False
 
     def _rank(self) -> tuple[int, State, int, int, bytes, bytes]:
-        # Between equal elements Cassandra takes any; the path makes the order total.
+        # Cassandra may choose any of equal elements; the path makes the order total.
         return self.ts_us, self.state, self.ldt_s, -self.ttl_s, self.value, self.path or b""
 
 

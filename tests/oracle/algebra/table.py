@@ -1,7 +1,7 @@
-"""Events of one table, merged; read as `SELECT *` reads it.
+"""Merged events of one table, with the rows of `SELECT *`.
 
-Every write and every deletion is kept, and deletions are applied when rows are read: an older
-write may come after the deletion that covers it.
+A table stores every write and deletion. It applies deletions when rows are read, because an older
+write may arrive after the deletion that covers it.
 """
 
 from base64 import b64decode
@@ -28,7 +28,7 @@ Elements = tuple[tuple[bytes, bytes], ...]
 """Path and value of each live element of a non-frozen collection or user type, by path."""
 Value = bytes | Elements
 Row = dict[str, Value]
-"""Live values by column; a column without one is absent. Counters are eight bytes, as in CQL."""
+"""Live values by column, without null columns. Counters are eight bytes, as in CQL."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class _Partition:
 
 
 class Table:
-    """One table, told apart by its id. `has_counters`: its cells are counters."""
+    """One table, identified by its id. `has_counters`: its cells are counters."""
 
     def __init__(self, *, has_counters: bool = False) -> None:
         self._has_counters = has_counters
@@ -61,15 +61,15 @@ class Table:
         self._dropped_to_us: dict[str, int] = {}
 
     def truncate(self, ts_us: int) -> None:
-        """Everything written up to then is gone; the log itself does not tell of it."""
+        """Delete all writes up to a time. The commit log does not contain a TRUNCATE."""
         self._truncated_to_us = _later(self._truncated_to_us, ts_us)
 
     def drop(self, column: str, ts_us: int) -> None:
-        """The cells of a column written up to its drop are as if they had never been."""
+        """Drop a column. Its cells up to this time are not visible."""
         self._dropped_to_us[column] = _later(self._dropped_to_us.get(column), ts_us)
 
     def apply(self, value: Mapping[str, Any]) -> None:
-        """Take in the value of an event (its `cells`); in any order and any number of times."""
+        """Merge the value of an event (its `cells`), in any order and any number of times."""
         cells = value["cells"]
         key = b64decode(cells["pk"], validate=True)
         partition = self._partitions.setdefault(key, _Partition(cells["token"]))
@@ -86,14 +86,14 @@ class Table:
                 clustering = tuple(
                     None if raw is None else b64decode(raw, validate=True) for raw in cells["ckv"]
                 )
-                # Keys that compare equal may differ in bytes (1.0 and 1.00); any one may stand.
+                # Equal keys may differ in bytes (1.0 and 1.00); any of them is valid.
                 row.clustering = min(row.clustering or clustering, clustering, key=repr)
                 self._write(row, cells)
             case kind:
                 raise ValueError(f"an event of the unknown kind {kind!r}")
 
     def rows(self, now_s: int) -> dict[RowKey, Row]:
-        """The rows that `SELECT *` shows at this second, in its order; static values in each."""
+        """The rows of `SELECT *` at this second, in its order, each with static values."""
         shown: dict[RowKey, Row] = {}
         for key, partition in sorted(
             self._partitions.items(), key=lambda item: (item[1].token, item[0])
@@ -111,7 +111,7 @@ class Table:
         return shown
 
     def clustering(self, key: RowKey) -> tuple[bytes | None, ...]:
-        """The raw clustering values of a row; none for a row of static data alone."""
+        """The raw clustering values of a row; empty for a row with only static data."""
         partition_key, ck = key
         return () if ck is None else self._partitions[partition_key].rows[ck].clustering
 
@@ -140,7 +140,7 @@ class Table:
             row.cells[place] = max(row.cells.get(place, cell), cell)
 
     def _deleted_to_us(self, partition: _Partition, ck: bytes | None = None) -> int | None:
-        """The latest write time that is deleted in a row as a whole, or in the static one."""
+        """The latest write time that a deletion of a whole row covers, or of the static row."""
         deletions = [partition.deletion]
         if ck is not None:
             deletions += [each for low, high, each in partition.ranges if low <= ck < high]
@@ -151,7 +151,7 @@ class Table:
         return max(times_us, default=None)
 
     def _row(self, stored: _StoredRow, deleted_to_us: int | None, now_s: int) -> Row | None:
-        """Its live values; None when nothing says that the row is there."""
+        """The live values of a row; None if the row is not visible."""
         values = self._values(stored, deleted_to_us, now_s)
         liveness = stored.liveness
         is_live = (

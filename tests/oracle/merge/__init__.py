@@ -1,5 +1,5 @@
-"""The algebra of `tests.oracle.algebra` held against a second opinion, recordings and real nodes.
+"""Tests of `tests.oracle.algebra` with a second implementation, recordings and real nodes.
 
-`oracle` is a plain port of Cassandra's own questions, `typed` reads raw rows as the driver does,
-`comparison` holds them against `SELECT *`.
+`second_opinion` is a port of Cassandra's own code, `typed` decodes raw rows as the driver does, and
+`comparison` compares them with `SELECT *`.
 """

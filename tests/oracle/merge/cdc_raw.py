@@ -22,7 +22,7 @@ class ReadEvent:
 
 @dataclass(slots=True)
 class CdcRawReader:
-    """Reads on wherever the node's index files have moved."""
+    """Reads segments up to the offsets in the node's index files."""
 
     node: CassandraNode
     schema: commitlog.Schema
@@ -30,7 +30,7 @@ class CdcRawReader:
     _readers: dict[str, commitlog.SegmentReader] = field(default_factory=dict)
 
     def read(self) -> list[ReadEvent]:
-        """What came since the last call."""
+        """Events since the last call."""
         return [
             event
             for segment in self.node.cdc_segments()
@@ -46,7 +46,7 @@ class CdcRawReader:
             reader = self._readers[path] = commitlog.SegmentReader(path)
         events: list[ReadEvent] = []
         while True:
-            # The schema has the user's tables; those of the system are passed over.
+            # The schema has only the user's tables, so system tables are skipped.
             batch = reader.read(
                 self.schema, FORMAT, limit=limit, complete=limit is None, unknown_tables="skip"
             )

@@ -1,4 +1,4 @@
-"""Merged tables against `SELECT *`."""
+"""Comparison of merged tables with `SELECT *`."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ _MAX_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The answer to `SELECT *`: rows in order, the columns, and the seconds it may speak of."""
+    """The result of `SELECT *`: rows in order, columns, and its possible seconds."""
 
     columns: Columns
     rows: list[dict[str, Any]]
@@ -27,7 +27,7 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All tables of a node: how many, their rows, and the differences as `table: line`."""
+    """All tables of a node: their number, their rows, and differences as `table: line`."""
 
     tables: int
     rows: int
@@ -35,7 +35,7 @@ class Comparison:
 
 
 def compare(session: Any, tables: Tables, keyspaces: Iterable[str]) -> Comparison:
-    """Every CDC table of the keyspaces but those with counters, which do not merge by cell."""
+    """Compare every CDC table without counters in the keyspaces."""
     counted, rows = 0, 0
     lines: list[str] = []
     for keyspace in keyspaces:
@@ -49,7 +49,7 @@ def compare(session: Any, tables: Tables, keyspaces: Iterable[str]) -> Compariso
 
 
 def select_all(session: Any, keyspace: str, table: str) -> Selected:
-    """Asks the node."""
+    """Query the node."""
     profile = session.execution_profile_clone_update(EXEC_PROFILE_DEFAULT, row_factory=dict_factory)
     first_s = int(time.time())
     result = session.execute(f'SELECT * FROM "{keyspace}"."{table}"', execution_profile=profile)
@@ -96,14 +96,14 @@ def _differences(table: Table, selected: Selected, now_s: int) -> list[str]:
 
 
 def summary(lines: Iterable[str]) -> str:
-    """The first differences, for a message."""
+    """The first differences, for an error message."""
     shown = list(lines)
     rest = len(shown) - _MAX_SHOWN
     return "\n".join(shown[:_MAX_SHOWN] + ([f"… and {rest} more"] if rest > 0 else []))
 
 
 def _cdc_tables(session: Any, keyspace: str) -> list[tuple[str, str]]:
-    """Names and ids."""
+    """The names and ids of tables."""
     rows = session.execute(
         "SELECT table_name, id, cdc, flags FROM system_schema.tables WHERE keyspace_name = %s",
         (keyspace,),

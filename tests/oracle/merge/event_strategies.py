@@ -1,4 +1,4 @@
-"""Random event values of one table, close enough together to meet: few keys, times and values."""
+"""Random event values of one table, with few keys, times and values, so that many conflict."""
 
 from base64 import b64encode
 from typing import Any
@@ -12,11 +12,11 @@ CLUSTERINGS = (b"\x40\x01", b"\x40\x02", b"\x40\x02\x40\x00", b"\x40\x03")
 BOUNDS = (b"", b"\x40\x01", b"\x40\x02", b"\x40\x02\xff", b"\x40\x03", b"\xff")
 PATHS = (b"p", b"q")
 KEYS_OF_PATHS = {b"p": b"\x40\x02", b"P": b"\x40\x02", b"q": b"\x40\x01"}
-"""In columns whose equal elements may differ in their bytes."""
+"""Keys in columns whose equal elements may differ in bytes."""
 VALUES = (b"", b"\x7f", b"\x80", b"\x80\x00", b"\xff")
 TTLS_S = (1, 2, 3)
 OLDEST_US = -(1 << 63) + 1
-"""Of what a snapshot knows no time of."""
+"""Write time of snapshot values without a time."""
 TIMES_US = st.integers(-1, 3) | st.just(OLDEST_US)
 SECONDS = st.integers(10, 13)
 
@@ -40,7 +40,7 @@ def livenesses(draw: st.DrawFn) -> EventValue:
 
 @st.composite
 def cells(draw: st.DrawFn, columns: tuple[str, ...]) -> EventValue:
-    """A cell; columns that begin with `m` have elements, those with `me` such that are equal."""
+    """A cell. Columns `m…` have elements; columns `me…` have equal elements."""
     cell: EventValue = {"col": draw(st.sampled_from(columns))}
     if cell["col"].startswith("me"):
         path = draw(st.sampled_from(sorted(KEYS_OF_PATHS)))
@@ -74,7 +74,7 @@ def written(draw: st.DrawFn, columns: tuple[str, ...], *, is_static: bool) -> Ev
 
 @st.composite
 def event_values(draw: st.DrawFn) -> EventValue:
-    """The value of one event, with `cells` alone."""
+    """The value of one event, with only `cells`."""
     kind = draw(st.sampled_from(["row", "row", "row", "static", "range", "partition"]))
     key = draw(st.sampled_from(KEYS))
     members: EventValue = {"kind": kind, "pk": _text(key), "token": -key[3]}
@@ -98,7 +98,7 @@ def event_values(draw: st.DrawFn) -> EventValue:
 
 @st.composite
 def one_cell_events(draw: st.DrawFn) -> list[EventValue]:
-    """Writes to one cell, or one element, at one time: nothing but the tie decides."""
+    """Writes to one cell or element at one time, so that only ties decide."""
     ts_us = draw(TIMES_US)
     column = draw(st.sampled_from(("a", "me")))
     found = []

@@ -1,4 +1,4 @@
-"""Driver values in a form in which equal means the same."""
+"""Driver values in a form that compares exactly."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A comparison that finds nothing is worth something only if it finds what is there."""
+"""The comparison detects every kind of difference."""
 
 from base64 import b64encode
 from collections.abc import Callable
@@ -57,14 +57,14 @@ def test_equal_tables_have_no_differences() -> None:
         (lambda rows: rows.reverse(), "the rows are equal and their order differs"),
     ],
 )
-def test_what_differs_is_said(change: Callable[[Rows], object], line: str) -> None:
+def test_each_difference_is_reported(change: Callable[[Rows], object], line: str) -> None:
     selected = rows()
     change(selected)
     assert differences(table(), Selected(COLUMNS, selected, range(1))) == [line]
 
 
 @pytest.mark.parametrize(("clustering", "is_same"), [("1.00", True), ("1.01", False)])
-def test_a_row_goes_by_any_name_that_compares_equal(clustering: str, is_same: bool) -> None:
+def test_rows_match_by_equal_clusterings(clustering: str, is_same: bool) -> None:
     merged = Table()
     raw_decimal = b64encode(bytes([0, 0, 0, 1, 10])).decode()
     place = {"pk": raw(1), "token": 1, "ck": raw(1)}
@@ -75,7 +75,7 @@ def test_a_row_goes_by_any_name_that_compares_equal(clustering: str, is_same: bo
     assert (differences(merged, Selected(columns, selected, range(1))) == []) is is_same
 
 
-def test_a_message_shows_the_first_few() -> None:
+def test_a_message_shows_the_first_differences() -> None:
     assert summary(f"line {number}" for number in range(7)).splitlines() == [
         *(f"line {number}" for number in range(5)),
         "… and 2 more",

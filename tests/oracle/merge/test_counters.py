@@ -1,4 +1,4 @@
-"""Counters merge by the clocks of their leaders; recorded nodes say what the sums are."""
+"""Counters merge by the clocks of their leaders, and match the sums of recorded nodes."""
 
 import json
 from base64 import b64decode
@@ -35,7 +35,9 @@ def rows(found: Iterable[dict[str, Any]]) -> dict[Any, Any]:
 
 
 @given(st.data(), st.lists(counter_events(), max_size=8))
-def test_order_and_repeats_do_not_matter(data: st.DataObject, found: list[dict[str, Any]]) -> None:
+def test_order_and_repetitions_do_not_matter(
+    data: st.DataObject, found: list[dict[str, Any]]
+) -> None:
     again = data.draw(st.permutations([*found, *found[::2]]))
     assert rows(again) == rows(found)
 
@@ -79,7 +81,7 @@ def test_a_context_is_read() -> None:
     ],
     ids=["empty", "short", "cut header", "cut shard", "remote", "local"],
 )
-def test_what_has_no_totals_is_refused(raw: bytes) -> None:
+def test_a_context_without_totals_is_rejected(raw: bytes) -> None:
     with pytest.raises(CounterContextError, match=f": {raw.hex()}$"):
         read_shards(raw, 0)
 
@@ -113,8 +115,8 @@ def counted(value: Value | None) -> int | None:
 
 
 @pytest.mark.parametrize("keyspace", ["single", "triple"])
-def test_recorded_counters_are_what_select_says(keyspace: str, tmp_path: Path) -> None:
-    """But where Cassandra itself may say two things: counted on behind a deletion."""
+def test_recorded_counters_match_select(keyspace: str, tmp_path: Path) -> None:
+    """Except increments after a deletion, where Cassandra itself has two answers."""
     found = [event for node in NODES for event in recorded(node, tmp_path, keyspace)]
     following = Following()
     following.apply(found)

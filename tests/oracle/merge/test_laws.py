@@ -1,4 +1,4 @@
-"""Merging knows no order, no batches and no repeats, and agrees with the slow second opinion."""
+"""Merging ignores order, batches and repetitions, and agrees with the second opinion."""
 
 from collections.abc import Iterable
 from itertools import permutations
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracle.algebra.table import Table
-from tests.oracle.merge import oracle
+from tests.oracle.merge import second_opinion
 from tests.oracle.merge.event_strategies import TIMES_US, EventValue, event_values, one_cell_events
 
 EVENTS = st.lists(event_values(), max_size=14)
@@ -22,7 +22,7 @@ def merged(events: Iterable[EventValue]) -> Table:
 
 
 def shown(table: Table) -> list[object]:
-    """Everything that can be read: rows in order at every second, with their clusterings."""
+    """All rows in order at every second, with their clusterings."""
     return [
         [(key, table.clustering(key), row) for key, row in table.rows(now_s).items()]
         for now_s in NOWS_S
@@ -33,16 +33,16 @@ def shown(table: Table) -> list[object]:
 def test_agrees_with_the_second_opinion(events: list[EventValue]) -> None:
     table = merged(events)
     for now_s in NOWS_S:
-        assert table.rows(now_s) == oracle.rows(events, now_s)
+        assert table.rows(now_s) == second_opinion.rows(events, now_s)
 
 
 @given(one_cell_events())
-def test_ties_are_decided_as_the_second_opinion_does(events: list[EventValue]) -> None:
-    """Whatever the order in which pairs are compared."""
+def test_ties_agree_with_the_second_opinion(events: list[EventValue]) -> None:
+    """In any order of comparisons."""
     for order in list(permutations(events))[:24]:
         table = merged(order)
         for now_s in NOWS_S:
-            assert table.rows(now_s) == oracle.rows(events, now_s)
+            assert table.rows(now_s) == second_opinion.rows(events, now_s)
 
 
 @given(st.data(), EVENTS)
@@ -52,7 +52,7 @@ def test_order_does_not_matter(data: st.DataObject, events: list[EventValue]) ->
 
 
 @given(st.data(), EVENTS)
-def test_repeats_do_not_matter(data: st.DataObject, events: list[EventValue]) -> None:
+def test_repetitions_do_not_matter(data: st.DataObject, events: list[EventValue]) -> None:
     repeated = data.draw(st.lists(st.sampled_from(events), max_size=10)) if events else []
     again = data.draw(st.permutations(events + repeated))
     assert shown(merged(again)) == shown(merged(events))
@@ -71,8 +71,8 @@ def test_merging_twice_changes_nothing(events: list[EventValue]) -> None:
 def test_truncation_and_drops_agree_with_the_second_opinion(
     events: list[EventValue], truncated_to_us: int, dropped: dict[str, int]
 ) -> None:
-    """Whether they are told before the events or after them, and once or twice."""
-    left = list(oracle.without(events, truncated_to_us, dropped))
+    """Whether they arrive before or after the events, once or twice."""
+    left = list(second_opinion.without(events, truncated_to_us, dropped))
     for tells in ((True, False), (False, True), (True, True)):
         table = Table()
         for tell, batch in zip(tells, (events, ()), strict=True):
@@ -84,12 +84,12 @@ def test_truncation_and_drops_agree_with_the_second_opinion(
             for event in batch:
                 table.apply(event)
         for now_s in NOWS_S:
-            assert table.rows(now_s) == oracle.rows(left, now_s)
+            assert table.rows(now_s) == second_opinion.rows(left, now_s)
 
 
 @given(EVENTS, st.integers(0, 14))
-def test_reading_in_between_does_not_matter(events: list[EventValue], at: int) -> None:
-    """A batch may be read before the next one comes."""
+def test_a_read_between_batches_does_not_matter(events: list[EventValue], at: int) -> None:
+    """A read between two batches."""
     table = merged(events[:at])
     shown(table)
     for event in events[at:]:

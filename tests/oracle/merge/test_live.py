@@ -1,4 +1,4 @@
-"""Merging the events of a real node gives what the node itself selects."""
+"""Merged events of a real node match its own `SELECT *`."""
 
 import secrets
 import time
@@ -12,7 +12,7 @@ import commitlog
 from tests.oracle.algebra.tables import Tables
 from tests.oracle.merge.cdc_raw import CdcRawReader
 from tests.oracle.merge.comparison import Comparison, compare, summary
-from tests.oracle.merge.copies import copied_values
+from tests.oracle.merge.snapshot_values import snapshot_values
 from tests.oracle.merge.writes import SHORT_TTL_S, random_writes, run
 from tests.support.servers.cassandra import CassandraNode
 from tests.support.servers.cassandra_settings import NodeSettings, release
@@ -37,7 +37,7 @@ MERGEABLE = sorted(SCENARIOS.keys() - {"counters", "mixed", "random", "ttl_longe
 
 
 def read_to_the_end(node: CassandraNode) -> tuple[Tables, Counter[str]]:
-    """All events up to a last write, merged, and how many of each kind."""
+    """All events up to a last write, merged, with the number of each kind."""
     node.execute(
         "CREATE KEYSPACE merge_test WITH replication = "
         "{'class': 'SimpleStrategy', 'replication_factor': 1}"
@@ -107,7 +107,7 @@ def compare_all(node: CassandraNode, tables: Tables) -> Comparison:
 
 def execute_all(node: CassandraNode, statements: Iterable[str]) -> None:
     for statement in statements:
-        # What TRUNCATE takes away is not in the commit log.
+        # The commit log does not contain TRUNCATE.
         if not statement.startswith("TRUNCATE"):
             node.execute(statement)
 
@@ -157,7 +157,7 @@ def test_merged_events_equal_select(
             + summary(compared.differences)
         )
         copied, alone = 0, Tables()
-        for value in copied_values(node, commitlog.Schema.from_cql(node.describe_schema())):
+        for value in snapshot_values(node, commitlog.Schema.from_cql(node.describe_schema())):
             tables.apply(value)
             alone.apply(value)
             copied += 1

@@ -1,4 +1,4 @@
-"""The laws of merging, on events of recorded segments of real nodes."""
+"""The laws of merging, for events of recorded segments."""
 
 import random
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ def merged(found: Iterable[Event]) -> Tables:
 
 
 def shown(tables: Tables, at_s: Iterable[int]) -> dict[tuple[str, int], list[Any]]:
-    """Everything that can be read, order included."""
+    """All rows, in order."""
     return {
         (table_id, now_s): [
             (key, table.clustering(key), row) for key, row in table.rows(now_s).items()
@@ -39,12 +39,12 @@ def shown(tables: Tables, at_s: Iterable[int]) -> dict[tuple[str, int], list[Any
 
 
 def sources(found: Iterable[Event]) -> dict[str, str]:
-    """Event id by who said it."""
+    """The event id by its source."""
     return {event.headers["cdc.source"]: event.headers["cdc.id"] for event in found}
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-def test_order_batches_and_repeats_do_not_matter(scenario: Scenario, tmp_path: Path) -> None:
+def test_order_batches_and_repetitions_do_not_matter(scenario: Scenario, tmp_path: Path) -> None:
     found = read(scenario, tmp_path)
     at_s = seconds(found)
     expected = shown(merged(found), at_s)
@@ -57,8 +57,8 @@ def test_order_batches_and_repeats_do_not_matter(scenario: Scenario, tmp_path: P
 
 
 @pytest.mark.parametrize("folder", STAGED, ids=lambda folder: folder.name)
-def test_a_killed_node_says_the_same_again(folder: Path, tmp_path: Path) -> None:
-    """What was read before the restart stays, with its ids; reading it twice changes nothing."""
+def test_a_killed_node_repeats_equal_events(folder: Path, tmp_path: Path) -> None:
+    """Events from before the restart keep their ids, and reading them twice changes nothing."""
     stages = [
         read(scenario, tmp_path) for scenario in SCENARIOS if scenario.folder.parent == folder
     ]
@@ -70,7 +70,7 @@ def test_a_killed_node_says_the_same_again(folder: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("folder", THREE_NODES, ids=lambda folder: folder.name)
-def test_every_replica_tells_the_same_table(folder: Path, tmp_path: Path) -> None:
+def test_every_replica_has_the_same_table(folder: Path, tmp_path: Path) -> None:
     logs = [read(scenario, tmp_path) for scenario in SCENARIOS if scenario.folder.parent == folder]
     assert len(logs) == 3
     at_s = seconds(logs[0])

@@ -1,4 +1,4 @@
-"""The rules one by one, as a person would check them."""
+"""The merge rules one by one."""
 
 from base64 import b64encode
 from typing import Any
@@ -53,17 +53,17 @@ LADDER = [
     cell(None, 2, ldt=11),
     cell(b"", 3),
 ]
-"""Each cell wins against the one before it."""
+"""Each cell takes precedence over the one before it."""
 
 
 @pytest.mark.parametrize("place", range(1, len(LADDER)))
-def test_the_win_order_of_cells(place: int) -> None:
+def test_the_precedence_of_cells(place: int) -> None:
     lower, higher = LADDER[place - 1 : place + 1]
     alone = rows(row(b"1", cell=[higher]))
     assert rows(row(b"1", cell=[lower]), row(b"1", cell=[higher])) == alone
 
 
-def test_a_deletion_wins_at_its_own_time() -> None:
+def test_a_deletion_takes_precedence_at_its_own_time() -> None:
     insert = row(b"1", live={"ts": 5}, cell=[cell(b"x", 5)])
     deletion = {"ts": 5, "ldt": 50}
     assert rows(insert, row(b"1", **{"del": deletion})) == {}
@@ -92,12 +92,12 @@ def test_a_cell_ends_at_its_local_deletion_time() -> None:
     assert rows(write, now_s=110) == {}
 
 
-def test_at_one_time_an_expiring_liveness_wins() -> None:
+def test_an_expiring_liveness_takes_precedence_at_one_time() -> None:
     expiring = row(b"1", live={"ts": 5, "ttl": 10, "ldt": 90})
     assert rows(expiring, row(b"1", live={"ts": 5})) == {}
 
 
-def test_static_data_outlives_rows_and_stands_in_each() -> None:
+def test_static_data_outlives_rows_and_is_in_each() -> None:
     static = event("static", cell=[cell(b"s", 5, "s")])
     assert rows(static) == {None: {"s": b"s"}}
     insert = row(b"1", live={"ts": 5})
@@ -107,8 +107,8 @@ def test_static_data_outlives_rows_and_stands_in_each() -> None:
     assert rows(static, event("partition", **{"del": {"ts": 9, "ldt": 50}})) == {}
 
 
-def test_what_has_said_all_may_be_forgotten() -> None:
-    """A deletion of second 100, kept for 10 seconds of grace and 5 of lag."""
+def test_old_deletions_are_purgeable() -> None:
+    """A deletion of second 100, with 10 seconds of grace and 5 of lag."""
     kept = [
         now_s
         for now_s in range(110, 120)
@@ -128,14 +128,14 @@ def test_what_has_said_all_may_be_forgotten() -> None:
         (cell(b"", 5, path=text(b"2"), key=text(b"2")), {"v": ((b"1.0", b""), (b"2", b""))}),
     ],
 )
-def test_equal_elements_are_one_as_it_was_written_last(
+def test_equal_elements_are_one_as_last_written(
     later: dict[str, Any], shown: dict[str, Any]
 ) -> None:
     first = cell(b"", 5, path=text(b"1.0"), key=text(b"1"))
     assert rows(row(b"1", live={"ts": 1}, cell=[first]), row(b"1", cell=[later])) == {b"1": shown}
 
 
-def test_a_complex_deletion_takes_the_elements_of_its_column() -> None:
+def test_a_complex_deletion_deletes_the_elements_of_its_column() -> None:
     elements = [cell(b"", 5, "m", path=text(b"a")), cell(b"", 7, "m", path=text(b"b"))]
     other = cell(b"", 5, "n", path=text(b"a"))
     write = row(b"1", cell=[*elements, other])

@@ -1,4 +1,4 @@
-"""Raw elements put together and read as the driver reads what Cassandra sends."""
+"""Raw elements decoded as the driver decodes values of Cassandra."""
 
 import uuid
 from decimal import Decimal
@@ -37,8 +37,8 @@ def test_maps_hold_paths_and_values() -> None:
     assert dict(read(types, (b"a", raw(1)), (b"b", raw(2)))) == {"a": 1, "b": 2}
 
 
-def test_lists_stand_in_the_order_of_their_times() -> None:
-    """Not in that of their bytes: the low part of the time comes first in them."""
+def test_lists_are_in_the_order_of_their_times() -> None:
+    """Not in the order of their bytes, which begin with the low part of the time."""
     later, earlier = (
         uuid.UUID(fields=(time_low, time_mid, 0x1000, 0x80, 0x80, 1))
         for time_low, time_mid in ((0, 1), (0xFFFFFFFF, 0))

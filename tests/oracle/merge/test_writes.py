@@ -1,4 +1,4 @@
-"""The random writes repeat themselves for a seed and have what they are for."""
+"""Random writes are equal for equal seeds, and contain the intended kinds."""
 
 import re
 
@@ -12,7 +12,7 @@ def writes(seed: int) -> list[Write]:
     return list(random_writes(seed, 4000, keyspace="random"))
 
 
-def test_a_seed_gives_the_same_again() -> None:
+def test_a_seed_repeats_its_writes() -> None:
     assert writes(7) == writes(7) != writes(8)
 
 
@@ -28,13 +28,13 @@ def test_places_in_lists_and_short_ttls_are_among_them() -> None:
 
 
 class Refusing:
-    """A session of a node that takes nothing."""
+    """A session of a node that rejects every statement."""
 
     def execute(self, text: str) -> None:
         raise InvalidRequest(text)
 
 
-def test_only_what_may_be_refused_is_let_pass() -> None:
+def test_only_permitted_rejections_are_ignored() -> None:
     assert run(Refusing(), Write("DELETE l[0] …", may_be_refused=True)) is False
     with pytest.raises(InvalidRequest):
         run(Refusing(), Write("DELETE l …"))

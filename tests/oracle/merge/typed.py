@@ -1,4 +1,4 @@
-"""Raw rows as the values that the driver gives for `SELECT *`.
+"""Raw rows as the driver's values of `SELECT *`.
 
 A non-frozen collection is put together as Cassandra sends it (format notes §6.2: a count, then
 elements behind their lengths) and read by the driver's own type, so both sides of a comparison are
@@ -73,7 +73,7 @@ def _typed_row(
 
 
 def _key_values(key: bytes, count: int) -> list[bytes]:
-    """A partition key taken apart (`CompositeType`)."""
+    """The components of a partition key (`CompositeType`)."""
     if count == 1:
         return [key]
     values = []

@@ -34,7 +34,7 @@ class Write:
 def random_writes(
     seed: int, count: int, *, keyspace: str, release: Release = (5, 0)
 ) -> Iterator[Write]:
-    """So many writes over `random_tables(seed)`; equal for equal seeds."""
+    """`count` writes to `random_tables(seed)`, equal for equal seeds."""
     rng = random.Random(f"writes {seed}")
     tables = {
         table.full_name: table for table in random_tables(seed, keyspace=keyspace, release=release)
@@ -48,7 +48,7 @@ def random_writes(
 
 
 def run(session: Any, write: Write) -> bool:
-    """Executes it; False when it was refused and may be. Other errors are raised."""
+    """Execute a write. Returns False for a permitted rejection; raises other errors."""
     try:
         session.execute(write.text)
     except InvalidRequest:
@@ -59,7 +59,7 @@ def run(session: Any, write: Write) -> bool:
 
 
 def _other(rng: random.Random, text: str, table: Table) -> Write:
-    """Another write, made of this one where it can be."""
+    """Another write, derived from this one if possible."""
     is_row = not text.startswith("INSERT") and all(
         f" {column.name} = " in text for column in table.clustering
     )

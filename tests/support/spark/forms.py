@@ -1,4 +1,4 @@
-"""Events into Spark and rows out of it, in the forms of `tests.oracle.algebra`."""
+"""Conversions between Spark and `tests.oracle.algebra`: events in, rows out."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,16 +13,16 @@ from tests.oracle.algebra import Row, RowKey, Tables, Value
 
 EventValue = dict[str, Any]
 Shown = dict[str, dict[RowKey, Row]]
-"""Rows by table id; tables without rows are left out."""
+"""Rows by table id, without empty tables."""
 
 
 def named(table_id: str, value: Mapping[str, Any]) -> EventValue:
-    """The value of an event as one of this table."""
+    """The value of an event, moved to this table."""
     return {**value, "cells": {**value["cells"], "id": table_id}}
 
 
 def frame(spark: SparkSession, folder: Path, values: Iterable[EventValue]) -> DataFrame:
-    """The values of events as Spark reads them from a topic."""
+    """A DataFrame of events, as Spark reads them from a topic."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "values.ndjson"
     path.write_text("".join(json.dumps(value) + "\n" for value in values), encoding="utf-8")
@@ -30,13 +30,13 @@ def frame(spark: SparkSession, folder: Path, values: Iterable[EventValue]) -> Da
 
 
 def by_table(number_of: Mapping[str, int]) -> Column:
-    """A number for each table."""
+    """A column with a number for each table."""
     pairs = [F.lit(part) for pair in number_of.items() for part in pair]
     return F.create_map(*pairs)[F.col("table")]
 
 
 def shown(visible: DataFrame) -> Shown:
-    """What Spark shows."""
+    """The rows that Spark shows."""
     tables: Shown = {}
     for row in visible.collect():
         place = bytes(row["pk"]), None if row["ck"] is None else bytes(row["ck"])
@@ -47,7 +47,7 @@ def shown(visible: DataFrame) -> Shown:
 
 
 def expected(tables: Tables, now_s: int | Mapping[str, int]) -> Shown:
-    """What the algebra shows."""
+    """The rows that the algebra shows."""
     rows = {
         table_id: table.rows(now_s if isinstance(now_s, int) else now_s[table_id])
         for table_id, table in tables.by_id.items()

@@ -1,4 +1,4 @@
-"""A job as a process of its own, to be killed or stopped."""
+"""A job in its own process, to kill or stop."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ class JobProcess:
         self.process.start()
 
     def run_to_end(self) -> None:
-        """Start it and wait until it ends well."""
+        """Start the job and wait until it ends with code 0."""
         self.start()
         assert self.process.wait(_DEADLINE_S) == 0, self.process.log_tail()
 
@@ -49,7 +49,7 @@ class JobProcess:
         return (self._checkpoint / "commits" / str(batch)).exists()
 
     def has_written(self, batch: int, table: Path) -> bool:
-        """Whether this Delta table has a newer version than the beginning of the micro-batch."""
+        """Whether this Delta table has a version newer than the start of the micro-batch."""
         if not self.has_begun(batch):
             return False
         begun_ns = (self._checkpoint / "offsets" / str(batch)).stat().st_mtime_ns
@@ -57,15 +57,15 @@ class JobProcess:
         return any(version.stat().st_mtime_ns > begun_ns for version in versions)
 
     def wait_until(self, condition: Callable[[], bool], what: str) -> None:
-        """While it runs."""
+        """Kill the job as soon as a condition holds."""
         wait_until(condition, what, deadline_s=_DEADLINE_S, process=self.process)
 
     def stop(self) -> None:
-        """SIGTERM; it ends well."""
+        """Stop the job with SIGTERM; it must end with code 0."""
         assert self.process.terminate(_DEADLINE_S) == 0, self.process.log_tail()
 
     def kill_when(self, condition: Callable[[], bool], what: str) -> None:
-        """SIGKILL for Python and JVM together."""
+        """Kill Python and the JVM with SIGKILL."""
         self.wait_until(condition, what)
         assert self.process.pid is not None
         os.killpg(self.process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Random events merged by Spark."""
+"""Random events, and their merge by the algebra."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from tests.support.spark.forms import EventValue, named
 
 
 def examples(events: st.SearchStrategy[list[EventValue]], count: int) -> list[EventValue]:
-    """Events of so many random tables, the number of the table being its id."""
+    """Events of `count` random tables; the id of a table is its number."""
     drawn: list[list[EventValue]] = []
 
     @settings(

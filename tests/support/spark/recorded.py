@@ -1,4 +1,4 @@
-"""Events of recorded segments as three replicas publish them: shuffled, each three times."""
+"""Events of recorded segments, three replica copies of each, shuffled."""
 
 import json
 import random
@@ -16,7 +16,7 @@ NODES = ("node1", "node2", "node3")
 
 
 def read(folder: str, node: str) -> list[Event]:
-    """All events of a recording, as the agent of `node` makes them."""
+    """All events of a recording, as the agent of `node` publishes them."""
     scenario = Scenario(OWN, OWN / folder)
     schema = schema_of(scenario)
     form = commitlog.EventFormat(topic_prefix="shop", cluster="c1", node_id=node)
@@ -29,7 +29,7 @@ def read(folder: str, node: str) -> list[Event]:
 
 
 def record(event: Event, topic: str | None = None) -> Record:
-    """The event as an agent's message, without a place in Kafka."""
+    """The event as a message of an agent, without a place in Kafka."""
     headers = tuple(
         (name, bytes.fromhex(text) if name == "cdc.id" else text.encode())
         for name, text in event.headers.items()
@@ -54,7 +54,7 @@ def three_copies(folders: Iterable[str], topic: str | None = None) -> list[Recor
 
 
 def identity(record: Record) -> tuple[bytes, bool]:
-    """What copies of an event have in common."""
+    """The identity of an event."""
     assert record.headers is not None
     event_id = dict(record.headers)["cdc.id"]
     assert event_id is not None

@@ -1,4 +1,4 @@
-"""Records of Kafka topics as rows, for tests that need no broker."""
+"""Records of Kafka topics as rows, for tests without a broker."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _DEADLINE_S = 300
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record as Spark's Kafka source gives it."""
+    """One record of Spark's Kafka source."""
 
     headers: tuple[Header, ...] | None
     value: bytes | None = b"{}"
@@ -32,7 +32,7 @@ class Record:
 def headers_of(
     event_id: bytes, *, node: str = "n1", position: int = 0, kind: str = "row", ts_us: int = 1
 ) -> tuple[Header, ...]:
-    """The four headers as an agent writes them."""
+    """The four headers of an agent."""
     return (
         ("cdc.id", event_id),
         ("cdc.source", f"{node}/7/{position}/0".encode()),
@@ -51,8 +51,7 @@ def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
 
 
 def send(broker: KafkaBroker, records: Iterable[Record], *, partitions: int = 1) -> None:
-    """Send the records as they are, but that the partition follows from the key. Topics that are
-    not there get so many partitions."""
+    """Send the records, with the partition by key. Missing topics get `partitions` partitions."""
     producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "log_level": 0})
     topics = set(broker.topics())
     for record in records:
@@ -70,7 +69,7 @@ def send(broker: KafkaBroker, records: Iterable[Record], *, partitions: int = 1)
 
 
 class RecordStream:
-    """A stream that has what is added to it, one micro-batch for each `add`."""
+    """A stream with one micro-batch for each `add`."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self._spark = spark
@@ -79,7 +78,7 @@ class RecordStream:
         folder.mkdir(parents=True)
 
     def add(self, records: Sequence[Record]) -> None:
-        """One file, which is one micro-batch."""
+        """Add one file, which is one micro-batch."""
         self._count += 1
         part = self._folder.with_name(f"{self._folder.name}-{self._count}")
         frame(self._spark, records).coalesce(1).write.parquet(str(part))

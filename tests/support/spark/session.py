@@ -26,7 +26,7 @@ _JVM_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSi
 
 
 def fetched_jars() -> Path:
-    """The jars beside `pyspark`, fetched once and then cached."""
+    """The jars that `pyspark` lacks, fetched once and cached."""
     environment = {**os.environ, "JAVA_HOME": str(java_home(17))}
 
     def fetch_all(target: Path) -> None:
@@ -36,7 +36,7 @@ def fetched_jars() -> Path:
 
 
 def quiet_java_options(folder: Path) -> str:
-    """Options of the JVM that make a short run quick and quiet; never for a measurement."""
+    """Options of the JVM for a quick and quiet run. Not for measurements."""
     log4j2 = folder / "log4j2.properties"
     log4j2.write_text(_LOG4J2)
     return f"-Dlog4j2.configurationFile=file:{log4j2} {_JVM_OPTIONS}"
@@ -45,7 +45,7 @@ def quiet_java_options(folder: Path) -> str:
 def local_session(
     jars: Path, java_options: str, warehouse: Path, memory: str = "1g"
 ) -> SparkSession:
-    """`local[2]`, two shuffle partitions, Kafka and Delta at hand."""
+    """A session with `local[2]`, two shuffle partitions, Kafka and Delta."""
     os.environ["JAVA_HOME"] = str(java_home(17))
     return create_session(
         "tests",

@@ -1,4 +1,4 @@
-"""A small table and its events, for views of it."""
+"""A small table with events, for tests of its view."""
 
 import struct
 from base64 import b64encode

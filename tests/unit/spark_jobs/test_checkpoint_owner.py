@@ -1,4 +1,4 @@
-"""Whose checkpoint it is."""
+"""Ownership of a checkpoint."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ OTHERS = {
 }
 
 
-def test_a_job_comes_back_to_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_job_resumes_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     first = acquire_checkpoint(spark, str(tmp_path / "c"), JOB)
     again = acquire_checkpoint(spark, (tmp_path / "c").as_uri(), JOB)
     assert first.is_new and not again.is_new
@@ -30,7 +30,7 @@ def test_a_job_comes_back_to_its_checkpoint(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_another_job_is_refused(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_another_job_is_rejected(spark: SparkSession, tmp_path: Path, name: str) -> None:
     identity, expected = OTHERS[name]
     acquire_checkpoint(spark, str(tmp_path), JOB)
     content = (tmp_path / FILE).read_text()
@@ -40,7 +40,7 @@ def test_another_job_is_refused(spark: SparkSession, tmp_path: Path, name: str) 
     assert (tmp_path / FILE).read_text() == content
 
 
-def test_another_format_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_another_format_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     acquire_checkpoint(spark, str(tmp_path), JOB)
     file = tmp_path / FILE
     file.write_text(file.read_text().replace('"format": 1', '"format": 2'))
@@ -49,7 +49,7 @@ def test_another_format_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         acquire_checkpoint(spark, str(tmp_path), JOB)
 
 
-def test_a_checkpoint_of_another_program_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_program_is_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "metadata").write_text('{"id":"x"}')
     with pytest.raises(CheckpointError, match="written by another program"):
         acquire_checkpoint(spark, str(tmp_path), JOB)

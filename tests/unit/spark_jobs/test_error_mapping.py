@@ -1,4 +1,4 @@
-"""What Spark raises, as sentences."""
+"""Errors with remedies for exceptions of Spark."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ RAISED = {
 
 
 @pytest.mark.parametrize("text", RAISED)
-def test_known_causes(text: str) -> None:
+def test_known_causes_are_mapped(text: str) -> None:
     kind, expected = RAISED[text]
     error = RuntimeError(text)
     fault = mapped_error(error)
@@ -43,7 +43,7 @@ def test_known_causes(text: str) -> None:
         assert "\n" not in str(fault)
 
 
-def test_errors_for_people_stay_as_they_are() -> None:
+def test_errors_of_the_project_stay_unchanged() -> None:
     error: SidecarError = ConfigError("one", "two")
     assert mapped_error(error) is error
 
@@ -55,7 +55,7 @@ def test_a_conflict_of_two_writers_names_the_remedy() -> None:
 
 
 @pytest.mark.spark
-def test_a_session_without_jars_says_what_is_missing(tmp_path: Path) -> None:
+def test_a_session_without_jars_names_the_missing_source(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "spark_jobs.dedupe"]
     for setting in (
         "kafka.bootstrap.servers=127.0.0.1:1",

@@ -1,4 +1,4 @@
-"""The session that every job runs in."""
+"""The Spark session of the jobs."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +12,7 @@ from spark_jobs.jars import jars_in
 from spark_jobs.session import SETTINGS
 
 
-def test_settings_that_every_job_needs_are_in_force(spark: SparkSession) -> None:
+def test_the_session_has_the_settings_of_every_job(spark: SparkSession) -> None:
     assert {name: spark.conf.get(name) for name in SETTINGS} == dict(SETTINGS)
 
 
@@ -28,7 +28,7 @@ def test_the_jars_are_those_of_the_python_packages(spark: SparkSession) -> None:
     assert version("delta-spark") == TESTED.delta
 
 
-def test_a_missing_jar_is_named_with_the_way_to_get_it(tmp_path: Path) -> None:
+def test_a_missing_jar_is_an_error_with_a_remedy(tmp_path: Path) -> None:
     for artifact in TESTED.artifacts()[1:]:
         (tmp_path / artifact.file_name).touch()
     with pytest.raises(SetupError) as raised:

@@ -93,10 +93,10 @@ def test_every_type_arrives(spark: SparkSession) -> None:
     full, empty = (row.asDict(recursive=True) for row in typed.orderBy("k").collect())
     assert empty == dict.fromkeys(TYPES) | {"k": 2}
     address = {"street": "High Street", "numbers": [7, -1]}
-    # Spark gives a struct as the key of a map as a row.
+    # Spark returns a struct in the key of a map as a row.
     deep = {tuple(key): value for key, value in full.pop("deep").items()}
     assert deep == {(1, "x"): [9]}
-    # Python is given the time of its own zone.
+    # Python receives the time in its own zone.
     assert full.pop("at").timestamp() == 1_700_000_000.123
     assert full == {
         "k": 1,
@@ -124,7 +124,7 @@ def test_days_beyond_the_calendar_of_python(spark: SparkSession) -> None:
     assert [number for (number,) in shown] == [-(2**31), -1, 2**31 - 1]
 
 
-def test_a_value_that_does_not_fit_says_where(spark: SparkSession) -> None:
+def test_an_invalid_value_is_an_error_with_its_place(spark: SparkSession) -> None:
     typed = decoded(rows(spark, [{"k": word(1), "day": b"\0"}]))
     with pytest.raises(PythonException, match=r"ks\.t, column day, row 0 .*1 bytes where 4"):
         typed.collect()

@@ -24,7 +24,7 @@ EventValue = dict[str, Any]
 
 
 def list_attempts(values: list[EventValue]) -> Iterator[EventValue]:
-    """A coordinator that tries again has new ids for the elements of a list."""
+    """A coordinator that retries creates new ids for the elements of a list."""
     for value in copy.deepcopy(values):
         elements = [each for each in value["cells"].get("cell", ()) if _is_time_uuid(each)]
         for cell in elements:
@@ -34,7 +34,7 @@ def list_attempts(values: list[EventValue]) -> Iterator[EventValue]:
 
 
 def later_attempts(values: list[EventValue]) -> Iterator[EventValue]:
-    """A coordinator that sets the time of a write sets another one when it tries again."""
+    """A coordinator that sets the write time sets another one when it retries."""
     for value in copy.deepcopy(values):
         cells = value["cells"]
         times = [
@@ -66,12 +66,12 @@ DROPPED_BY_NONE: tuple[Case, ...] = (
 
 @pytest.fixture(scope="module")
 def events() -> list[Event]:
-    """One node's events of some tables."""
+    """Events of some tables from one node."""
     return [event for folder in RECORDINGS for event in read(folder, NODES[0])]
 
 
 def said_again(events: list[Event], of: Iterable[Case]) -> list[Record]:
-    """What the cases add, each with the id of its content."""
+    """The events that the cases add, with the ids of their contents."""
     ids = {_content(event.value): event.headers["cdc.id"] for event in events}
     values = [event.value for event in events]
     pattern = events[0]
@@ -92,7 +92,7 @@ def _content(value: EventValue) -> str:
 
 
 def new_events(stream: DedupeStream, events: list[Event], of: Iterable[Case]) -> set[bytes]:
-    """Ids of the events that come out besides the recorded ones."""
+    """Ids of the written events that are not recorded ones."""
     stream.add(*map(record, events))
     stream.add(*said_again(events, of))
     stream.run()

@@ -1,4 +1,4 @@
-"""The job between a real broker and real sinks, over recorded events of real nodes."""
+"""The job with a real broker, real sinks and recorded events of real nodes."""
 
 from collections import Counter
 from functools import partial
@@ -47,7 +47,7 @@ def test_every_event_once_over_two_kills(
     rows = spark.read.format("delta").load(str(tmp_path / "table")).collect()
     assert len(sent) > 2 * len(expected)
     assert Counter((bytes(row.id), row.value is None) for row in rows) == expected
-    # Copies differ in who said it and when, so a row is one of them.
+    # Copies differ in node and time, so a row must equal one of them.
     sent_values = {(identity(record)[0], record.value) for record in sent}
     assert {(bytes(row.id), row.value) for row in rows} <= sent_values
     assert "replica copies per event" in job.log.read_text()
@@ -55,10 +55,8 @@ def test_every_event_once_over_two_kills(
     assert all(node in (tmp_path / "checkpoint" / REPLICAS_FILE).read_text() for node in NODES)
 
 
-def test_messages_pass_through_untouched(
-    broker: KafkaBroker, spark: SparkSession, tmp_path: Path
-) -> None:
-    """Several topics by a pattern, by cells, to Kafka and Delta at once."""
+def test_messages_stay_unchanged(broker: KafkaBroker, spark: SparkSession, tmp_path: Path) -> None:
+    """Several topics by a pattern, by cells, to Kafka and Delta."""
     copies = three_copies(["5.0/three-nodes"])
     deletes = [record for record in copies if b'"op":"d"' in (record.value or b"")]
     tombstones = [Record(each.headers, None, each.key, each.topic) for each in deletes]
@@ -100,7 +98,7 @@ def test_messages_pass_through_untouched(
         run(spark, job_options(**{**settings, "identity": "event"}))
 
 
-def test_a_topic_that_does_not_exist(
+def test_a_missing_topic_is_an_error(
     broker: KafkaBroker, spark: SparkSession, tmp_path: Path
 ) -> None:
     options = job_options(

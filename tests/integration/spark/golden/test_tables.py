@@ -177,7 +177,7 @@ DECIMAL = cqltypes.DecimalType
         (cqltypes.TupleType.apply_parameters([INT, DECIMAL]), (1, "2"), (1, "2.0"), True),
     ],
 )
-def test_a_row_goes_by_any_name_that_compares_equal(
+def test_rows_match_by_equal_clusterings(
     cql_type: Any, ours: Any, theirs: Any, is_same: bool
 ) -> None:
     """Which of them Cassandra gives depends on flushes."""

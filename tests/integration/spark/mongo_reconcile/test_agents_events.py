@@ -25,7 +25,7 @@ PROPERTIES: dict[str, object] = {
 }
 
 
-def test_the_agents_events_give_the_collections(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_agents_events_return_the_collections(spark: SparkSession, tmp_path: Path) -> None:
     seed = secrets.randbits(32)
     print(f"seed {seed}")
     random = Random(seed)

@@ -1,4 +1,4 @@
-"""The job: a stream with a checkpoint, and a real broker."""
+"""The job with a checkpoint and with a real broker."""
 
 import json
 import shutil
@@ -14,8 +14,8 @@ from spark_jobs.mongo_reconcile import DocumentTable, query
 from spark_jobs.mongo_reconcile.job import run, summary
 from spark_jobs.mongo_reconcile.options import MongoJobOptions
 from spark_jobs.progress import follow
-from tests.integration.spark.mongo_reconcile.topic import TOPIC, Collection, envelope, record
 from tests.support.servers.kafka import KafkaBroker
+from tests.support.spark.mongo_topic import TOPIC, Collection, envelope, record
 from tests.support.spark.options import dotted, options_of
 from tests.support.spark.records import RecordStream, send
 
@@ -42,7 +42,7 @@ def shop() -> Collection:
     return collection
 
 
-def test_a_batch_that_was_not_committed_comes_again(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_uncommitted_batch_is_repeated(spark: SparkSession, tmp_path: Path) -> None:
     collection = shop()
     options = job_options(tmp_path)
     documents = DocumentTable(spark, options.table_path)
@@ -65,7 +65,7 @@ def test_a_batch_that_was_not_committed_comes_again(spark: SparkSession, tmp_pat
 
 @pytest.mark.servers
 def test_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
-    """Two runs, one after the other, then a record that is no change."""
+    """Two runs, then a record that is not a change."""
     collection = shop()
     with KafkaBroker(tmp_path / "kafka") as broker:
         options = job_options(
@@ -86,7 +86,7 @@ def test_a_real_broker(spark: SparkSession, tmp_path: Path) -> None:
         shown = documents.current("shop.cust").collect()
         assert {key: document for key, document, _ in shown} == collection.documents
         send(broker, [record(0, "9", envelope("t", None, 5))])
-        with pytest.raises(InputError, match=rf"{TOPIC}/\d/\d+ is no change of a document"):
+        with pytest.raises(InputError, match=rf"{TOPIC}/\d/\d+ is not a change of a document"):
             run(spark, options)
         shutil.copytree(options.checkpoint, tmp_path / "other")
         other = job_options(

@@ -1,1 +1,1 @@
-"""The table out of the events of all replicas."""
+"""Tests of reconcile."""

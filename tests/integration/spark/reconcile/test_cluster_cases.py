@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.reconcile.versions import latest, to_versions
 from spark_jobs.reconcile.visible_rows import visible_rows
 from spark_jobs.source.cells import read_cells
-from tests.oracle.merge import oracle
+from tests.oracle.merge import second_opinion
 from tests.oracle.reference.recordings import OWN, Scenario
 from tests.support.merged_recordings import read
 from tests.support.spark.forms import EventValue, by_table, frame, named, shown
@@ -27,17 +27,17 @@ FAR_S = 4_000_000_000
 
 
 def one_copy(events: list[EventValue]) -> list[EventValue]:
-    """A write that reached one log is a write."""
+    """A write in only one log."""
     return []
 
 
 def seven_copies(events: list[EventValue]) -> list[EventValue]:
-    """A batch log that is replayed."""
+    """A replayed batch log."""
     return events * 6
 
 
 def attempts(events: list[EventValue]) -> list[EventValue]:
-    """A statement that is tried again two seconds later: the same times, other local ones."""
+    """A statement that is retried two seconds later: equal write times, other local ones."""
     tried = copy.deepcopy(events)
     for event in tried:
         cells = event["cells"]
@@ -54,7 +54,7 @@ def attempts(events: list[EventValue]) -> list[EventValue]:
 
 
 def bundles(events: list[EventValue]) -> list[EventValue]:
-    """Repair sends a row as it lies in an SSTable: cells of several statements in one event."""
+    """Repair sends a row of an SSTable: cells of several statements in one event."""
     by_row: dict[tuple[str, str, str], EventValue] = {}
     for event in copy.deepcopy(events):
         cells = event["cells"]
@@ -79,7 +79,7 @@ def range_pieces(events: list[EventValue]) -> list[EventValue]:
 
 
 def expired_as_tombstones(events: list[EventValue]) -> list[EventValue]:
-    """Read repair sends a cell that has expired as a tombstone of the second of its write."""
+    """Read repair sends an expired cell as a tombstone of the second of its write."""
     found = []
     for event in copy.deepcopy(events):
         expired = [cell for cell in event["cells"].get("cell", ()) if "ttl" in cell]
@@ -94,18 +94,18 @@ def expired_as_tombstones(events: list[EventValue]) -> list[EventValue]:
 
 
 ABSORBED: tuple[Case, ...] = (one_copy, seven_copies, bundles, range_pieces)
-"""Nothing is seen of these, at whatever second."""
+"""Tables without visible rows at any second."""
 CASES: tuple[Case, ...] = (*ABSORBED, attempts, expired_as_tombstones)
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> list[EventValue]:
-    """The events of some tables, as one node tells them."""
+    """The events of some tables from one node."""
     folder = tmp_path_factory.mktemp("segments")
     return [event.value for name in RECORDINGS for event in read(Scenario(OWN, OWN / name), folder)]
 
 
-def test_every_case_gives_what_cassandra_has(
+def test_every_case_returns_the_rows_of_cassandra(
     spark: SparkSession, tmp_path: Path, recorded: list[EventValue]
 ) -> None:
     events: dict[str, list[EventValue]] = {}
@@ -125,18 +125,18 @@ def test_every_case_gives_what_cassandra_has(
     versions = latest(to_versions(read_cells(frame(spark, tmp_path, values)), 4))
     found = shown(visible_rows(versions, by_table(now_s)))
     for table, of_table in events.items():
-        assert found.get(table, {}) == oracle.rows(of_table, now_s[table]), table
+        assert found.get(table, {}) == second_opinion.rows(of_table, now_s[table]), table
     for case in ABSORBED:
         for table in {value["cells"]["id"] for value in recorded}:
             alone = found.get(f"one_copy@{table}")
             assert found.get(f"{case.__name__}@{table}") == alone
 
 
-def test_every_case_has_something_to_say(recorded: list[EventValue]) -> None:
+def test_every_case_adds_events(recorded: list[EventValue]) -> None:
     assert all(list(case(recorded)) for case in CASES if case is not one_copy)
 
 
-def test_a_merged_counter_context_says_nothing_new(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_merged_counter_context_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """Read repair sends all shards of a counter in one cell."""
 
     def counted(ts: int, *shards: tuple[bytes, int, int]) -> EventValue:

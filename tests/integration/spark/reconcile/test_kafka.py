@@ -1,4 +1,4 @@
-"""The job between a real broker and Delta Lake."""
+"""The job with a real broker and Delta Lake."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def options(broker: KafkaBroker, folder: Path, **settings: str) -> ReconcileOpti
 
 
 def test_topics_become_tables(spark: SparkSession, tmp_path: Path, broker: KafkaBroker) -> None:
-    """A backfill in several micro-batches, and what comes after it in the next run."""
+    """A backfill in several micro-batches, and later events in the next run."""
     records = three_copies([RECORDING])
     tables = Tables()
     early, late = records[: len(records) // 2], records[len(records) // 2 :]

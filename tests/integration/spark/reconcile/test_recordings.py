@@ -1,4 +1,4 @@
-"""Recordings of real nodes: Spark shows what the algebra shows, of every table."""
+"""Recordings of real nodes: Spark shows the rows of the algebra."""
 
 from pathlib import Path
 
@@ -15,10 +15,10 @@ from tests.support.spark.forms import by_table, expected, frame, named, shown
 
 
 @pytest.mark.slow
-def test_every_recorded_table_is_shown_as_the_algebra_shows_it(
+def test_spark_and_algebra_agree_on_every_recorded_table(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Nodes of one cluster, and stages of one node, are one table."""
+    """All nodes of a cluster, and all stages of a node, form one table."""
     values = []
     tables = Tables()
     now_s: dict[str, list[int]] = {}

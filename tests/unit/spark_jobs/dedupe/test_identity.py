@@ -1,4 +1,4 @@
-"""What is one event, and what is one cell."""
+"""The identity of events and of cells."""
 
 import json
 from typing import Any
@@ -38,13 +38,13 @@ def cell(name: str, *, ts: int = TS, value: str | None = "YQ==", **members: Any)
 
 
 def distinct_cells(spark: SparkSession, *records: Record) -> tuple[int, int]:
-    """How many cells the records have, and how many of them differ."""
+    """The number of cells in the records, and of distinct cells."""
     found = with_cell_identity(events(frame(spark, records)), "cell").select("cell").collect()
     assert {len(each.cell) for each in found} == {16}
     return len(found), len({bytes(each.cell) for each in found})
 
 
-def test_every_part_of_a_cell_tells_it_from_others(spark: SparkSession) -> None:
+def test_every_part_of_a_cell_is_part_of_its_identity(spark: SparkSession) -> None:
     records = [
         row(1, cell("a")),
         row(2, cell("b")),
@@ -70,14 +70,14 @@ def test_every_part_of_a_cell_tells_it_from_others(spark: SparkSession) -> None:
     assert distinct_cells(spark, *records) == (len(records), len(records))
 
 
-def test_a_schema_in_front_of_an_event_does_not(spark: SparkSession) -> None:
+def test_a_schema_of_the_converter_is_not(spark: SparkSession) -> None:
     plain = row(1, cell("a"), cell("b"))
     assert plain.value is not None
     value = json.dumps({"schema": {"type": "struct"}, "payload": json.loads(plain.value)})
     assert distinct_cells(spark, plain, Record(plain.headers, value.encode())) == (4, 2)
 
 
-def test_local_deletion_times_do_not(spark: SparkSession) -> None:
+def test_local_deletion_times_are_not(spark: SparkSession) -> None:
     records = [
         row(1, cell("a", value=None, ldt=1), cell("b", ttl=5, ldt=6), live={"ts": TS, "ldt": 3}),
         row(1, cell("a", value=None, ldt=2), cell("b", ttl=5, ldt=7), live={"ts": TS, "ldt": 4}),
@@ -86,7 +86,7 @@ def test_local_deletion_times_do_not(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("options", [DedupeOptions(), CELL], ids=lambda o: o.identity)
-def test_one_copy_of_each_and_nothing_touched(spark: SparkSession, options: DedupeOptions) -> None:
+def test_one_copy_of_each_stays_unchanged(spark: SparkSession, options: DedupeOptions) -> None:
     copies = [
         Record(each.headers, each.value, key, partition=partition, offset=offset)
         for key, each in ((b"1", row(1, cell("a"), cell("b"))), (b"2", row(2, cell("c"))))
@@ -104,21 +104,23 @@ def test_one_copy_of_each_and_nothing_touched(spark: SparkSession, options: Dedu
 
 
 @pytest.mark.parametrize("options", [DedupeOptions(), CELL], ids=lambda o: o.identity)
-def test_a_tombstone_stays_beside_its_delete(spark: SparkSession, options: DedupeOptions) -> None:
+def test_a_tombstone_is_not_a_copy_of_its_delete(
+    spark: SparkSession, options: DedupeOptions
+) -> None:
     delete = row(1, deleted={"ts": TS, "ldt": 1})
     tombstone = Record(delete.headers, None)
     found = dedupe(events(frame(spark, [delete, tombstone] * 3)), options).collect()
     assert sorted((each.value for each in found), key=bool) == [None, delete.value]
 
 
-def test_strangers_are_never_copies_of_each_other(spark: SparkSession) -> None:
+def test_invalid_records_are_never_copies_of_each_other(spark: SparkSession) -> None:
     records = [Record(None, b"x", offset=n) for n in range(3)] + [row(1, cell("a"))] * 2
     found = events(frame(spark, records), keep_invalid=True)
     assert dedupe(found).count() == 4
     assert dedupe(found, CELL).count() == 4
 
 
-def test_events_without_cells_have_one_copy_by_their_id(spark: SparkSession) -> None:
+def test_events_without_a_value_are_identified_by_id(spark: SparkSession) -> None:
     records = [Record(headers_of(event_id(n)), b'{"op":"u"}') for n in (1, 2, 1, 2)]
     assert dedupe(events(frame(spark, records))).count() == 2
 
@@ -133,7 +135,7 @@ def test_events_without_cells_have_one_copy_by_their_id(spark: SparkSession) -> 
         b'{"cells":{"pk":"AA==","cell":[{"ts":1,"val":"AA=="}]}}',
     ],
 )
-def test_cells_that_cannot_be_read_are_refused(spark: SparkSession, value: bytes) -> None:
+def test_invalid_cells_fail_the_query(spark: SparkSession, value: bytes) -> None:
     records = [row(1, cell("a")), Record(headers_of(event_id(2)), value, offset=5)]
     with pytest.raises(PySparkException) as raised:
         dedupe(events(frame(spark, records)), CELL).collect()

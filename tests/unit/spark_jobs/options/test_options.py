@@ -1,4 +1,4 @@
-"""Options of the jobs: properties files and `--set`, with every mistake named."""
+"""Options of the jobs from properties files and `--set`."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("root_logger")
 
 
 class Options(StreamOptions, SourceOptions, SessionOptions):
-    """What every job has."""
+    """Options of every job."""
 
 
 GOOD = {"kafka.bootstrap.servers": "k:9092", "topics": "shop.a, shop.b", "checkpoint": "/c"}
@@ -37,7 +37,7 @@ def options(**changes: str) -> Options:
     return options_of(Options, GOOD | changes)
 
 
-def test_what_kafka_is_asked_for() -> None:
+def test_options_of_the_kafka_source() -> None:
     found = options(**{"kafka.security.protocol": "SSL", "max.offsets.per.trigger": "7000"})
     assert found.reader_options() == {
         "kafka.bootstrap.servers": "k:9092",
@@ -50,7 +50,7 @@ def test_what_kafka_is_asked_for() -> None:
     }
 
 
-def test_a_pattern_takes_the_place_of_topics() -> None:
+def test_a_pattern_replaces_topics() -> None:
     found = options(**{"topics": "", "topics.pattern": "shop\\..*"})
     assert found.reader_options()["subscribePattern"] == "^(?:shop\\..*)$"
     assert "subscribe" not in found.reader_options()
@@ -84,7 +84,7 @@ def test_a_command_reads_files_and_overrides(tmp_path: Path) -> None:
     assert seen[0].topics == ("shop.a", "shop.b")
 
 
-def test_a_command_ends_with_sentences_and_an_exit_code(
+def test_a_command_prints_errors_and_exits_with_a_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     main = job_command("job", Options, lambda _: None, about="A job.")

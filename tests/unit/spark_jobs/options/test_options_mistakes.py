@@ -1,5 +1,7 @@
-"""Every option of the Spark jobs with values that it does not take: one sentence that names option,
-value, what is allowed and what to do, and exit code 2, before Spark starts. No JVM is needed."""
+"""Invalid values of every option: the error names option, value and remedy, and the exit code is 2.
+
+The error comes before Spark starts, so these tests need no JVM.
+"""
 
 import re
 from collections.abc import Mapping
@@ -140,7 +142,7 @@ MISTAKES: list[tuple[type[SessionOptions], Settings, tuple[str, ...]]] = [
         for model, changes, _ in MISTAKES
     ],
 )
-def test_a_mistake_ends_with_a_sentence_and_code_2(
+def test_an_invalid_option_is_an_error_with_code_2(
     model: type[SessionOptions],
     changes: Settings,
     parts: tuple[str, ...],
@@ -227,14 +229,14 @@ def test_usual_forms_work(
         (ReconcileOptions, {"counter.tables": "a.b", "tables": "a.c"}, "but `tables` does not"),
     ],
 )
-def test_what_has_no_effect_is_a_warning(
+def test_an_option_without_effect_is_a_warning(
     model: type[SessionOptions], changes: Settings, part: str
 ) -> None:
     (warning,) = loaded(model, changes).warnings
     assert part in warning
 
 
-def test_a_schema_that_cannot_be_read_is_named_before_spark_starts(
+def test_an_unreadable_schema_is_an_error_before_spark_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*words: object, **named: object) -> None:
@@ -256,7 +258,7 @@ def test_a_schema_that_cannot_be_read_is_named_before_spark_starts(
 
 @pytest.mark.parametrize("option", ["--spark", "--delta", "--unity-catalog", "--kafka-clients"])
 @pytest.mark.parametrize("value", ["", "newest", "4"])
-def test_a_release_that_is_none(option: str, value: str, tmp_path: Path) -> None:
+def test_an_invalid_release_is_an_error(option: str, value: str, tmp_path: Path) -> None:
     done = click.testing.CliRunner().invoke(fetch_jars, [option, value, str(tmp_path)])
     assert done.exit_code == 2
     assert f"`{value}` is not a release" in done.output

@@ -1,4 +1,4 @@
-"""Copies of an event are one before their JSON is parsed, and nothing else is."""
+"""Only replica copies of an event are dropped."""
 
 import json
 from dataclasses import replace
@@ -19,24 +19,24 @@ EVENT_ID = bytes(16)
 
 
 def copy(cells: dict[str, Any], *, position: int = 0, after: Any = None, offset: int = 0) -> Record:
-    """As the agent at this position writes it."""
+    """The event as the agent writes it at this position."""
     envelope = {"source": {"pos": position}, "after": after, "cells": CELLS | cells}
     value = json.dumps(envelope, separators=(",", ":")).encode()
     return Record(headers_of(EVENT_ID, position=position), value, offset=offset)
 
 
 def values(spark: SparkSession, *records: Record) -> list[tuple[dict[str, Any], int]]:
-    """What is left, parsed, each with its offset."""
+    """The remaining events, parsed, with their offsets."""
     found = drop_replica_copies(events(frame(spark, records))).collect()
     return sorted(((json.loads(row["value"]), row["offset"]) for row in found), key=repr)
 
 
-def test_copies_differ_in_where_they_come_from(spark: SparkSession) -> None:
+def test_replica_copies_differ_only_in_their_source(spark: SparkSession) -> None:
     copies = [copy({}, position=at, offset=9 - at) for at in range(3)]
     assert values(spark, *copies) == [({"cells": CELLS}, 7)]
 
 
-def test_attempts_of_a_statement_differ_in_what_they_say(spark: SparkSession) -> None:
+def test_attempts_of_a_statement_are_not_replica_copies(spark: SparkSession) -> None:
     attempts = [copy({"del": {"ts": 5, "ldt": second}}) for second in (7, 8)]
     found = values(spark, *attempts, *attempts)
     assert [value["cells"]["del"]["ldt"] for value, _ in found] == [7, 8]
@@ -59,17 +59,17 @@ def test_members_of_the_same_name_do_not_matter(spark: SparkSession, after: Any)
     "text",
     ['{"cells" : {"kind":"row"}, "op":"i"}', "no JSON", '{"op":"i"}', '{"after":{"cells":null}}'],
 )
-def test_another_form_stays_as_it_is(spark: SparkSession, text: str) -> None:
+def test_another_format_stays_unchanged(spark: SparkSession, text: str) -> None:
     record = Record(headers_of(EVENT_ID), text.encode())
     (row,) = drop_replica_copies(events(frame(spark, [record]))).collect()
     assert row["value"] == text
 
 
-def test_tombstones_are_left_out(spark: SparkSession) -> None:
+def test_tombstones_are_dropped(spark: SparkSession) -> None:
     assert values(spark, replace(copy({}), value=None)) == []
 
 
-def test_recorded_copies_give_the_versions_of_all_of_them(spark: SparkSession) -> None:
+def test_versions_are_the_same_without_replica_copies(spark: SparkSession) -> None:
     records = events(frame(spark, three_copies(["5.0/three-nodes", "5.0/random"]))).cache()
     assert drop_replica_copies(records).count() < records.count() / 2
     all_versions, ours = (

@@ -16,7 +16,7 @@ TABLE = """CREATE TABLE shop.orders (id int PRIMARY KEY, l list<int>, f frozen<l
     ALTER TABLE shop.orders DROP n USING TIMESTAMP 7;"""
 
 
-def test_schemas_are_read_in_every_form(tmp_path: Path) -> None:
+def test_schemas_are_read_in_every_format(tmp_path: Path) -> None:
     (tmp_path / "text").write_text(TABLE)
     stored = commitlog.Schema.from_cql(TABLE).to_stored()
     (tmp_path / "stored").write_bytes(stored)
@@ -30,10 +30,10 @@ def test_schemas_are_read_in_every_form(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_older_first", [True, False])
-def test_of_two_tables_of_one_name_the_one_that_was_made_last_is_meant(
+def test_of_two_tables_with_one_name_the_newest_counts(
     tmp_path: Path, is_older_first: bool
 ) -> None:
-    """A dropped one may still be described; ids do not compare as the times in them."""
+    """A description may contain dropped tables. Ids do not sort like their times."""
     older, newer = "ffffffff-b41f-11e5-9f22-ba0be0483c18", "00000000-b41f-11e9-9f22-ba0be0483c18"
     texts = [TABLE.replace(ID, table_id) for table_id in (older, newer)]
     path = tmp_path / "schema.cql"

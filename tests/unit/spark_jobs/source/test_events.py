@@ -1,4 +1,4 @@
-"""Events out of records: what the headers say, and records that are none."""
+"""Events from records: headers as columns, and invalid records."""
 
 import hashlib
 
@@ -12,7 +12,7 @@ from spark_jobs.source import EVENT_COLUMNS, events
 from tests.support.spark.records import Header, Record, frame, headers_of
 
 ID = hashlib.sha256(b"an event").digest()[:16]
-STRANGERS: dict[str, tuple[tuple[Header, ...] | None, str]] = {
+INVALID_RECORDS: dict[str, tuple[tuple[Header, ...] | None, str]] = {
     "no headers at all": (None, "has no header `cdc.id`"),
     "empty headers": ((), "has no header `cdc.id`"),
     "headers of somebody else": ((("trace", b"1"),), "has no header `cdc.id`"),
@@ -41,7 +41,7 @@ def test_headers_become_columns(spark: SparkSession) -> None:
     assert tuple(found[0].asDict()) == EVENT_COLUMNS
 
 
-def test_headers_are_found_wherever_they_stand(spark: SparkSession) -> None:
+def test_headers_are_found_at_any_position(spark: SparkSession) -> None:
     others = (("trace", b"1"), *reversed(headers_of(ID)), ("cdc.id", b"second"))
     (row,) = events(frame(spark, [Record(others)])).collect()
     assert (row.id, row.source, row.ts_us, row.kind) == (ID, "n1/7/0/0", 1, "row")
@@ -52,9 +52,9 @@ def test_events_without_a_value_are_events(spark: SparkSession) -> None:
     assert (row.id, row.value) == (ID, None)
 
 
-@pytest.mark.parametrize("name", STRANGERS)
-def test_a_record_that_is_no_event_fails_with_its_place(spark: SparkSession, name: str) -> None:
-    headers, expected = STRANGERS[name]
+@pytest.mark.parametrize("name", INVALID_RECORDS)
+def test_an_invalid_record_is_an_error_with_its_place(spark: SparkSession, name: str) -> None:
+    headers, expected = INVALID_RECORDS[name]
     records = [Record(headers_of(ID)), Record(headers, partition=2, offset=9)]
     with pytest.raises(PySparkException) as raised:
         events(frame(spark, records)).select("id").collect()
@@ -65,9 +65,9 @@ def test_a_record_that_is_no_event_fails_with_its_place(spark: SparkSession, nam
     assert "\n" not in str(fault)
 
 
-def test_strangers_can_be_kept(spark: SparkSession) -> None:
-    records = [Record(headers, offset=n) for n, (headers, _) in enumerate(STRANGERS.values())]
+def test_invalid_records_can_be_kept(spark: SparkSession) -> None:
+    records = [Record(headers, offset=n) for n, (headers, _) in enumerate(INVALID_RECORDS.values())]
     records.append(Record(headers_of(ID), offset=len(records)))
     found = events(frame(spark, records), keep_invalid=True).orderBy("offset").collect()
-    assert [row.id for row in found] == [None] * len(STRANGERS) + [ID]
+    assert [row.id for row in found] == [None] * len(INVALID_RECORDS) + [ID]
     assert [row.offset for row in found] == list(range(len(records)))

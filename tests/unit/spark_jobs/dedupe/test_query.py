@@ -1,4 +1,4 @@
-"""One copy of each event over micro-batches, restarts and replays."""
+"""Deduplication over micro-batches, restarts and repeated batches."""
 
 import threading
 from pathlib import Path
@@ -34,7 +34,7 @@ def copy(number: int, node: str = "n1", *, ts_us: int = NOW_US, offset: int = 0)
 
 
 def test_the_only_copy_of_a_slow_replica_survives(stream: DedupeStream) -> None:
-    """On write time the watermark would have passed it, and it would be gone in silence."""
+    """A watermark on write time would silently drop this copy."""
     stream.add(*(copy(n, "fast", ts_us=NOW_US + n * HOUR_US) for n in range(1, 20)))
     stream.add(*(copy(n, "slow", ts_us=NOW_US + n * HOUR_US) for n in range(1, 20)))
     stream.add(copy(20, "slow", ts_us=NOW_US - 100 * HOUR_US), copy(3, "slow"))
@@ -47,7 +47,7 @@ def test_the_only_copy_of_a_slow_replica_survives(stream: DedupeStream) -> None:
     assert stats.state_rows == 20
 
 
-def test_seven_copies_one_copy_and_none_without_cells(stream: DedupeStream) -> None:
+def test_replica_copies_are_dropped_in_and_across_micro_batches(stream: DedupeStream) -> None:
     stream.add(*(copy(1, f"n{n % 3}", offset=n) for n in range(4)), copy(2))
     stream.add(*(copy(1, f"n{n % 3}", offset=n) for n in range(3)))
     stats = stream.run()
@@ -56,7 +56,7 @@ def test_seven_copies_one_copy_and_none_without_cells(stream: DedupeStream) -> N
     assert stats.replica_copies_per_event == 4.0
 
 
-def test_what_was_seen_is_known_after_a_restart(stream: DedupeStream) -> None:
+def test_the_state_survives_a_restart(stream: DedupeStream) -> None:
     stream.add(copy(1), copy(2))
     stream.run()
     stream.add(copy(2, "n2"), copy(3, "n2"))
@@ -67,7 +67,7 @@ def test_what_was_seen_is_known_after_a_restart(stream: DedupeStream) -> None:
 def test_a_copy_within_the_ttl_is_dropped_and_a_later_one_is_an_event(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Times are given here, so that nothing waits: 90 minutes and 121 minutes after the first."""
+    """The test sets the times: 90 and 121 minutes after the first."""
     records = RecordStream(spark, tmp_path / "records")
     table = str(tmp_path / "table")
     minutes = [(1, 0), (2, 30), (1, 90), (3, 121), (4, 122), (1, 123)]
@@ -112,7 +112,9 @@ def test_a_repeated_micro_batch_is_not_written_again(stream: DedupeStream, way: 
     assert stream.ids() == [event_id(1), event_id(2), event_id(3)]
 
 
-def test_strangers_go_aside_beside_events(stream: DedupeStream, spark: SparkSession) -> None:
+def test_invalid_records_go_to_the_dead_letter_table(
+    stream: DedupeStream, spark: SparkSession
+) -> None:
     aside = stream.folder / "aside"
     stream.settings = {"invalid_records": "dead-letter", "dead_letter_path": str(aside)}
     strangers = [Record(None, b"a", offset=1), Record((("x", b"1"),), b"b", offset=2)]
@@ -128,7 +130,7 @@ def test_strangers_go_aside_beside_events(stream: DedupeStream, spark: SparkSess
     ]
 
 
-def test_a_stranger_stops_the_query_before_anything_is_written(stream: DedupeStream) -> None:
+def test_an_invalid_record_fails_the_query_before_any_write(stream: DedupeStream) -> None:
     stream.add(copy(1))
     stream.run()
     stream.add(copy(2), Record(None, offset=7))
@@ -138,8 +140,8 @@ def test_a_stranger_stops_the_query_before_anything_is_written(stream: DedupeStr
     assert stream.ids() == [event_id(1)]
 
 
-def test_a_clock_that_falls_back_is_noticed(spark: SparkSession, tmp_path: Path) -> None:
-    """Its rows would count as late. The times are given here."""
+def test_a_clock_that_goes_back_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark would drop the rows as late. The test sets the times."""
     records = RecordStream(spark, tmp_path / "records")
     records.add([copy(1)])
     records.add([copy(2, ts_us=NOW_US + HOUR_US)])
@@ -156,7 +158,7 @@ def test_a_clock_that_falls_back_is_noticed(spark: SparkSession, tmp_path: Path)
         follow(query, lambda progress: reject_late_rows(batch_stats(progress)))
 
 
-def test_a_continuous_run_ends_when_it_is_asked_to(stream: DedupeStream) -> None:
+def test_a_continuous_run_stops_on_request(stream: DedupeStream) -> None:
     stream.settings = {"trigger": "processing-time", "trigger_interval_ms": "0"}
     stream.add(copy(1), copy(1, "n2"))
     stop = threading.Event()
@@ -165,8 +167,8 @@ def test_a_continuous_run_ends_when_it_is_asked_to(stream: DedupeStream) -> None
     assert stream.ids() == [event_id(1)]
 
 
-def test_cells_of_known_events_in_a_new_bundle_are_absorbed(stream: DedupeStream) -> None:
-    """What a repair does: rows as they lie in the SSTables, old statements bundled anew."""
+def test_known_cells_in_a_new_event_are_dropped(stream: DedupeStream) -> None:
+    """A repair writes rows of SSTables, which combine old statements in new events."""
 
     def bundle(number: int, *cells: tuple[str, int]) -> Record:
         listed = ",".join(f'{{"col":"{col}","ts":{ts},"val":"YQ=="}}' for col, ts in cells)

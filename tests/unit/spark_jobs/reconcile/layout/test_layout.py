@@ -1,4 +1,4 @@
-"""Whatever way versions lie in storage, the same ones come out."""
+"""All layouts return the same versions."""
 
 import random
 import shutil
@@ -36,12 +36,12 @@ def merge_layout(session: SparkSession, path: Path) -> Layout:
 
 @pytest.fixture(scope="module")
 def values() -> list[EventValue]:
-    """Random events of two tables, whose partitions are those of many random ones."""
+    """Random events of two tables, with the partitions of many random tables."""
     return [_moved(value) for value in examples(st.lists(event_values(), max_size=14), 60)]
 
 
 def _moved(value: EventValue) -> EventValue:
-    """The event in the table `t` or `u`, its partition named after the table that it was in."""
+    """The event in the table `t` or `u`, in a partition named after its table."""
     cells = value["cells"]
     number = int(cells["id"])
     key = number.to_bytes(4, "big") + b64decode(cells["pk"])
@@ -54,14 +54,13 @@ def versions(spark: SparkSession, folder: Path, values: list[EventValue]) -> Dat
 
 
 def held(versions: DataFrame) -> list[str]:
-    """In an order of their own. But for the raw clusterings, of which any one that compares equal
-    may stand."""
+    """Sorted versions without the raw clusterings, which may differ in bytes if they are equal."""
     return sorted(map(repr, versions.select(*PLACE, "win").collect()))
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A table that has all versions, from shuffled copies in several batches."""
+    """A table with all versions, from shuffled copies in several batches."""
 
     make: MakeLayout
     folder: Path
@@ -69,7 +68,7 @@ class Filled:
     compacted: int
 
     def copy(self, spark: SparkSession, folder: Path) -> Layout:
-        """The same table, to be changed."""
+        """A copy of the table that a test may change."""
         shutil.copytree(self.folder, folder)
         return self.make(spark, folder)
 
@@ -94,7 +93,7 @@ def filled(
     return Filled(make, folder / "table", layout, compacted)
 
 
-def test_order_batches_copies_and_compaction_do_not_matter(
+def test_order_batches_repetitions_and_compaction_do_not_matter(
     spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
 ) -> None:
     once = held(latest(versions(spark, tmp_path / "once", values)))
@@ -105,11 +104,11 @@ def test_order_batches_copies_and_compaction_do_not_matter(
     ]
 
 
-def test_a_batch_that_is_in_is_passed_over(
+def test_a_stored_batch_is_skipped(
     spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
 ) -> None:
     layout = filled.copy(spark, tmp_path / "table")
-    # Other versions under a known number show that nothing is written, not that it is the same.
+    # Different versions under a known number show that the layout writes nothing.
     others = [named("w", value) for value in values[:20]]
     other = versions(spark, tmp_path / "others", others).cache()
     layout.write_versions(other, Batch("a", BATCHES - 1))
@@ -118,7 +117,7 @@ def test_a_batch_that_is_in_is_passed_over(
     assert held(layout.latest_versions(["w"])) == held(latest(other))
 
 
-def test_purging_changes_nothing_that_is_seen(
+def test_a_purge_changes_no_visible_row(
     spark: SparkSession, tmp_path: Path, values: list[EventValue], filled: Filled
 ) -> None:
     before_s, now_s = 12, 13
@@ -130,12 +129,12 @@ def test_purging_changes_nothing_that_is_seen(
     assert kept.where(is_purgeable).select("table").distinct().collect() == [("u",)]
     of_table = kept.where(F.col("table") == "t")
     assert not of_table.where(F.col("win.rank") == 2).isEmpty()
-    # Once again: what is covered has gone with what covered it.
+    # The first purge removed covered versions together with their deletions.
     layout.purge("t", before_s)
     assert held(layout.latest_versions()) == held(kept)
 
 
-def test_the_count_of_buckets_stays(spark: SparkSession, tmp_path: Path) -> None:
+def test_buckets_and_layout_cannot_change(spark: SparkSession, tmp_path: Path) -> None:
     append_layout(spark, tmp_path)
     with pytest.raises(JobError, match="was created with `buckets=2`, not 4"):
         AppendLayout(spark, str(tmp_path), buckets=4)

@@ -1,4 +1,4 @@
-"""The rows of a node's tables as a snapshot has them, read with the encoder alone."""
+"""Events of a snapshot of a node's tables, made with the encoder alone."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from tests.oracle.merge.cdc_raw import FORMAT
 from tests.support.servers.cassandra import CassandraNode
 
 
-def copied_values(node: CassandraNode, schema: commitlog.Schema) -> Iterator[dict[str, Any]]:
+def snapshot_values(node: CassandraNode, schema: commitlog.Schema) -> Iterator[dict[str, Any]]:
     """The values of the events of every published table without counters."""
     address = NodeAddress([node.address.host], node.address.cql_port)
     connection = PageConnection(address, FORMAT.admits)
@@ -31,7 +31,7 @@ def copied_values(node: CassandraNode, schema: commitlog.Schema) -> Iterator[dic
                 element_times=has_element_times,
                 started_us=0,
             )
-            # Small pages, so that partitions are cut.
+            # Small pages, so that pages split partitions.
             reader = RangeReader(
                 connection,
                 encoder,

@@ -2,14 +2,14 @@
 
 from hypothesis import strategies as st
 
-from tests.integration.spark.mongo_reconcile.topic import Collection
+from tests.support.spark.mongo_topic import Collection
 
 IDS = ("7", '"a"', '{"$oid": "596e275826f08b2730779e1f"}')
 
 
 @st.composite
 def histories(draw: st.DrawFn, db: str) -> Collection:
-    """What is written before the agent comes is in the snapshot alone."""
+    """Writes before the start of the agent are only in the snapshot."""
     collection = Collection(db)
     for key in draw(st.sets(st.sampled_from(IDS))):
         collection.write(key, f'{{"_id": {key}, "old": true}}')
@@ -39,5 +39,5 @@ STEPS = ("write", "write", "write", "delete", "transaction", "replay", "snapshot
 
 @st.composite
 def many_histories(draw: st.DrawFn) -> list[Collection]:
-    """Each in a database of its own, so that one Spark job goes through all of them."""
+    """Each history in its own database, so that one Spark job reads all histories."""
     return [draw(histories(f"db{number}")) for number in range(draw(st.integers(10, 30)))]

@@ -1,4 +1,4 @@
-"""The job over streams: micro-batches, crashes, what it refuses."""
+"""The streaming job: micro-batches, crashes, rejected events."""
 
 import json
 from collections import Counter
@@ -39,12 +39,12 @@ LATER_S = 4_000_000_000
 
 
 class CrashError(Exception):
-    """The process ends here."""
+    """Simulates the end of the process."""
 
 
 @dataclass
 class CrashingLayout:
-    """Crashes once, behind the append of a micro-batch."""
+    """A layout that crashes once, after it has written a micro-batch."""
 
     layout: Layout
     crashes_in: int
@@ -78,14 +78,14 @@ def schema() -> SourceSchema:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    """What the agents of three nodes tell of three tables, in one random order."""
+    """Events of three tables from three agents, in random order."""
     found = three_copies([RECORDING])
     most = {table for table, _ in Counter(map(table_of, found)).most_common(TABLES)}
     return [record for record in found if table_of(record) in most]
 
 
 def table_of(record: Record) -> str:
-    """The id of its table."""
+    """The id of the event's table."""
     return str(orjson.loads(record.value or b"")["cells"]["id"])
 
 
@@ -106,14 +106,14 @@ def make_layout(spark: SparkSession, folder: Path) -> AppendLayout:
 
 
 @pytest.mark.parametrize("layout_class", [AppendLayout, MergeLayout])
-def test_a_crash_in_the_middle_changes_nothing(
+def test_a_crash_during_a_run_changes_nothing(
     spark: SparkSession,
     tmp_path: Path,
     schema: SourceSchema,
     records: list[Record],
     layout_class: type[AppendLayout] | type[MergeLayout],
 ) -> None:
-    """Spark gives the micro-batch again, whose versions are in already."""
+    """Spark repeats the micro-batch, whose versions are already stored."""
     stream = RecordStream(spark, tmp_path / "topic")
     for number in range(BATCHES):
         stream.add(records[number::BATCHES])
@@ -129,7 +129,7 @@ def test_a_crash_in_the_middle_changes_nothing(
         following.run(events(stream.read()), options)
     again = StreamingReconcile(crashing, select_tables(schema), BUCKETS, "job")
     stats = again.run(events(stream.read()), options)
-    # What is in already is not even read again.
+    # The repeated batch is not even read.
     assert stats.micro_batches == 1
     assert stats.records == len(records[2::BATCHES])
     assert stats.compacted_buckets > 0
@@ -139,10 +139,10 @@ def test_a_crash_in_the_middle_changes_nothing(
     assert selected(layout) == expected(merged(records), LATER_S)
 
 
-def test_a_truncation_takes_what_was_written_up_to_it(
+def test_a_truncation_deletes_earlier_writes(
     spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
 ) -> None:
-    """Told before the events or after them, of one table of all."""
+    """The truncation of one table, recorded before or after the events."""
     times_us = sorted(
         cell["ts"]
         for record in records
@@ -160,7 +160,7 @@ def test_a_truncation_takes_what_was_written_up_to_it(
 
 
 def refusal(frame: DataFrame, layout: Layout, **choices: Any) -> str:
-    """The sentence that a person gets."""
+    """The message of the error."""
     tables = select_tables(choices.pop("schema"), **choices)
     with pytest.raises(Exception) as raised:
         reconcile(events(frame), layout, tables, BUCKETS)
@@ -175,7 +175,7 @@ def changed(record: Record, **members: Any) -> Record:
     return Record(record.headers, orjson.dumps(value), record.key, "shop.a", 3, 17)
 
 
-def test_what_it_cannot_take_it_refuses_by_its_place(
+def test_an_invalid_record_is_an_error_with_its_place(
     spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
 ) -> None:
     layout = make_layout(spark, tmp_path)
@@ -202,7 +202,7 @@ CREATE TABLE shop.orders (p int PRIMARY KEY, n text)
 """
 
 
-def test_counters_are_refused_unless_they_are_whole(
+def test_counters_are_rejected_unless_they_are_whole(
     spark: SparkSession, tmp_path: Path, records: list[Record]
 ) -> None:
     path = tmp_path / "schema.cql"
@@ -228,7 +228,7 @@ def test_counters_are_refused_unless_they_are_whole(
     assert row == {"n": (60).to_bytes(8, "big")}
 
 
-def test_events_of_tables_that_are_not_named_are_passed_over(
+def test_events_of_unselected_tables_are_skipped(
     spark: SparkSession, tmp_path: Path, schema: SourceSchema, records: list[Record]
 ) -> None:
     (named,) = (table for table in schema.tables if table.id == table_of(records[0]))
@@ -242,6 +242,6 @@ def test_events_of_tables_that_are_not_named_are_passed_over(
     assert set(layout.latest_versions().columns) == set(COLUMNS)
 
 
-def test_a_table_that_is_not_described_is_named(schema: SourceSchema) -> None:
+def test_an_undescribed_table_is_an_error(schema: SourceSchema) -> None:
     with pytest.raises(ConfigError, match=r"describes no table shop\.orders\. It describes "):
         select_tables(schema, ["shop.orders"])

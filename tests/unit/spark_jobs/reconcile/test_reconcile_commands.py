@@ -1,4 +1,4 @@
-"""The commands over a table of versions, as they are run: view, truncate, purge."""
+"""The commands view, truncate and purge on a table of versions."""
 
 import runpy
 import sys
@@ -27,7 +27,7 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
-    """Runs a command over the table; its exit code and what it said."""
+    """Runs a command on the table. Returns its exit code, stdout and stderr."""
 
     def run_command(name: str, **settings: Any) -> tuple[int, str, str]:
         given = {
@@ -41,7 +41,7 @@ def run(
         arguments = [part for each in given.items() for part in ("--set", "{}={}".format(*each))]
         module = f"spark_jobs.reconcile.{name}"
         monkeypatch.setattr(sys, "argv", [module, *arguments])
-        # Python warns of running what another test has imported.
+        # Python warns if it runs a module that another test has imported.
         monkeypatch.delitem(sys.modules, module, raising=False)
         with pytest.raises(SystemExit) as ended:
             runpy.run_module(module, run_name="__main__")
@@ -51,7 +51,7 @@ def run(
     return run_command
 
 
-def test_the_view_is_written_and_follows_what_is_told(
+def test_the_view_reflects_truncations_and_purges(
     spark: SparkSession, tmp_path: Path, run: Run
 ) -> None:
     source = schema(tmp_path, ANEW)
@@ -86,7 +86,7 @@ def test_the_view_is_written_and_follows_what_is_told(
         ({"layout": "merge"}, "was created with `layout=append`, not merge"),
     ],
 )
-def test_what_does_not_fit_is_a_sentence(
+def test_a_mismatch_with_the_table_is_an_error(
     spark: SparkSession, tmp_path: Path, run: Run, settings: dict[str, str], sentence: str
 ) -> None:
     schema(tmp_path, ANEW)

@@ -13,7 +13,7 @@ from spark_jobs.reconcile.typed_view import table_at
 from tests.support.spark.forms import frame, named
 from tests.support.spark.view_cases import ANEW, CHANGED, EVENTS, ID, NOW_S, TABLE, row, schema
 
-"""Time UUIDs, of which the later one has the smaller bytes."""
+"""Time UUIDs; the later one has the smaller bytes."""
 KEY = {"pk": 1, "day": "a", "owner": "x"}
 NOTHING = {"ckv": None, "l": None, "s": None, "m": None, "u": None, "f": None}
 FULL = {"ckv": "v", "l": [1, 2], "s": [-1, 2], "m": {"k": 4}, "u": (None, "y"), "f": [5, 6]}
@@ -34,20 +34,20 @@ def test_the_view_follows_the_source_table(spark: SparkSession, tmp_path: Path) 
         KEY | NOTHING | {"item": 8, "old": "before"},
         KEY | NOTHING | {"item": 9, "old": "after"},
     ]
-    # The row of the dropped column alone is gone with it.
+    # A row with only the dropped column is not visible.
     assert rows(schema(tmp_path, CHANGED)) == [
         KEY | FULL | {"item": 7, "fresh": None},
         KEY | NOTHING | {"item": 9, "fresh": 1 << 40},
     ]
-    # What was written after the drop is of the column that came back.
+    # Writes after the drop belong to the column that was added again.
     assert rows(schema(tmp_path, ANEW)) == [
         KEY | FULL | {"item": 7, "fresh": None, "old": None},
         KEY | NOTHING | {"item": 9, "fresh": 1 << 40, "old": "after"},
     ]
 
 
-def test_a_table_that_was_made_anew_begins_empty(spark: SparkSession, tmp_path: Path) -> None:
-    """Whether events of the old one are passed over or taken in."""
+def test_a_recreated_table_starts_empty(spark: SparkSession, tmp_path: Path) -> None:
+    """Whether the job skips or stores events of the old table."""
     again = "5a1c395e-b41f-11e9-9f22-ba0be0483c18"
     both = schema(tmp_path, TABLE + TABLE[TABLE.index("CREATE TABLE") :].replace(ID, again))
     values = [*EVENTS, named(again, row(9, [], live={"ts": 5}))]

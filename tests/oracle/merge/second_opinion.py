@@ -1,8 +1,7 @@
-"""The slow second opinion: keeps every event as it came and asks Cassandra's questions of all.
+"""A second, slow merge: stores every event and decides at each read.
 
-Nothing is shared with `tests.oracle.algebra` but the form of its answer. A pair of cells is decided
-question by question, as `Cells#resolveRegular` does, and deletions take cells away before any two
-are compared.
+It shares only result types with `tests.oracle.algebra`. It compares two cells step by step, as
+`Cells#resolveRegular` does, and applies deletions before it compares cells.
 """
 
 from base64 import b64decode
@@ -16,10 +15,10 @@ Member = Mapping[str, Any]
 
 
 def resolve(left: Member, right: Member) -> Member:
-    """The cell that stands of two at one place."""
+    """The cell that takes precedence of two at one place."""
     if left["ts"] != right["ts"]:
         return left if left["ts"] > right["ts"] else right
-    # A live cell alone has no local deletion time.
+    # Only a live cell has no local deletion time.
     if ("ldt" in left) != ("ldt" in right):
         return left if "ldt" in left else right
     if "ldt" in left:
@@ -50,7 +49,7 @@ def supersedes(left: Member, right: Member) -> bool:
 def without(
     events: Iterable[Member], truncated_to_us: int, dropped: Mapping[str, int]
 ) -> Iterator[Member]:
-    """The events of a table that was truncated and whose columns were dropped, at these times."""
+    """The events of a table, with the times of truncation and of dropped columns."""
     for event in events:
         cells = dict(event["cells"])
         if cells.get("live", {"ts": truncated_to_us})["ts"] <= truncated_to_us:
@@ -64,7 +63,7 @@ def without(
 
 
 def rows(events: Iterable[Member], now_s: int) -> dict[RowKey, Row]:
-    """What `SELECT *` shows of the events of one table."""
+    """The rows of `SELECT *` for the events of one table."""
     all_cells = [event["cells"] for event in events]
     shown: dict[RowKey, Row] = {}
     for key in {cells["pk"] for cells in all_cells}:

@@ -1,4 +1,4 @@
-"""A simulated collection and the records that an agent sends of it."""
+"""A simulated collection and the records that an agent sends."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ def record(offset: int, key: str | None, value: Any) -> Record:
 
 
 def envelope(op: str, after: str | None, ms: int, **members: Any) -> dict[str, Any]:
-    """The value of an event; `ord`, `snapshot` and `db` go into its source."""
+    """The value of an event; `ord`, `snapshot` and `db` are members of its source."""
     source = {
         "version": "2.1.2.Final",
         "connector": "mongodb",
@@ -38,7 +38,7 @@ def envelope(op: str, after: str | None, ms: int, **members: Any) -> dict[str, A
 
 @dataclass
 class Collection:
-    """A collection that writes what an agent would send; `documents` is what is there."""
+    """A collection that records the events of an agent; `documents` is its content."""
 
     db: str = "shop"
     documents: dict[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Collection:
     order: int = 0
 
     def tick(self, *, is_new_second: bool) -> None:
-        """The next operation has a later time, or a larger number in the same second."""
+        """Advance to a later time, or to a larger number in the same second."""
         if is_new_second:
             self.clock_ms += 1000
             self.order = 0
@@ -66,20 +66,20 @@ class Collection:
             self.records.append(record(len(self.records), key, None))
 
     def transaction(self, key: str, documents: list[str]) -> None:
-        """Several changes of one time."""
+        """Several changes at one time."""
         for number, document in enumerate(documents, 1):
             op = "u" if key in self.documents else "c"
             self.documents[key] = document
             self._send(key, op, document, transaction={"id": "t", "total_order": number})
 
     def snapshot(self) -> None:
-        """All documents as they are at a moment, which has no number."""
+        """A snapshot of all documents at a time without a number."""
         for key, document in self.documents.items():
             value = envelope("r", document, self.clock_ms, ord=0, snapshot="true", db=self.db)
             self.records.append(record(len(self.records), key, value))
 
     def replay(self, start: int) -> None:
-        """The agent sends everything from there on again."""
+        """Send all events from an index again."""
         for each in self.records[start:]:
             self.records.append(replace(each, offset=len(self.records)))
 

@@ -1,4 +1,4 @@
-"""Changes in any order and any batches, against the collection that they are of."""
+"""Changes in any order and any batches, compared with their collection."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.error_mapping import mapped_error
 from spark_jobs.errors import InputError
 from spark_jobs.mongo_reconcile import DocumentTable, MongoOptions, changes, latest
-from tests.integration.spark.mongo_reconcile.histories import many_histories
-from tests.integration.spark.mongo_reconcile.topic import TOPIC, Collection, envelope, record
+from tests.support.spark.mongo_histories import many_histories
+from tests.support.spark.mongo_topic import TOPIC, Collection, envelope, record
 from tests.support.spark.records import Record, frame
 
 # Each example is some twenty collections.
@@ -39,7 +39,7 @@ def live(rows: DataFrame) -> dict[tuple[str, str], str]:
 
 @FEW
 @given(st.data(), many_histories(), st.sampled_from((0, 60_000)))
-def test_any_order_and_any_repeats_give_the_collection(
+def test_order_and_repetitions_do_not_matter(
     spark: SparkSession, data: st.DataObject, collections: list[Collection], margin_ms: int
 ) -> None:
     records = [each for collection in collections for each in collection.records]
@@ -51,7 +51,7 @@ def test_any_order_and_any_repeats_give_the_collection(
 
 @FEW
 @given(many_histories())
-def test_the_order_of_the_topic_gives_the_collection(
+def test_the_order_of_the_topic_returns_the_collection(
     spark: SparkSession, collections: list[Collection]
 ) -> None:
     records = [each for collection in collections for each in collection.records]
@@ -60,7 +60,7 @@ def test_the_order_of_the_topic_gives_the_collection(
 
 @settings(FEW, max_examples=1)
 @given(st.data(), many_histories())
-def test_batches_give_the_collection_whatever_comes_again(
+def test_repeated_batches_return_the_collection(
     spark: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,
     data: st.DataObject,
@@ -77,13 +77,13 @@ def test_batches_give_the_collection_whatever_comes_again(
 
 
 def taken_in(spark: SparkSession, path: Path, batch: list[Record]) -> DocumentTable:
-    """The table after one batch, seen at 1 ms."""
+    """The table after one batch that was seen at 1 ms."""
     documents = DocumentTable(spark, str(path))
     documents.apply(changes(frame(spark, batch)), seen_ms=1)
     return documents
 
 
-def test_deletes_are_forgotten_after_their_time(spark: SparkSession, tmp_path: Path) -> None:
+def test_deletes_are_purged_after_the_retention(spark: SparkSession, tmp_path: Path) -> None:
     batch = [record(0, "7", envelope("d", None, 5)), record(1, "8", envelope("c", "{}", 5))]
     documents = taken_in(spark, tmp_path / "t", batch)
     for before_ms, ids in ((1, ["7", "8"]), (2, ["8"])):
@@ -91,8 +91,8 @@ def test_deletes_are_forgotten_after_their_time(spark: SparkSession, tmp_path: P
         assert [key for (key,) in documents.rows().select("id").orderBy("id").collect()] == ids
 
 
-def test_a_change_without_the_document_says_so(spark: SparkSession, tmp_path: Path) -> None:
-    """A delete or a full document that comes later makes it known again."""
+def test_a_change_without_the_document_is_unknown(spark: SparkSession, tmp_path: Path) -> None:
+    """A later delete or full document makes it known again."""
     update = {"updatedFields": '{"n": "y"}', "removedFields": None, "truncatedArrays": None}
     batch = [
         *(
@@ -109,7 +109,7 @@ def test_a_change_without_the_document_says_so(spark: SparkSession, tmp_path: Pa
     assert documents.counts() == {"shop.cust": {"unknown": 1, "live": 1, "deleted": 1}}
 
 
-def test_schemas_beside_the_payload_and_any_key(spark: SparkSession) -> None:
+def test_payloads_with_schemas_and_every_type_of_key(spark: SparkSession) -> None:
     keys = ("1234", "12.34", '"1234"', '{"hi": "kafka","nums": [10.0,100.0]}')
     records = []
     for offset, key in enumerate(keys):
@@ -140,7 +140,7 @@ def test_schemas_beside_the_payload_and_any_key(spark: SparkSession) -> None:
         ),
     ],
 )
-def test_a_record_that_is_no_change_says_where(
+def test_a_record_that_is_not_a_change_is_an_error_with_its_place(
     spark: SparkSession, stranger: Record, cause: str
 ) -> None:
     with pytest.raises(Exception) as caught:

@@ -1,4 +1,4 @@
-"""Spark's expressions say what `tests.oracle.algebra` says, on many random tables in one run."""
+"""Spark shows the rows of `tests.oracle.algebra`, for many random tables in one run."""
 
 import random
 from collections.abc import Iterable
@@ -29,8 +29,8 @@ def standing_of(frame: DataFrame, counters: Iterable[str] = ()) -> DataFrame:
     return latest(to_versions(read_cells(frame), BUCKETS, list(counters))).cache()
 
 
-def test_spark_shows_what_the_algebra_shows(spark: SparkSession, tmp_path: Path) -> None:
-    """Each table at each second, in one run."""
+def test_spark_shows_the_rows_of_the_algebra(spark: SparkSession, tmp_path: Path) -> None:
+    """Every table at every second, in one run."""
     values = examples(st.lists(event_values(), max_size=14) | one_cell_events(), TABLES)
     tables = merged(values)
     at_seconds = [
@@ -46,7 +46,7 @@ def test_spark_shows_what_the_algebra_shows(spark: SparkSession, tmp_path: Path)
 
 
 def test_order_and_copies_do_not_matter(spark: SparkSession, tmp_path: Path) -> None:
-    """The same rows, cell by cell, of tripled and shuffled events."""
+    """Tripled and shuffled events give the same rows, cell by cell."""
     values = examples(st.lists(event_values(), max_size=14), 100)
     thrice = values * 3
     random.Random(10).shuffle(thrice)
@@ -55,8 +55,8 @@ def test_order_and_copies_do_not_matter(spark: SparkSession, tmp_path: Path) -> 
     assert sorted(map(repr, once.collect())) == sorted(map(repr, again.collect()))
 
 
-def test_a_schema_in_front_of_events_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """What Connect's `JsonConverter` sends; every other event is without."""
+def test_a_schema_of_the_converter_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Every other event has the schema of Connect's `JsonConverter`."""
     values = examples(st.lists(event_values(), max_size=14), 100)
     schema = {"type": "struct", "fields": [], "optional": False, "cells": "no member of this"}
     mixed = [
@@ -101,7 +101,7 @@ def _counter(context: str) -> EventValue:
     ],
     ids=["no cells", "empty context", "cut context", "odd context"],
 )
-def test_what_cannot_be_read_is_refused(
+def test_an_invalid_value_fails_the_query(
     spark: SparkSession, tmp_path: Path, value: dict[str, Any], message: str
 ) -> None:
     versions = to_versions(read_cells(frame(spark, tmp_path, [value])), BUCKETS, ["c"])
@@ -112,12 +112,14 @@ def test_what_cannot_be_read_is_refused(
 @pytest.mark.parametrize(
     "text", ["{", "no JSON", '{"cells": {"token": "x"}}', "Struct{ts_ms=1,op=i}"]
 )
-def test_what_is_no_event_is_refused(spark: SparkSession, tmp_path: Path, text: str) -> None:
+def test_a_value_that_is_not_an_event_fails_the_query(
+    spark: SparkSession, tmp_path: Path, text: str
+) -> None:
     (tmp_path / "value").write_text(text)
     with pytest.raises(PySparkException, match=NOT_AN_EVENT):
         to_versions(read_cells(spark.read.text(str(tmp_path))), BUCKETS).collect()
 
 
-def test_tombstones_of_kafka_are_passed_over(spark: SparkSession) -> None:
+def test_kafka_tombstones_are_skipped(spark: SparkSession) -> None:
     nothing = spark.createDataFrame([(None,)], "value BINARY")
     assert to_versions(read_cells(nothing), BUCKETS).isEmpty()

@@ -31,7 +31,7 @@ from agent.snapshot.offsets import snapshot_offsets_from_entries
 from agent.snapshot.settings import SnapshotSettings
 from agent.snapshot.snapshot import Snapshot
 from agent.status import SERVICE_NAME, AgentStatus
-from agent.summary import AgentSummary
+from agent.summary import SegmentSummaryParts
 from agent.transfer import Transfer, TransferSettings, create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
@@ -41,7 +41,7 @@ from sidecar.jolokia.pages import jmx_pages
 from sidecar.logs import RecentWarnings, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
-from sidecar.page import look_pages
+from sidecar.page import AgentSummary, status_pages
 from sidecar.process.lifecycle import Stop
 from sidecar.properties import hiding
 from sidecar.schema_registry import create_registrar
@@ -98,10 +98,16 @@ class AgentService:
             RUNNING, partial(running_probe, config, holder, self._status.sink_state)
         )
         self._status.findings = lambda: self._checks.findings
-        summary = AgentSummary(self._status, self._metrics, properties.quarantine_max_bytes)
+        summary = AgentSummary(
+            lambda: self._status.view,
+            SegmentSummaryParts(self._status, properties.event_op_style),
+            events=self._metrics.events,
+            quarantined=self._metrics.quarantined,
+            quarantine_max_bytes=properties.quarantine_max_bytes,
+        )
         pages = [
             snapshot_pages(lambda: self._status.snapshot),
-            look_pages(self._status, summary, self._trouble),
+            status_pages(self._status, summary, self._trouble),
             jmx_pages(
                 CONNECTOR,
                 properties.topic_prefix,

@@ -1,74 +1,70 @@
-"""The agent as the page shows it: made of the pipeline's view and the counters."""
+"""The Cassandra agent's part of the status page."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Literal
 
-from agent.metrics import AgentMetrics
 from agent.pipeline import View
 from agent.quarantine import QuarantineUsage
 from agent.segments import Segment
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.status import AgentStatus
-from sidecar.page import Bar, Figure, Kept, Summary, state_of
-from sidecar.page.summary import LATE_S, counts_of, duration_text, samples_of
-from sidecar.status import Health
+from sidecar.page import ProgressBar, Stat
+from sidecar.page.agent_summary import MOST_BARS
+from sidecar.page.summary import duration_text
 
-_MOST_BARS = 64
+OpStyle = Literal["native", "envelope"]
+
+_KIND_NAMES: Mapping[OpStyle, Mapping[str, str]] = {
+    "native": {"i": "inserts", "u": "updates", "d": "deletes", "r": "range deletes"},
+    "envelope": {
+        "c": "inserts",
+        "u": "updates",
+        "d": "deletes",
+        "t": "range deletes",
+        "r": "snapshot reads",
+    },
+}
+"""Words for the letters in `op`, by event.op.style."""
 
 
-class AgentSummary:
-    """Called on the server's threads; never waits."""
+class SegmentSummaryParts:
+    """Implements `sidecar.page.SummaryParts`."""
 
-    def __init__(self, status: AgentStatus, metrics: AgentMetrics, quarantine_max_bytes: int):
+    counts_title = "Events by table, since the start"
+    count_labels = ("table", "op")
+    unnamed = ""
+
+    def __init__(self, status: AgentStatus, op_style: OpStyle = "native") -> None:
         self._status = status
-        self._metrics = metrics
-        self._quarantine_max_bytes = quarantine_max_bytes
+        self.kind_names = _KIND_NAMES[op_style]
 
-    def __call__(self, health: Health) -> Summary:
-        """`health` is what the page shows above this."""
-        view = self._status.view
-        state = state_of(health, is_late=view is not None and view.lag_s > LATE_S)
-        if view is None:
-            return Summary(state)
+    def stats(self, view: View) -> Iterator[Stat]:
+        yield Stat("Not delivered", view.lag_bytes, "bytes")
+        note = _full_note(self._status.raw_full_in_s)
+        yield Stat("cdc_raw", view.raw_bytes, "bytes", self._status.raw_limit_bytes, note)
+
+    def progress_title(self, view: View) -> str:
+        title = "Segments in cdc_raw, the oldest first"
+        return f"{title}, and running snapshots" if self._snapshots() else title
+
+    def progress(self, view: View) -> Iterator[ProgressBar]:
+        yield from map(_bar, view.segments[-MOST_BARS:])
+        yield from map(_snapshot_bar, self._snapshots())
+
+    def quarantine(self, view: View) -> tuple[str, int]:
+        return _quarantine_text(view.quarantine), view.quarantine.size_bytes
+
+    def notes(self, view: View) -> Iterator[str]:
+        return _notes(view)
+
+    def _snapshots(self) -> list[TableSnapshot]:
         snapshot = self._status.snapshot
         known = () if snapshot is None else snapshot.progress.copies.values()
-        copies = [copy for copy in known if copy.state is State.COPYING][:_MOST_BARS]
-        return Summary(
-            state,
-            figures=tuple(self._figures(view)),
-            bars_title="Segments in cdc_raw, the oldest first"
-            + (", and tables that are copied" if copies else ""),
-            bars=(*map(_bar, view.segments[-_MOST_BARS:]), *map(_copy_bar, copies)),
-            counts_title="Events by table, since the start",
-            counts=counts_of(self._metrics.events, "table", "op"),
-            kept=Kept(
-                _kept(view.quarantine),
-                view.quarantine.size_bytes,
-                self._quarantine_max_bytes,
-                {labels["reason"]: n for labels, n in samples_of(self._metrics.quarantined) if n},
-            ),
-            notes=tuple(_notes(view)),
-        )
-
-    def _figures(self, view: View) -> Iterator[Figure]:
-        yield Figure("Lag", view.lag_s, "seconds")
-        yield Figure("Not delivered", view.lag_bytes, "bytes")
-        age = f"the oldest for {duration_text(view.delivery.unacknowledged_age_s)}"
-        yield Figure(
-            "Copies unacknowledged",
-            view.delivery.unacknowledged_events,
-            "events",
-            note=age if view.delivery.unacknowledged_events else "",
-        )
-        limit = self._status.raw_limit_bytes
-        yield Figure("cdc_raw", view.raw_bytes, "bytes", limit, _full_note(self._full_in_s()))
-
-    def _full_in_s(self) -> float:
-        return self._status.raw_full_in_s
+        return [each for each in known if each.state is State.COPYING][:MOST_BARS]
 
 
-def _kept(usage: QuarantineUsage) -> str:
-    """How much the quarantine holds, without an opinion."""
+def _quarantine_text(usage: QuarantineUsage) -> str:
     if not usage.segments:
         return "the quarantine is empty"
     return (
@@ -86,11 +82,11 @@ def _full_note(time_to_full_s: float) -> str:
     )
 
 
-def _bar(segment: Segment) -> Bar:
+def _bar(segment: Segment) -> ProgressBar:
     there = segment.acknowledged_position + segment.readable_bytes
     size = max(segment.log.size_bytes if segment.log else 0, there, segment.read_position)
     done = size if segment.is_drained else segment.acknowledged_position
-    return Bar(
+    return ProgressBar(
         segment.name.log,
         segment.phase.value,
         size=size,
@@ -101,13 +97,13 @@ def _bar(segment: Segment) -> Bar:
     )
 
 
-def _copy_bar(copy: TableSnapshot) -> Bar:
+def _snapshot_bar(copy: TableSnapshot) -> ProgressBar:
     note = f"{copy.rows} rows"
-    return Bar(copy.table, copy.state.value, 1.0, copy.ratio, copy.ratio, 1.0, note)
+    return ProgressBar(copy.table, copy.state.value, 1.0, copy.ratio, copy.ratio, 1.0, note)
 
 
 def _notes(view: View) -> Iterator[str]:
-    if len(view.segments) > _MOST_BARS:
-        yield f"{len(view.segments) - _MOST_BARS} older segments are not shown."
+    if len(view.segments) > MOST_BARS:
+        yield f"{len(view.segments) - MOST_BARS} older segments are not shown."
     if view.refused_files:
         yield f"In cdc_raw lie files that are no segments: {', '.join(view.refused_files[:5])}."

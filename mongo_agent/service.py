@@ -39,7 +39,7 @@ from mongo_agent.signals.http import signal_pages
 from mongo_agent.signals.kafka import SignalTopic
 from mongo_agent.snapshot.view import SnapshotView
 from mongo_agent.status import SERVICE_NAME, MongoStatus
-from mongo_agent.summary import MongoSummary
+from mongo_agent.summary import MongoSummaryParts
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
@@ -50,7 +50,7 @@ from sidecar.logs import RateLimitedLog, RecentWarnings, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionStore, SinkPositions
-from sidecar.page import look_pages
+from sidecar.page import AgentSummary, status_pages
 from sidecar.process.lifecycle import Stop
 from sidecar.properties import hiding
 from sidecar.sinks.base import Sink
@@ -98,9 +98,15 @@ class MongoService:
         self._pipeline: Pipeline | None = None
         hide = hiding(config.loaded)
         self._trouble = RecentWarnings(hide=hide)
-        summary = MongoSummary(self.status, self._metrics, properties.quarantine_max_bytes)
+        summary = AgentSummary(
+            lambda: self.status.view,
+            MongoSummaryParts(),
+            events=self._metrics.events,
+            quarantined=self._metrics.quarantined,
+            quarantine_max_bytes=properties.quarantine_max_bytes,
+        )
         pages = [
-            look_pages(self.status, summary, self._trouble),
+            status_pages(self.status, summary, self._trouble),
             signal_pages(self._send, self._copies),
             jmx_pages(
                 CONNECTOR,

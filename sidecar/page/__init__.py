@@ -1,6 +1,18 @@
-"""The page for people: `/`, and what it shows as JSON."""
+"""The status page: `/`, and its values as JSON."""
 
-from sidecar.page.pages import look_pages
-from sidecar.page.summary import Bar, Counts, Figure, Kept, State, Summary, state_of
+from sidecar.page.agent_summary import AgentSummary, SummaryParts
+from sidecar.page.pages import status_pages
+from sidecar.page.summary import Counts, DeadLetters, ProgressBar, Stat, State, Summary, state_of
 
-__all__ = ["Bar", "Counts", "Figure", "Kept", "State", "Summary", "look_pages", "state_of"]
+__all__ = [
+    "AgentSummary",
+    "Counts",
+    "DeadLetters",
+    "ProgressBar",
+    "Stat",
+    "State",
+    "Summary",
+    "SummaryParts",
+    "state_of",
+    "status_pages",
+]

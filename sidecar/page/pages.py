@@ -30,11 +30,11 @@ _HEADERS = {
 }
 
 
-def look_pages(
+def status_pages(
     status: Status, summary: Callable[[Health], Summary], trouble: RecentWarnings
 ) -> Blueprint:
     """`summary` is called on the server's threads and must not wait."""
-    pages = Blueprint("look", __name__)
+    pages = Blueprint("status_page", __name__)
 
     @pages.get("/")
     def page() -> Response:
@@ -61,13 +61,15 @@ def page_values(
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         **asdict(summary),
         "status": health.state.value,
+        "message": health.message,
+        # Renamed in 0.2.0; the old name stays for one release.
         "sentence": health.message,
         "conditions": [condition_document(each) for each in health.status.conditions],
         "components": [
-            {"name": part.name, "status": part.state.value, "sentence": part.sentence}
+            {"name": part.name, "status": part.state.value, "message": part.message}
             for part in health.components
         ],
-        "trouble": [{**asdict(line), "sentence": line.message} for line in trouble.lines],
+        "warnings": [{**asdict(line), "sentence": line.message} for line in trouble.lines],
     }
 
 

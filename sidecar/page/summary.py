@@ -1,4 +1,4 @@
-"""What a person should see of a sidecar at a glance, as values; looks are the page's matter."""
+"""The values of the status page. `page.html` decides how they look."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from sidecar.status.condition import EXPECTED
 
 State = Literal["ok", "late", "degraded", "failing", "starting"]
 LATE_S = 60.0
-"""A lag that a person should see."""
+"""Lag in seconds from which the page shows an agent as late."""
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86400.0
 _KIB = 1024.0
@@ -21,7 +21,7 @@ Unit = Literal["bytes", "seconds", "events", "per_second", "count"]
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Stat:
     """One number. `value` None: not known. With a `limit` it is shown as part of it."""
 
     name: str
@@ -32,8 +32,8 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """One line of the timeline: a segment, a stream, a copy.
+class ProgressBar:
+    """One line of the timeline: a segment, a stream, a snapshot.
 
     Of `size` (any unit), `done` is acknowledged, `read` is read and `there` could be read.
     """
@@ -56,10 +56,10 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What was set aside because it could not be delivered."""
+class DeadLetters:
+    """What the quarantine holds."""
 
-    sentence: str
+    message: str
     size_bytes: int
     limit_bytes: int
     by_reason: Mapping[str, int]
@@ -68,15 +68,15 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """All that the page shows but health and the last lines of the log."""
+    """What the page shows beside health and the last lines of the log."""
 
     state: State
-    figures: Sequence[Figure] = ()
-    bars_title: str = ""
-    bars: Sequence[Bar] = ()
+    stats: Sequence[Stat] = ()
+    progress_title: str = ""
+    progress: Sequence[ProgressBar] = ()
     counts_title: str = ""
     counts: Sequence[Counts] = ()
-    kept: Kept | None = None
+    dead_letters: DeadLetters | None = None
     notes: Sequence[str] = field(default=())
 
 

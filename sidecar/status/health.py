@@ -15,7 +15,7 @@ class Component:
 
     name: str
     state: State
-    sentence: str
+    message: str
     """What it does, or the message and remedy of each of its conditions."""
     details: Mapping[str, object] = field(default_factory=dict)
 
@@ -48,7 +48,9 @@ class Health:
             "components": {
                 part.name: {
                     "status": part.state.value,
-                    "sentence": part.sentence,
+                    "message": part.message,
+                    # Renamed in 0.2.0; the old name stays for one release.
+                    "sentence": part.message,
                     **part.details,
                 }
                 for part in self.components
@@ -68,17 +70,17 @@ def condition_document(condition: Condition) -> dict[str, str]:
 
 
 def component_of(
-    status: Status, name: str, sentence: str, details: Mapping[str, object] | None = None
+    status: Status, name: str, message: str, details: Mapping[str, object] | None = None
 ) -> Component:
-    """A component in the state of its worst condition; without a condition it has `sentence`."""
+    """A component in the state of its worst condition; without a condition it has `message`."""
     conditions = [each for each in status.conditions if each.component == name]
-    told = [f"{each.message} {each.remedy}".strip() for each in conditions]
+    reported = [f"{each.message} {each.remedy}".strip() for each in conditions]
     state = conditions[0].state if conditions else State.OK
-    return Component(name, state, " ".join(told) or sentence, details or {})
+    return Component(name, state, " ".join(reported) or message, details or {})
 
 
-def health_of(status: Status, sentence: str, components: Iterable[Component] = ()) -> Health:
-    """`sentence` is the message of an agent without conditions. A condition whose component is not
+def health_of(status: Status, message: str, components: Iterable[Component] = ()) -> Health:
+    """`message` is that of an agent without conditions. A condition whose component is not
     among `components` adds that component."""
     parts = list(components)
     known = {part.name for part in parts}
@@ -86,12 +88,12 @@ def health_of(status: Status, sentence: str, components: Iterable[Component] = (
         each.component for each in status.conditions if each.component not in known
     )
     parts += [component_of(status, name, "") for name in missing]
-    return Health(status, _message(status, sentence), tuple(parts))
+    return Health(status, _message(status, message), tuple(parts))
 
 
-def _message(status: Status, sentence: str) -> str:
+def _message(status: Status, message: str) -> str:
     if not status.conditions:
-        return sentence
+        return message
     worst, more = status.conditions[0], len(status.conditions) - 1
     if not more:
         return worst.message

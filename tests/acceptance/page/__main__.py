@@ -113,7 +113,7 @@ def see_a_held_segment(browser: Browser, cdc_raw: Path) -> None:
     for later in (2, 3):
         write_segment(cdc_raw, _LAST_ID + later, sections)
     write_segment(cdc_raw, _LAST_ID + 4, sections, idx="9000")
-    browser.wait_until("document.querySelectorAll('#timeline .chip.held').length === 1")
+    browser.wait_until("document.querySelectorAll('#timeline .chip.blocked').length === 1")
     browser.wait_until("document.querySelectorAll('#timeline .bar').length >= 4")
     browser.wait_until("!document.getElementById('trouble').hidden")
     for scheme in ("light", "dark"):

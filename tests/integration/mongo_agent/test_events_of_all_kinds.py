@@ -290,7 +290,7 @@ def test_metrics_by_debeziums_names(writer: Client, run_agent: RunAgent) -> None
     assert found["streaming"]["TotalNumberOfDeleteEventsSeen"] == 1
     assert found["streaming"]["CapturedTables"] == ["shop.a"]
     assert (read["status"], read["value"]) == (200, ["shop.a"])
-    assert [each["name"] for each in shown["counts"]] == ["shop.a", "(of no collection)"]
+    assert [each["name"] for each in shown["counts"]] == ["shop.a", "(no collection)"]
     assert found["streaming"]["NumberOfCommittedTransactions"] == 1
     begin = next(each for each in agent.published if each.kind == "transaction")
     assert found["streaming"]["LastTransactionId"] == begin.value["id"]

@@ -53,7 +53,7 @@ def health(agent: RunningAgent) -> str:
     (found,) = (
         each for each in agent.service.status.components() if each.name == "schema_registry"
     )
-    return "" if found.ok else found.sentence
+    return "" if found.ok else found.message
 
 
 def test_events_copies_and_heartbeats(

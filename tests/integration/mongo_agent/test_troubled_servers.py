@@ -71,8 +71,8 @@ def test_a_majority_that_is_gone_is_seen_within_the_limit(
     with RunningAgent(tmp_path / "offsets", lively.connection_string, limit) as agent:
         agent.wait_until_streaming()
         with lively.stalled_majority():
-            agent.wait_until(lambda: "has not moved" in part(agent).sentence, "the stall")
-            assert "majority of the members. See `rs.status()`" in part(agent).sentence
+            agent.wait_until(lambda: "has not moved" in part(agent).message, "the stall")
+            assert "majority of the members. See `rs.status()`" in part(agent).message
             assert not part(agent).ok
             assert float(str(part(agent).details["stalled_s"])) > 1
             # Streams are open, and deliver what comes: taking the agent away would help nobody.
@@ -93,8 +93,8 @@ def test_an_oplog_that_overtakes_the_position_is_told_before_a_restart(
         three_members.pass_time(100)
         three_members.write_noop()
         three_members.truncate_oplog()
-        agent.wait_until(lambda: "The oplog begins" in part(agent).sentence, "the warning")
-        assert "a restart before events are delivered would lose changes" in part(agent).sentence
+        agent.wait_until(lambda: "The oplog begins" in part(agent).message, "the warning")
+        assert "a restart before events are delivered would lose changes" in part(agent).message
         assert metric(agent, "cdc_oplog_headroom_seconds") <= -99
         sink.acknowledge()
         writer.shop.a.insert_one({"_id": 2})

@@ -10,8 +10,8 @@ from agent.debezium_metrics import snapshot_attributes, streaming_attributes
 from agent.quarantine.entries import discard
 from agent.snapshot.offsets import State, TableSnapshot
 from agent.snapshot.ring import TokenRange
-from agent.summary import AgentSummary
-from sidecar.page import Summary
+from agent.summary import SegmentSummaryParts
+from sidecar.page import AgentSummary, Summary
 from tests.support.status_site import Site
 
 
@@ -25,7 +25,15 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 def summary(site: Site) -> Summary:
-    return AgentSummary(site.status, site.rig.metrics, 500)(site.status.health())
+    metrics = site.rig.metrics
+    made = AgentSummary(
+        lambda: site.status.view,
+        SegmentSummaryParts(site.status),
+        events=metrics.events,
+        quarantined=metrics.quarantined,
+        quarantine_max_bytes=500,
+    )
+    return made(site.status.health())
 
 
 def message(site: Site) -> str:
@@ -51,15 +59,15 @@ def test_a_segment_on_its_way(site: Site) -> None:
     shown = summary(site)
     assert shown.state == "ok"
     assert "wait" in message(site)
-    (bar,) = shown.bars
+    (bar,) = shown.progress
     assert (bar.name, bar.done, bar.read) == (log.name.log, 0, log.end)
     assert bar.done <= bar.read <= bar.there <= bar.size
-    assert {each.name: each.value for each in shown.figures}["Copies unacknowledged"] == 3
+    assert {each.name: each.value for each in shown.stats}["Unacknowledged events"] == 3
     site.rig.sink.acknowledge()
     site.rig.settle()
     shown = summary(site)
     assert message(site) == "All changes that the node has synced are delivered."
-    assert shown.bars[0].done == log.end
+    assert shown.progress[0].done == log.end
     assert sum(n for each in shown.counts for n in each.by_kind.values()) == 3
     told = streaming_attributes(site.status.view, site.rig.metrics)
     assert told["CommitLogFilename"] == log.name.log
@@ -74,7 +82,7 @@ def test_a_segment_that_has_left_is_still_named(site: Site) -> None:
     site.rig.settle()
     site.rig.sink.acknowledge()
     site.rig.settle()
-    assert summary(site).bars == ()
+    assert summary(site).progress == ()
     told = streaming_attributes(site.status.view, site.rig.metrics)
     assert told["CommitLogFilename"] == log.name.log
 
@@ -94,7 +102,7 @@ def test_a_held_segment_asks_for_attention(site: Site) -> None:
     shown = summary(site)
     assert shown.state == "failing"
     assert "ks.new is not known" in message(site)
-    assert [bar.state for bar in shown.bars] == ["blocked"]
+    assert [bar.state for bar in shown.progress] == ["blocked"]
 
 
 def test_the_headline_names_a_quarantined_segment_and_its_command(site: Site) -> None:
@@ -124,7 +132,7 @@ def test_it_says_when_cdc_raw_will_be_full(site: Site) -> None:
         for _ in range(2):
             site.rig.look()
             site.rig.pass_time(10)
-    raw = next(each for each in summary(site).figures if each.name == "cdc_raw")
+    raw = next(each for each in summary(site).stats if each.name == "cdc_raw")
     assert raw.limit == 1000
     assert raw.note.startswith("full in ")
     assert b"cdc_raw_time_to_full_seconds" in site.status.metrics()

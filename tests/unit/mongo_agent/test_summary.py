@@ -16,9 +16,9 @@ from mongo_agent.server.oplog_monitor import OplogMonitor, StreamWarning
 from mongo_agent.snapshot.progress import SnapshotProgress
 from mongo_agent.snapshot.view import CollectionView, SnapshotView, view_of
 from mongo_agent.status import MongoStatus
-from mongo_agent.summary import MongoSummary
+from mongo_agent.summary import MongoSummaryParts
 from sidecar.metrics import DeliveryMetrics
-from sidecar.page import Summary
+from sidecar.page import AgentSummary, Summary
 from sidecar.sinks.base import SinkState
 from sidecar.status.publisher import DeliveryView
 
@@ -83,7 +83,14 @@ def summary(shown: View | None) -> tuple[Summary, str]:
     if shown is not None:
         status.attach(cast(Pipeline, Looked(shown)), cast(OplogMonitor, NoWatch()))
     health = status.health()
-    return MongoSummary(status, counted, 500, wall_clock=lambda: NOW_S)(health), health.message
+    made = AgentSummary(
+        lambda: status.view,
+        MongoSummaryParts(wall_clock=lambda: NOW_S),
+        events=counted.events,
+        quarantined=counted.quarantined,
+        quarantine_max_bytes=500,
+    )
+    return made(health), health.message
 
 
 @pytest.mark.parametrize(
@@ -105,12 +112,12 @@ def test_the_sentence(shown: View | None, state: str, words: str) -> None:
 
 def test_streams_copies_and_counts() -> None:
     told, _ = summary(view(COPYING))
-    assert [(bar.name, bar.state, bar.done / bar.size) for bar in told.bars] == [
+    assert [(bar.name, bar.state, bar.done / bar.size) for bar in told.progress] == [
         ("stream", "reading", 1.0),
         ("shop.old", "done", 1.0),
         ("shop.a", "copying", 0.25),
     ]
-    assert all(bar.done <= bar.read <= bar.there <= bar.size for bar in told.bars)
+    assert all(bar.done <= bar.read <= bar.there <= bar.size for bar in told.progress)
     assert told.counts[0].by_kind == {"insert": 3, "read": 25}
 
 

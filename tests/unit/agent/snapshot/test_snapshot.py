@@ -107,8 +107,8 @@ def test_a_table_that_is_refused_for_seconds_is_given_up() -> None:
         wait_until(lambda: state(snapshot) is State.REFUSED, "the refusal")
         shown = component(snapshot)
         assert not shown.ok
-        assert "ks.t cannot be copied: Undefined column name v. " in shown.sentence
-        assert "agent snapshot stop --table ks.t" in shown.sentence
+        assert "ks.t cannot be copied: Undefined column name v. " in shown.message
+        assert "agent snapshot stop --table ks.t" in shown.message
         snapshot.stop("ks.t")
         assert state(snapshot) is State.STOPPED
         assert component(snapshot).ok

@@ -56,7 +56,7 @@ def test_a_sink_that_is_away_is_not_ready(site: Site) -> None:
     site.rig.pass_time(1)
     assert site.status.live().ok
     assert not site.status.ready().ok
-    assert "no broker" in site.component("sink").sentence
+    assert "no broker" in site.component("sink").message
 
 
 def test_a_hold_is_seen(site: Site) -> None:
@@ -64,7 +64,7 @@ def test_a_hold_is_seen(site: Site) -> None:
     site.rig.raw.completed(1).add(1, table="ks.new")
     site.rig.settle()
     held = [part for part in site.status.components() if not part.ok]
-    assert ["ks.new is not known" in part.sentence for part in held] == [True]
+    assert ["ks.new is not known" in part.message for part in held] == [True]
     assert b"cdc_blocked 1.0" in site.status.metrics()
 
 
@@ -76,7 +76,7 @@ def test_progress_that_cannot_be_saved_is_seen(site: Site) -> None:
     site.rig.sink.acknowledge()
     site.rig.settle()
     assert not site.component("offsets").ok
-    assert "disk is full" in site.component("offsets").sentence
+    assert "disk is full" in site.component("offsets").message
 
 
 def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None
         snapshot.begin("ks.t")
         site.rig.settle()
         assert not site.component("snapshot").ok
-        assert "disk is full" in site.component("snapshot").sentence
+        assert "disk is full" in site.component("snapshot").message
         assert site.component("offsets").ok
         site.rig.snapshot_store.is_failing = False
         site.rig.pass_time(2)
@@ -100,13 +100,13 @@ def test_a_full_quarantine_says_what_to_do(site: Site) -> None:
     (site.rig.quarantine.directory / "filler").write_bytes(b"x" * 450)
     site.rig.settle()
     assert not site.component("quarantine").ok
-    assert "quarantine.max.bytes" in site.component("quarantine").sentence
+    assert "quarantine.max.bytes" in site.component("quarantine").message
 
 
 def test_what_was_not_delivered_stays_in_sight(site: Site) -> None:
     """Also after a restart, which sets the counters to nothing."""
     site.begin()
-    assert site.component("quarantine").sentence == "the quarantine is empty"
+    assert site.component("quarantine").message == "the quarantine is empty"
     site.rig.raw.completed(1, 2).add(1, is_damaged=True)
     site.rig.raw.completed(2, 2)
     site.rig.settle()
@@ -117,7 +117,7 @@ def test_what_was_not_delivered_stays_in_sight(site: Site) -> None:
         codes = [each.code for each in site.status.status().conditions]
         assert codes[-1] == "segment_quarantined"
         assert site.component("quarantine").state is State.DEGRADED
-        assert site.component("quarantine").sentence.startswith("1 segment has undelivered changes")
+        assert site.component("quarantine").message.startswith("1 segment has undelivered changes")
         assert site.component("quarantine").details["segments"] == 1
         assert b"cdc_quarantine_segments 1.0" in site.rig.metrics.delivery.render()
         site.rig.kill()
@@ -146,7 +146,7 @@ def test_a_directory_that_fills_up_is_seen_in_time(site: Site) -> None:
     site.rig.raw.segment(9)
     site.rig.settle()
     assert not site.component("cdc_raw").ok
-    assert "cdc_total_space" in site.component("cdc_raw").sentence
+    assert "cdc_total_space" in site.component("cdc_raw").message
 
 
 def test_what_is_no_segment_is_shown(site: Site) -> None:
@@ -171,7 +171,7 @@ def test_offsets_that_were_recovered_are_told(site: Site) -> None:
     site.begin()
     site.status.note_offsets("the previous copy is used")
     assert site.component("offsets").ok
-    assert "previous copy" in site.component("offsets").sentence
+    assert "previous copy" in site.component("offsets").message
 
 
 def test_an_index_that_cannot_be_read_is_seen(site: Site) -> None:
@@ -182,8 +182,8 @@ def test_an_index_that_cannot_be_read_is_seen(site: Site) -> None:
     index.mkdir()
     site.rig.settle()
     assert not site.component("cdc_raw").ok
-    assert log.name.idx in site.component("cdc_raw").sentence
-    assert "Is a directory" in site.component("cdc_raw").sentence
+    assert log.name.idx in site.component("cdc_raw").message
+    assert "Is a directory" in site.component("cdc_raw").message
     index.rmdir()
     site.rig.raw.index(log, log.end)
     site.rig.settle()

@@ -18,23 +18,26 @@ from hypothesis import strategies as st
 
 from sidecar.http.server import create_app
 from sidecar.logs import RecentWarnings, fields
-from sidecar.page import Bar, Counts, Figure, Kept, Summary, look_pages
+from sidecar.page import Counts, DeadLetters, ProgressBar, Stat, Summary, status_pages
 from sidecar.page.pages import page_text
 from sidecar.page.summary import duration_text, size_text
 from tests.support.fake_status import FakeStatus
 
 SUMMARY = Summary(
     "late",
-    figures=(
-        Figure("Lag", 61.5, "seconds"),
-        Figure("cdc_raw", float("nan"), "bytes", 100.0, "does not grow"),
-        Figure("Unacknowledged", 3, "events", note="the oldest for 2.0 s"),
+    stats=(
+        Stat("Lag", 61.5, "seconds"),
+        Stat("cdc_raw", float("nan"), "bytes", 100.0, "does not grow"),
+        Stat("Unacknowledged", 3, "events", note="the oldest for 2.0 s"),
     ),
-    bars_title="Segments",
-    bars=(Bar("CommitLog-7-1.log", "reading", 100, 20, 50, 70), Bar("x", "waiting", 0, 0, 0, 0)),
+    progress_title="Segments",
+    progress=(
+        ProgressBar("CommitLog-7-1.log", "reading", 100, 20, 50, 70),
+        ProgressBar("x", "waiting", 0, 0, 0, 0),
+    ),
     counts_title="Events",
     counts=(Counts("ks.t", {"i": 4, "d": 1}), Counts("ks.u", {"u": 2})),
-    kept=Kept("nothing is kept", 5, 10, {"damage": 2}),
+    dead_letters=DeadLetters("nothing is kept", 5, 10, {"damage": 2}),
     notes=("A note.",),
 )
 DOM = """
@@ -58,7 +61,7 @@ def client() -> FlaskClient:
 
 def application(summary: Summary, trouble: RecentWarnings) -> Flask:
     status = FakeStatus()
-    return create_app(status, [look_pages(status, lambda health: summary, trouble)])
+    return create_app(status, [status_pages(status, lambda health: summary, trouble)])
 
 
 def script() -> str:
@@ -110,10 +113,10 @@ def test_nothing_can_be_changed_by_it(client: FlaskClient) -> None:
 
 def test_it_is_told_all_that_it_shows(client: FlaskClient) -> None:
     told = client.get("/page.json").json
-    assert set(re.findall(r"\btold\.(\w+)", script())) <= set(told or {})
+    assert set(re.findall(r"\bvalues\.(\w+)", script())) <= set(told or {})
     assert (told or {})["service_name"] == "agent"
     # Not a number is no JSON.
-    assert (told or {})["figures"][1]["value"] is None
+    assert (told or {})["stats"][1]["value"] is None
 
 
 @pytest.mark.parametrize("summary", [SUMMARY, Summary("starting")])
@@ -131,7 +134,7 @@ def test_the_last_warnings_and_errors_are_told() -> None:
         logger.info("not of interest")
     logger.warning("after the end")
     told = application(SUMMARY, trouble).test_client().get("/page.json").json
-    lines = (told or {})["trouble"]
+    lines = (told or {})["warnings"]
     assert [(line["level"], line["sentence"], line["fields"]) for line in lines] == [
         ("warning", "no answer", "attempt=2"),
         ("warning", "no answer", "attempt=1"),

@@ -1,0 +1,113 @@
+"""The values of the status page, made from an agent's view and its counters."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from prometheus_client import Counter
+
+from sidecar.page.summary import (
+    LATE_S,
+    Counts,
+    DeadLetters,
+    ProgressBar,
+    Stat,
+    Summary,
+    counts_of,
+    duration_text,
+    samples_of,
+    state_of,
+)
+from sidecar.status import Health
+from sidecar.status.publisher import StatusView, ViewOf
+
+MOST_BARS = 64
+"""Lines of each kind in the timeline."""
+
+ViewOf_contra = TypeVar("ViewOf_contra", bound=StatusView, contravariant=True)
+
+
+class SummaryParts(Protocol[ViewOf_contra]):
+    """What differs between agents."""
+
+    counts_title: str
+    count_labels: tuple[str, str]
+    """Those of the counter of events: what an event belongs to, and its kind."""
+    unnamed: str
+    """Name of what belongs to nothing, such as the begin of a transaction."""
+
+    @property
+    def kind_names(self) -> Mapping[str, str]:
+        """Words for kinds; a kind without one keeps its name."""
+
+    def stats(self, view: ViewOf_contra) -> Iterator[Stat]:
+        """Beside lag and unacknowledged events."""
+
+    def progress_title(self, view: ViewOf_contra) -> str: ...
+    def progress(self, view: ViewOf_contra) -> Iterator[ProgressBar]: ...
+    def quarantine(self, view: ViewOf_contra) -> tuple[str, int]:
+        """What it holds, in words, and its size in bytes."""
+
+    def notes(self, view: ViewOf_contra) -> Iterator[str]: ...
+
+
+class AgentSummary(Generic[ViewOf]):
+    """Called on the server's threads; never waits."""
+
+    def __init__(
+        self,
+        view: Callable[[], ViewOf | None],
+        parts: SummaryParts[ViewOf],
+        *,
+        events: Counter,
+        quarantined: Counter,
+        quarantine_max_bytes: int,
+    ) -> None:
+        """`view` gives None before the first one; `quarantined` counts by reason."""
+        self._view = view
+        self._parts = parts
+        self._events = events
+        self._quarantined = quarantined
+        self._quarantine_max_bytes = quarantine_max_bytes
+
+    def __call__(self, health: Health) -> Summary:
+        """`health` is what the page shows above this."""
+        view, parts = self._view(), self._parts
+        state = state_of(health, is_late=view is not None and view.lag_s > LATE_S)
+        if view is None:
+            return Summary(state)
+        message, size_bytes = parts.quarantine(view)
+        reasons = {labels["reason"]: n for labels, n in samples_of(self._quarantined) if n}
+        return Summary(
+            state,
+            stats=(*_delivery_stats(view), *parts.stats(view)),
+            progress_title=parts.progress_title(view),
+            progress=tuple(parts.progress(view)),
+            counts_title=parts.counts_title,
+            counts=self._counts(),
+            dead_letters=DeadLetters(message, size_bytes, self._quarantine_max_bytes, reasons),
+            notes=tuple(parts.notes(view)),
+        )
+
+    def _counts(self) -> Sequence[Counts]:
+        parts = self._parts
+        words = parts.kind_names
+        return tuple(
+            Counts(
+                each.name or parts.unnamed,
+                {words.get(kind, kind): count for kind, count in each.by_kind.items()},
+            )
+            for each in counts_of(self._events, *parts.count_labels)
+        )
+
+
+def _delivery_stats(view: StatusView) -> Iterator[Stat]:
+    delivery = view.delivery
+    age = f"the oldest for {duration_text(delivery.unacknowledged_age_s)}"
+    yield Stat("Lag", view.lag_s, "seconds")
+    yield Stat(
+        "Unacknowledged events",
+        delivery.unacknowledged_events,
+        "events",
+        delivery.window_limit_events or None,
+        age if delivery.unacknowledged_events else "",
+    )

@@ -1,1 +1,1 @@
-"""Three replicas, three agents, and Spark."""
+"""The demo of the Spark jobs."""

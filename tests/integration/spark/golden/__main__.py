@@ -1,7 +1,7 @@
 """`make test-cluster`: the golden test in its large form.
 
-Prints each step, a table at the end and what differs; exit code 1 and everything kept when
-something does. `--seed N` writes the same again.
+Prints each step, a summary and all differences. With differences, it exits with code 1 and does
+not delete its files. `--seed N` repeats the same writes.
 """
 
 import secrets
@@ -15,8 +15,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from tests.integration.spark.golden.cluster_harness import ClusterHarness
 from tests.integration.spark.golden.proof import Report, prove
-from tests.integration.spark.golden.stage import Stage
 from tests.integration.spark.golden.workload import LARGE, SMALL
 from tests.support.servers.errors import HarnessError
 from tests.support.spark.session import fetched_jars, local_session, quiet_java_options
@@ -25,32 +25,35 @@ _MAX_SHOWN = 20
 
 
 @click.command()
-@click.option("--seed", type=int, help="Of everything that is written.")
-@click.option("--statements", type=int, help="Random ones; the recorded workloads come besides.")
-@click.option("--small", is_flag=True, help="The form that is part of `make test`.")
+@click.option("--seed", type=int, help="Seed of all writes.")
+@click.option(
+    "--statements",
+    type=int,
+    help="Number of random statements, in addition to the recorded workloads.",
+)
+@click.option("--small", is_flag=True, help="Run the small form, which is part of `make test`.")
 @click.option("--layout", type=click.Choice(["append", "merge"]), default="append")
-@click.option("--directory", type=Path, help="Where to work; a temporary folder otherwise.")
+@click.option("--directory", type=Path, help="Working directory; default: a temporary folder.")
 def main(
     seed: int | None, statements: int | None, small: bool, layout: str, directory: Path | None
 ) -> None:
-    """Three replicas, three agents, a broker and Spark: each event once, and tables equal to
-    SELECT."""
+    """Run three replicas, three agents, a broker and Spark, and compare events and tables."""
     seed = secrets.randbits(32) if seed is None else seed
     form = SMALL if small else LARGE
     form = replace(form, statements=statements or form.statements)
     folder = Path(tempfile.mkdtemp(prefix="golden-", dir=directory))
     console = Console(highlight=False)
     console.print(
-        f"Seed {seed}, {form.statements} statements, layout {layout}; everything lies in {folder}.",
+        f"Seed {seed}, {form.statements} statements, layout {layout}; files are in {folder}.",
         soft_wrap=True,
     )
     options = quiet_java_options(folder)
     spark = local_session(fetched_jars(), options, folder / "warehouse", memory="2g")
     try:
-        with Stage(folder, Random(seed), segment_mib=form.segment_mib) as stage:
-            report = prove(stage, spark, seed, form, console.print, layout)
+        with ClusterHarness(folder, Random(seed), segment_mib=form.segment_mib) as cluster:
+            report = prove(cluster, spark, seed, form, console.print, layout)
     except HarnessError as error:
-        console.print(f"Failed: {error}\nEverything is kept in {folder}.", markup=False)
+        console.print(f"Failed: {error}\nThe files are in {folder}.", markup=False)
         raise SystemExit(1) from error
     finally:
         spark.stop()
@@ -58,27 +61,27 @@ def main(
     for line in report.problems[:_MAX_SHOWN]:
         console.print(line, markup=False, soft_wrap=True)
     if report.problems:
-        console.print(f"{len(report.problems)} problems; everything is kept in {folder}.")
+        console.print(f"{len(report.problems)} problems; the files are in {folder}.")
         raise SystemExit(1)
     shutil.rmtree(folder)
 
 
 def summary(report: Report) -> Table:
-    """The stats of a run."""
+    """The statistics of a run."""
     table = Table(title=f"golden test, seed {report.seed}", show_header=False)
     table.add_column()
     table.add_column(justify="right")
     in_logs = ", ".join(f"{count:,} in {logs}" for logs, count in sorted(report.in_logs.items()))
     for name, figure in (
         ("statements written", report.written),
-        ("refused, for want of a place in a list", report.refused),
+        ("rejected, because a list lacks the index", report.rejected),
         ("not answered in time", sum(report.unanswered.values())),
         ("events in the logs of all nodes", report.logged),
         ("records in the topics", report.records),
-        ("distinct events, as dedupe gives them", report.events),
-        ("of these while a node and an agent were away", report.early_events),
+        ("distinct events, from dedupe", report.events),
+        ("of these while a node and an agent were down", report.early_events),
         ("distinct cells and deletions in all events", report.cells_written),
-        ("events that dedupe by cells gives", report.events_by_cell),
+        ("events from dedupe by cells", report.events_by_cell),
         ("tables", report.tables),
         ("rows", report.rows),
         ("cells and elements", report.cells),

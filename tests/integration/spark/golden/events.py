@@ -1,4 +1,4 @@
-"""The records of the topics and the rows of dedupe, held against what Cassandra's reader says.
+"""Compares topics and rows of dedupe with the events of Cassandra's reader.
 
 Everything here is pure and gives a line for each thing that is wrong.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from tests.integration.spark.golden.canonical import Place, Told, cells_of_event
+from tests.integration.spark.golden.logged_events import LoggedEvent, Place, cells_of_event
 from tests.support.servers.kafka import KafkaRecord
 
 
@@ -25,8 +25,8 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """One row of dedupe's table."""
+class DedupedRow:
+    """One row of the table of dedupe."""
 
     at: tuple[str, int, int]
     event_id: bytes
@@ -35,7 +35,7 @@ class Kept:
 
 
 def published(record: KafkaRecord) -> Published:
-    """A record as it was consumed."""
+    """A record from its consumed form."""
     headers = dict(record.headers)
     node, segment_id, position, index = headers["cdc.source"].decode().rsplit("/", 3)
     return Published(
@@ -47,8 +47,8 @@ def published(record: KafkaRecord) -> Published:
     )
 
 
-def wrong_records(records: Sequence[Published], logs: Mapping[Place, Told]) -> Iterator[str]:
-    """The topics have every event of the logs, nothing else, with the content that it has there."""
+def wrong_records(records: Sequence[Published], logs: Mapping[Place, LoggedEvent]) -> Iterator[str]:
+    """Topics must have exactly the events of the logs, with equal content."""
     sent = {record.place for record in records}
     yield from (f"{place} is in a log and in no topic" for place in sorted(logs.keys() - sent))
     yield from (f"{place} is in a topic and in no log" for place in sorted(sent - logs.keys()))
@@ -62,8 +62,8 @@ def wrong_records(records: Sequence[Published], logs: Mapping[Place, Told]) -> I
             yield f"{record.place} says {said}, and Cassandra {event}"
 
 
-def wrong_ids(records: Iterable[Published], logs: Mapping[Place, Told]) -> Iterator[str]:
-    """One id for each canonical event, and one canonical event for each id."""
+def wrong_ids(records: Iterable[Published], logs: Mapping[Place, LoggedEvent]) -> Iterator[str]:
+    """Each canonical event must have one id, and each id one canonical event."""
     contents: defaultdict[bytes, set[Hashable]] = defaultdict(set)
     ids: defaultdict[Hashable, set[bytes]] = defaultdict(set)
     for record in records:
@@ -80,10 +80,9 @@ def wrong_ids(records: Iterable[Published], logs: Mapping[Place, Told]) -> Itera
 
 
 def wrong_rows(
-    rows: Sequence[Kept], records: Iterable[Published], logs: Mapping[Place, Told]
+    rows: Sequence[DedupedRow], records: Iterable[Published], logs: Mapping[Place, LoggedEvent]
 ) -> Iterator[str]:
-    """The rows are the distinct canonical events of all logs, each once, as one of its records has
-    it."""
+    """Rows must be the distinct canonical events of all logs, each once, equal to one record."""
     by_place = {record.at: record for record in records}
     seen: Counter[Hashable] = Counter()
     for row in rows:
@@ -102,9 +101,8 @@ def wrong_rows(
         yield f"no row is of the event {canonical}"
 
 
-def wrong_cells_kept(rows: Sequence[Kept], records: Iterable[Published]) -> Iterator[str]:
-    """Where copies are known by their cells, the rows have every cell that any record has, and no
-    event twice."""
+def wrong_deduped_cells(rows: Sequence[DedupedRow], records: Iterable[Published]) -> Iterator[str]:
+    """With `identity=cell`, rows must have every cell of all records, and no event twice."""
     sent = {record.at: record for record in records}
     for row in rows:
         record = sent.get(row.at)
@@ -117,8 +115,8 @@ def wrong_cells_kept(rows: Sequence[Kept], records: Iterable[Published]) -> Iter
     yield from (f"no row has the cell {cell}" for cell in missing)
 
 
-def distinct_cells(records: Iterable[Published] | Iterable[Kept]) -> set[Hashable]:
-    """Cells, livenesses and deletions, each with its place, but for local deletion times."""
+def distinct_cells(records: Iterable[Published] | Iterable[DedupedRow]) -> set[Hashable]:
+    """Cells, livenesses and deletions with their places, without local deletion times."""
     return {
         cell for record in records if record.value is not None for cell in _cells_of(record.value)
     }
@@ -138,8 +136,8 @@ def _cells_of(value: bytes) -> Iterator[Hashable]:
         yield *place, "cell", *what
 
 
-def logs_of_each(logs: Mapping[Place, Told]) -> Counter[int]:
-    """How many canonical events are in so many logs."""
+def events_by_log_count(logs: Mapping[Place, LoggedEvent]) -> Counter[int]:
+    """The number of canonical events by the number of logs that have them."""
     nodes: defaultdict[Hashable, set[str]] = defaultdict(set)
     for place, event in logs.items():
         nodes[event.canonical].add(place.node)

@@ -1,4 +1,4 @@
-"""Both Spark jobs over the topics of a stage, and what they made of them."""
+"""Both Spark jobs on the topics of a cluster, and their results."""
 
 from pathlib import Path
 
@@ -14,15 +14,15 @@ from spark_jobs.reconcile.options import ReconcileOptions
 from spark_jobs.reconcile.source_table import read_schema
 from spark_jobs.reconcile.typed_view import table_at, with_types
 from spark_jobs.reconcile.visible_rows import visible_rows
-from tests.integration.spark.golden.events import Kept
+from tests.integration.spark.golden.cluster_harness import PREFIX
+from tests.integration.spark.golden.events import DedupedRow
 from tests.integration.spark.golden.selected import Selected
-from tests.integration.spark.golden.stage import PREFIX
 from tests.integration.spark.golden.tables import wrong_cells, wrong_values
 from tests.support.spark.options import options_of
 
 
 class Jobs:
-    """Both jobs over the topics of a stage, with what they keep in a folder."""
+    """Both jobs on the topics of a cluster, with their tables in a folder."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Jobs:
         micro_batch: int = 1000,
         counter_tables: str = "",
     ) -> None:
-        """`micro_batch` is in records; `schema` in the folder has to be there before a run."""
+        """`micro_batch` is in records. The folder must contain `schema` before a run."""
         self._spark = spark
         self._folder = folder
         self.schema = folder / "schema.cql"
@@ -47,7 +47,7 @@ class Jobs:
         self._counter_tables = counter_tables
 
     def dedupe(self, identity: IdentityName = "event") -> RunStats:
-        """Works off what is in the topics."""
+        """Process all records in the topics."""
         options = {
             **self._common,
             "identity": identity,
@@ -57,24 +57,26 @@ class Jobs:
         return run_dedupe(self._spark, options_of(DedupeJobOptions, options))
 
     def reconcile(self) -> None:
-        """Works off what is in the topics."""
+        """Process all records in the topics."""
         run_reconcile(self._spark, self._reconcile_options())
 
-    def events(self, identity: IdentityName = "event") -> list[Kept]:
-        """The rows of dedupe's table."""
+    def events(self, identity: IdentityName = "event") -> list[DedupedRow]:
+        """The rows of the table of dedupe."""
         rows = self._spark.read.format("delta").load(str(self._kept(identity)))
         found = rows.select("topic", "partition", "offset", "id", "key", "value").collect()
-        return [Kept((r[0], r[1], r[2]), bytes(r[3]), _bytes(r[4]), _bytes(r[5])) for r in found]
+        return [
+            DedupedRow((r[0], r[1], r[2]), bytes(r[3]), _bytes(r[4]), _bytes(r[5])) for r in found
+        ]
 
     def view(self, table: str, now_s: int) -> DataFrame:
-        """A table, `keyspace.table`, as `SELECT *` shows it at a second."""
+        """The table `keyspace.table` as `SELECT *` shows it at a second."""
         source = read_schema(self.schema)
         layout = open_layout(self._spark, self._reconcile_options())
         return table_at(layout, source, source.table(table), now_s)
 
     def wrong_tables(self, selected: list[Selected], now_s: int) -> list[str]:
-        """What of the tables is not as it was selected. Those that have lost no column are shown
-        by one query, for the time that it takes to plan."""
+        """Differences between tables and selected rows. Tables without dropped columns share one
+        query, because planning takes long."""
         source = read_schema(self.schema)
         layout = open_layout(self._spark, self._reconcile_options())
         tables = {each.name: source.table(each.name) for each in selected}

@@ -1,20 +1,20 @@
-"""The segments that agents have read, as Cassandra's own reader reads them."""
+"""The segments of the agents, read by Cassandra's own reader."""
 
 import json
 from pathlib import Path
 
 import commitlog
 from tests.acceptance.kill.checks import COMPLETED
-from tests.integration.spark.golden.canonical import Place, Told, told
-from tests.integration.spark.golden.stage import NODES, Stage
+from tests.integration.spark.golden.cluster_harness import NODES, ClusterHarness
+from tests.integration.spark.golden.logged_events import LoggedEvent, Place, logged_events
 from tests.support.expected_events import Json
 from tests.support.servers.cassandra import segment_id
 from tests.support.servers.java_reader import dump_segments
 
 
-def read_logs(stage: Stage, schema: Path) -> dict[Place, Told]:
-    """Every event of every node up to where its agent, which has stopped, was done. `schema` is a
-    file of CQL."""
+def read_logs(cluster: ClusterHarness, schema: Path) -> dict[Place, LoggedEvent]:
+    """Every event of every node, up to the final offset of its stopped agent. `schema` is a file of
+    CQL."""
     published = {
         table.id
         for table in commitlog.Schema.from_cql(schema.read_text()).tables()
@@ -23,7 +23,7 @@ def read_logs(stage: Stage, schema: Path) -> dict[Place, Told]:
     node_of: dict[str, str] = {}
     segments: dict[str, Path] = {}
     ends: dict[tuple[str, int], int] = {}
-    for name, node, agent in zip(NODES, stage.nodes, stage.agents, strict=True):
+    for name, node, agent in zip(NODES, cluster.nodes, cluster.agents, strict=True):
         archived = {path.name: path for path in agent.archive.glob("CommitLog-*.log")}
         linked = {path.name: path for path in node.cdc_raw.glob("CommitLog-*.log")}
         assert not node_of.keys() & (archived | linked).keys(), (
@@ -43,6 +43,6 @@ def read_logs(stage: Stage, schema: Path) -> dict[Place, Told]:
     return {
         place: event
         for name, of_node in lines.items()
-        for place, event in told(name, of_node).items()
+        for place, event in logged_events(name, of_node).items()
         if place.position <= ends.get((name, place.segment_id), 0)
     }

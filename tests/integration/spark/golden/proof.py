@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from tests.integration.spark.golden.cluster_harness import ClusterHarness
 from tests.integration.spark.golden.events import (
     distinct_cells,
-    logs_of_each,
+    events_by_log_count,
     published,
-    wrong_cells_kept,
+    wrong_deduped_cells,
     wrong_ids,
     wrong_records,
     wrong_rows,
@@ -19,7 +20,6 @@ from tests.integration.spark.golden.events import (
 from tests.integration.spark.golden.jobs import Jobs
 from tests.integration.spark.golden.logs import read_logs
 from tests.integration.spark.golden.selected import captured_tables, select_tables
-from tests.integration.spark.golden.stage import Stage
 from tests.integration.spark.golden.tables import cell_count
 from tests.integration.spark.golden.workload import COUNTERS, Form, workload
 from tests.support.record.folder import user_schema
@@ -27,49 +27,49 @@ from tests.support.record.folder import user_schema
 Say = Callable[[str], None]
 _MAX_SHOWN = 10
 _AWAY = 2
-"""The node that goes for a while."""
+"""The node that is stopped for a while."""
 _KILLED = 1
-"""Whose agent is killed."""
+"""The node whose agent is killed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was compared; `problems` is empty when all is well."""
+    """The results of a comparison; `problems` is empty on success."""
 
     seed: int
     seconds: Mapping[str, float]
-    """Of each step."""
+    """Duration of each step."""
     written: int
-    refused: int
+    rejected: int
     unanswered: Mapping[str, int]
     records: int
-    """In the topics."""
+    """Records in the topics."""
     logged: int
     """Events in the logs of all nodes."""
     events: int
-    """Distinct canonical ones, which is what dedupe gives."""
+    """Distinct canonical events, the expected rows of dedupe."""
     in_logs: Mapping[int, int]
-    """Of these, by the number of logs that have them."""
+    """Distinct events by the number of logs that have them."""
     cells_written: int
-    """Distinct ones in all events, deletions and livenesses among them."""
+    """Distinct cells, deletions and livenesses in all events."""
     events_by_cell: int
-    """What dedupe gives that knows copies by their cells."""
+    """Rows of dedupe with `identity=cell`."""
     early_events: int
-    """Those that dedupe had given while a node and an agent were away."""
+    """Rows of dedupe while a node and an agent were down."""
     tables: int
     rows: int
     cells: int
     problems: tuple[str, ...]
 
     def require_none(self) -> None:
-        """Raises AssertionError with the first problems."""
+        """Raise AssertionError with the first problems."""
         shown = "\n".join(line[:2000] for line in self.problems[:_MAX_SHOWN])
         assert not self.problems, f"seed {self.seed}, {len(self.problems)} problems\n{shown}"
 
 
 @dataclass(slots=True)
 class Steps:
-    """What is done, and how long each took."""
+    """The steps of a run and their durations."""
 
     say: Say
     seconds: dict[str, float] = field(default_factory=dict)
@@ -85,52 +85,57 @@ class Steps:
 
 
 def prove(
-    stage: Stage, spark: SparkSession, seed: int, form: Form, say: Say, layout: str = "append"
+    cluster: ClusterHarness,
+    spark: SparkSession,
+    seed: int,
+    form: Form,
+    say: Say,
+    layout: str = "append",
 ) -> Report:
-    """The whole run on a stage that has just been started."""
+    """Run the whole test on a new cluster."""
     steps = Steps(say)
     work = workload(seed, form)
     jobs = Jobs(
         spark,
-        stage.directory,
-        stage.broker.bootstrap,
+        cluster.directory,
+        cluster.broker.bootstrap,
         layout=layout,
         micro_batch=form.micro_batch,
         counter_tables=COUNTERS,
     )
     together, alone, without = work.parts(3)
     steps.next("making the tables")
-    stage.make(work.schema)
+    cluster.create(work.schema)
     steps.next("writing")
-    stage.write(together)
+    cluster.write(together)
     steps.next("killing an agent")
-    stage.kill_agent(_KILLED, alone[: len(alone) // 2])
-    stage.write(alone[len(alone) // 2 :])
+    cluster.kill_agent(_KILLED, alone[: len(alone) // 2])
+    cluster.write(alone[len(alone) // 2 :])
     steps.next("stopping a node")
-    stage.nodes[_AWAY].stop()
-    stage.write(without)
-    stage.write_last_hints()
+    cluster.nodes[_AWAY].stop()
+    cluster.write(without)
+    cluster.write_final_hints()
     steps.next("first run of the jobs")
-    jobs.schema.write_text(user_schema(stage.nodes[0]), encoding="utf-8")
+    jobs.schema.write_text(user_schema(cluster.nodes[0]), encoding="utf-8")
     jobs.dedupe()
     early = len(jobs.events())
     if form.whole:
         jobs.reconcile()
     steps.next("starting node and agent")
-    stage.agents[_KILLED].start()
-    stage.nodes[_AWAY].start()
+    cluster.agents[_KILLED].start()
+    cluster.nodes[_AWAY].start()
     steps.next("changing a table and writing on")
-    stage.execute(work.changes)
-    stage.write(work.writes_after)
-    jobs.schema.write_text(user_schema(stage.nodes[0]), encoding="utf-8")
+    cluster.execute(work.changes)
+    cluster.write(work.writes_after)
+    jobs.schema.write_text(user_schema(cluster.nodes[0]), encoding="utf-8")
     steps.next("waiting for hints, ends and agents")
-    stage.settle()
+    cluster.settle()
     steps.next("selecting")
     now_s = int(time.time())
-    selected = select_tables(stage.nodes[0], captured_tables(stage.nodes[0]))
+    selected = select_tables(cluster.nodes[0], captured_tables(cluster.nodes[0]))
     steps.next("reading the logs with Cassandra's reader")
-    logs = read_logs(stage, jobs.schema)
-    records = [published(record) for record in stage.records()]
+    logs = read_logs(cluster, jobs.schema)
+    records = [published(record) for record in cluster.records()]
     steps.next("dedupe")
     jobs.dedupe()
     steps.next("dedupe by cells")
@@ -143,10 +148,10 @@ def prove(
         *wrong_records(records, logs),
         *wrong_ids(records, logs),
         *wrong_rows(kept, records, logs),
-        *wrong_cells_kept(kept_by_cell, records),
+        *wrong_deduped_cells(kept_by_cell, records),
         *(
             f"{path} is in quarantine"
-            for agent in stage.agents
+            for agent in cluster.agents
             for path in agent.quarantine.glob("*")
         ),
     ]
@@ -156,13 +161,13 @@ def prove(
     return Report(
         seed=seed,
         seconds=steps.seconds,
-        written=stage.counts.written,
-        refused=stage.counts.refused,
-        unanswered=stage.counts.unanswered,
+        written=cluster.counts.written,
+        rejected=cluster.counts.rejected,
+        unanswered=cluster.counts.unanswered,
         records=len(records),
         logged=len(logs),
         events=len(kept),
-        in_logs=Counter(logs_of_each(logs)),
+        in_logs=Counter(events_by_log_count(logs)),
         cells_written=len(distinct_cells(records)),
         events_by_cell=len(kept_by_cell),
         early_events=early,

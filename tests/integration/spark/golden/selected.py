@@ -1,5 +1,4 @@
-"""`SELECT *` of all replicas, in raw bytes, with the write time and TTL of every cell that CQL
-tells of."""
+"""`SELECT *` at ALL, in raw bytes, with the write time and TTL of every cell."""
 
 import struct
 import time
@@ -18,22 +17,22 @@ from tests.support.workloads.cql_types import SCALARS
 
 Raw = Mapping[str, bytes | None]
 Times = Sequence[int | None] | int | None
-"""Of one column: one, or one for each element; of a field that is not there None."""
+"""Times of a column: one, or one for each element; None for a missing field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: the bytes of each column as the native protocol has them."""
+    """One row, with the bytes of each column in the native protocol."""
 
     values: Raw
     write_us: Mapping[str, Times]
     ttl_s: Mapping[str, Times]
-    """What is left at the second of the query."""
+    """Remaining TTL at the second of the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The whole table. `seconds` are those between which its times were asked for."""
+    """The whole table. `seconds` limit the time of the queries."""
 
     name: str
     columns: Columns
@@ -44,7 +43,7 @@ class Selected:
 
 
 class _RawResult(ResultMessage):  # type: ignore[misc]
-    """Rows whose values are left as they come."""
+    """Rows with undecoded values."""
 
     def recv_results_rows(self, f: Any, version: int, types: Any, known: Any, policy: Any) -> None:
         self.recv_results_metadata(f, types)
@@ -63,8 +62,7 @@ class _RawProtocol(_ProtocolHandler):  # type: ignore[misc]
 
 
 def select_tables(node: CassandraNode, tables: Sequence[str]) -> list[Selected]:
-    """Each table, `keyspace.table`, at consistency ALL. A table has to be as it is while this
-    asks."""
+    """Each table (`keyspace.table`) at consistency ALL. Tables must not change meanwhile."""
     described, raw = node.session(), node.connect()
     raw.client_protocol_handler = _RawProtocol
     raw.default_fetch_size = None
@@ -78,8 +76,8 @@ def captured_tables(node: CassandraNode) -> list[str]:
 
 
 def elements(cql_type: Any, raw: bytes) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Path and value of each element of a column that is stored cell by cell: of lists without
-    paths, of user types every field with its number."""
+    """Path and value of each element of a column with several cells. Lists have no paths; fields of
+    user types have numbers."""
     parts = list(_sized(raw if cql_type.typename not in _COUNTED else raw[4:]))
     match cql_type.typename:
         case "list":
@@ -115,7 +113,7 @@ def _select(described: Any, raw: Any, keyspace: str, table: str) -> Selected:
     described.cluster.refresh_table_metadata(keyspace, table)
     metadata = described.cluster.metadata.keyspaces[keyspace].tables[table]
     source = f"{_quoted(keyspace)}.{_quoted(table)}"
-    whole = _ask(raw, f"SELECT * FROM {source}")
+    whole = _query(raw, f"SELECT * FROM {source}")
     columns = columns_of(metadata, whole.column_names, whole.column_types)
     rows = list(whole)
     has_counters = "counter" in types.values()
@@ -140,7 +138,7 @@ def _times(
         f"WRITETIME({_quoted(name)}) AS w{at}, TTL({_quoted(name)}) AS t{at}"
         for at, name in enumerate(names)
     )
-    answer = _ask(raw, f"SELECT {wanted} FROM {source}")
+    answer = _query(raw, f"SELECT {wanted} FROM {source}")
     types = dict(zip(answer.column_names, answer.column_types, strict=True))
     for row in answer:
         found = {name: _decoded(types[name], value) for name, value in row.items()}
@@ -161,14 +159,14 @@ def _decoded(cql_type: Any, value: bytes | None) -> Times:
     return int.from_bytes(value, signed=True)
 
 
-def _ask(session: Any, query: str) -> Any:
+def _query(session: Any, query: str) -> Any:
     profile = session.execution_profile_clone_update(EXEC_PROFILE_DEFAULT, row_factory=dict_factory)
     statement = SimpleStatement(query, consistency_level=ConsistencyLevel.ALL, fetch_size=None)
     return session.execute(statement, execution_profile=profile)
 
 
 def _is_cell_by_cell(cql: str) -> bool:
-    """By the type as `system_schema` has it."""
+    """Whether the type (from `system_schema`) has several cells."""
     if cql.startswith(("list<", "set<", "map<")):
         return True
     return "<" not in cql and cql not in (*SCALARS, "counter")

@@ -1,4 +1,4 @@
-"""The tables that reconcile gives, held against what Cassandra selects.
+"""Compares the tables of reconcile with `SELECT *` of Cassandra.
 
 Twice: cell by cell in raw bytes with write times and TTLs, as `visible` gives rows, and typed, as
 the view has them. A line for each difference.
@@ -22,7 +22,7 @@ from tests.support.exact_values import exact
 from tests.support.workloads.cql_types import CqlType
 
 Cell = tuple[int | None, int | None, bytes | None]
-"""Write time, second of its expiry, value."""
+"""Write time, second of expiry, value."""
 Key = tuple[Any, ...]
 """Raw values of the partition key; of the clustering those in which equal means the same row."""
 Cells = Mapping[str, Any]
@@ -31,14 +31,14 @@ a list in order."""
 
 
 def wrong_cells(selected: Selected, shown: Sequence[SparkRow]) -> list[str]:
-    """Rows of `visible` against the answer of the cluster, whose TTLs one second has to explain."""
+    """Compare rows of `visible_rows` with the cluster. One second must explain all TTLs."""
     ours = {_raw_key(selected, row): _shown_cells(selected, row) for row in shown}
     twice = [f"{selected.name}: a row comes twice"] * (len(shown) - len(ours))
     return twice + min((_differences(selected, ours, now_s) for now_s in selected.seconds), key=len)
 
 
 def wrong_values(selected: Selected, view: DataFrame) -> Iterator[str]:
-    """Rows of the typed view against the answer of the cluster."""
+    """Compare rows of the typed view with the cluster."""
     types = {
         column.name: cql_type_of(column.cql_type)
         for column in (
@@ -75,7 +75,7 @@ def wrong_values(selected: Selected, view: DataFrame) -> Iterator[str]:
 
 
 def cell_count(selected: Selected) -> int:
-    """Values and elements that were compared."""
+    """The number of compared values and elements."""
     return sum(
         len(list(elements(column.cql_type, value))) if column.name in selected.cell_by_cell else 1
         for row in selected.rows
@@ -85,7 +85,7 @@ def cell_count(selected: Selected) -> int:
 
 
 def cql_type_of(cql_type: Any) -> CqlType:
-    """A class of the driver as a plain type. Frozen or not does not matter to values."""
+    """A plain type from a class of the driver. Frozen or not does not matter for values."""
     name = cql_type.typename
     if name in ("list", "set", "map", "tuple"):
         return CqlType(name, tuple(map(cql_type_of, cql_type.subtypes)))
@@ -98,7 +98,7 @@ def cql_type_of(cql_type: Any) -> CqlType:
 
 
 def value_of(scalar: Any) -> Any:
-    """A value of Arrow as Python has it; days beyond its calendar as a number."""
+    """A value of Arrow in Python; days beyond its calendar as numbers."""
     match scalar:
         case pa.Date32Scalar() if scalar.is_valid and scalar.value not in CALENDAR_DAYS:
             return scalar.value
@@ -114,7 +114,7 @@ def value_of(scalar: Any) -> Any:
 
 
 def _numbers(cql_type: CqlType, shown: Any) -> Any:
-    """A clustering value with each decimal as the number that it is: 1.0 and 1.00 name one row."""
+    """A clustering value with normalized decimals, because 1.0 and 1.00 identify one row."""
     of = cql_type.of
     match shown:
         case str() if cql_type.name == "decimal":
@@ -169,7 +169,7 @@ def _clustering(selected: Selected, raw: Sequence[bytes | None]) -> Iterator[Any
 
 
 def _parts(pk: bytes) -> Iterator[bytes]:
-    """A partition key of several columns taken apart: each behind its length, in front of a 0."""
+    """The components of a composite partition key."""
     while pk:
         length = int.from_bytes(pk[:2])
         yield pk[2 : 2 + length]

@@ -7,17 +7,17 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.integration.spark.golden.canonical import Place, Told, told
 from tests.integration.spark.golden.events import (
-    Kept,
+    DedupedRow,
     Published,
     distinct_cells,
-    logs_of_each,
-    wrong_cells_kept,
+    events_by_log_count,
+    wrong_deduped_cells,
     wrong_ids,
     wrong_records,
     wrong_rows,
 )
+from tests.integration.spark.golden.logged_events import LoggedEvent, Place, logged_events
 from tests.support.expected_events import Json
 
 TABLE = "5a1c395e-b41f-11e5-9f22-ba0be0483c18"
@@ -47,9 +47,11 @@ WRITTEN = row(cell(5, None, "aa"))
 TOMBSTONE = row(cell(6, 60, None))
 
 
-def logs_of(**lines: Iterable[Json]) -> dict[Place, Told]:
+def logs_of(**lines: Iterable[Json]) -> dict[Place, LoggedEvent]:
     return {
-        place: event for node, found in lines.items() for place, event in told(node, found).items()
+        place: event
+        for node, found in lines.items()
+        for place, event in logged_events(node, found).items()
     }
 
 
@@ -59,7 +61,7 @@ LOGS = logs_of(
 )
 
 
-def record(place: Place, event: Told, event_id: bytes, offset: int) -> Published:
+def record(place: Place, event: LoggedEvent, event_id: bytes, offset: int) -> Published:
     value = {"op": event.op, "source": {"ts_us": event.ts_us}, "cells": {**event.cells, "ck": "Ag"}}
     return Published(("t", 0, offset), place, event_id, b"{}", orjson.dumps(value))
 
@@ -69,7 +71,7 @@ RECORDS = [
     record(place, event, event_id, offset)
     for offset, ((place, event), event_id) in enumerate(zip(LOGS.items(), IDS, strict=True))
 ]
-ROWS = [Kept(each.at, each.event_id, each.key, each.value) for each in RECORDS[:2]]
+ROWS = [DedupedRow(each.at, each.event_id, each.key, each.value) for each in RECORDS[:2]]
 
 
 def test_what_is_right_is_not_wrong() -> None:
@@ -77,7 +79,7 @@ def test_what_is_right_is_not_wrong() -> None:
     assert list(wrong_records(repeated, LOGS)) == []
     assert list(wrong_ids(repeated, LOGS)) == []
     assert list(wrong_rows(ROWS, repeated, LOGS)) == []
-    assert logs_of_each(LOGS) == {2: 1, 1: 1}
+    assert events_by_log_count(LOGS) == {2: 1, 1: 1}
 
 
 def test_attempts_and_copies_are_one_event() -> None:
@@ -98,7 +100,7 @@ def test_attempts_and_copies_are_one_event() -> None:
     ],
 )
 def test_another_content_is_another_event(other: Json) -> None:
-    (event,) = told("node1", [other]).values()
+    (event,) = logged_events("node1", [other]).values()
     assert event.canonical not in {each.canonical for each in LOGS.values()}
 
 
@@ -110,14 +112,14 @@ def test_ranges_have_their_bounds() -> None:
         WRITTEN,
         bound("INCL_END_BOUND", [], **{"del": {"ts": 3, "ldt": 2}}),
     ]
-    found = list(told("node1", [line(markers)]).items())
+    found = list(logged_events("node1", [line(markers)]).items())
     assert [(place.number, event.kind) for place, event in found] == [
         (0, "range"),
         (1, "range"),
         (2, "row"),
     ]
     shorter = [*markers[:3], bound("EXCL_END_BOUND", ["02"], **{"del": {"ts": 3, "ldt": 2}})]
-    others = list(told("node1", [line(shorter)]).values())
+    others = list(logged_events("node1", [line(shorter)]).values())
     assert others[0].canonical == found[0][1].canonical
     assert others[1].canonical != found[1][1].canonical
 
@@ -144,7 +146,7 @@ def _named(number: int, event_id: bytes) -> Published:
 
 def test_rows_that_are_wrong() -> None:
     third = RECORDS[2]
-    copy = Kept(third.at, third.event_id, third.key, third.value)
+    copy = DedupedRow(third.at, third.event_id, third.key, third.value)
     for rows, fault in (
         ([*ROWS, copy], "2 rows are of the event"),
         (ROWS[:1], "no row is of the event"),
@@ -161,15 +163,15 @@ def test_cells_that_are_wrong() -> None:
     value = orjson.dumps({"cells": {**whole, "cell": both}})
     bundle = replace(RECORDS[0], at=("t", 0, 7), event_id=b"c", value=value)
     records = [*RECORDS, bundle]
-    bundled = Kept(bundle.at, bundle.event_id, bundle.key, bundle.value)
+    bundled = DedupedRow(bundle.at, bundle.event_id, bundle.key, bundle.value)
     assert len(distinct_cells(records)) == 2
-    assert list(wrong_cells_kept(ROWS, records)) == []
-    assert list(wrong_cells_kept([bundled], records)) == []
-    copy = Kept(RECORDS[2].at, RECORDS[2].event_id, RECORDS[2].key, RECORDS[2].value)
+    assert list(wrong_deduped_cells(ROWS, records)) == []
+    assert list(wrong_deduped_cells([bundled], records)) == []
+    copy = DedupedRow(RECORDS[2].at, RECORDS[2].event_id, RECORDS[2].key, RECORDS[2].value)
     for rows, fault in (
         (ROWS[:1], "no row has the cell"),
         ([*ROWS, copy], "2 rows are of the event"),
         ([replace(ROWS[0], at=("t", 1, 0)), bundled], "is no record as it was sent"),
         ([replace(ROWS[0], value=value), ROWS[1]], "is no record as it was sent"),
     ):
-        assert any(fault in each for each in wrong_cells_kept(rows, records)), fault
+        assert any(fault in each for each in wrong_deduped_cells(rows, records)), fault

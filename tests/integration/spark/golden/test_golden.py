@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.integration.spark.golden.cluster_harness import ClusterHarness
 from tests.integration.spark.golden.proof import prove
-from tests.integration.spark.golden.stage import Stage
 from tests.integration.spark.golden.workload import SMALL
 
 
@@ -19,8 +19,8 @@ def test_spark_gives_each_event_once_and_the_tables_that_cassandra_selects(
 ) -> None:
     seed = secrets.randbits(32)
     print(f"seed {seed}")
-    with Stage(tmp_path, Random(seed), segment_mib=SMALL.segment_mib) as stage:
-        report = prove(stage, spark, seed, SMALL, print)
+    with ClusterHarness(tmp_path, Random(seed), segment_mib=SMALL.segment_mib) as cluster:
+        report = prove(cluster, spark, seed, SMALL, print)
     print(report)
     report.require_none()
     assert report.written > 10 * sum(report.unanswered.values())

@@ -1,4 +1,4 @@
-"""Everything that is written: a pure function of a seed and a size."""
+"""All writes of a run, as a pure function of a seed and a size."""
 
 import random
 import re
@@ -28,14 +28,13 @@ _NAMED = re.compile(r"(?:TABLE|INTO|UPDATE|FROM)\s+(\S+)")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How much is written, and how it is read. `whole`: all recorded workloads besides the random
-    one."""
+    """The size of a run. `whole` adds all recorded workloads to the random one."""
 
     statements: int
     whole: bool
     segment_mib: int
     micro_batch: int
-    """Records that a job reads at a time."""
+    """Records of a micro-batch."""
 
 
 SMALL = Form(statements=360, whole=False, segment_mib=1, micro_batch=1000)
@@ -44,8 +43,7 @@ LARGE = Form(statements=5_000, whole=True, segment_mib=4, micro_batch=5000)
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Statements that make the tables, writes in their order, changes of tables, and what is
-    written after them."""
+    """Statements that create tables, writes in order, schema changes, and later writes."""
 
     schema: tuple[str, ...]
     writes: tuple[Write, ...]
@@ -53,14 +51,14 @@ class Workload:
     writes_after: tuple[Write, ...]
 
     def parts(self, count: int) -> list[Sequence[Write]]:
-        """The first writes in so many parts of about one size."""
+        """The first writes in `count` parts of about equal size."""
         ends = [len(self.writes) * number // count for number in range(count + 1)]
         return [self.writes[start:end] for start, end in pairwise(ends)]
 
 
 def workload(seed: int, form: Form) -> Workload:
-    """Random tables of every shape with deletions of every kind, TTLs, ties and batches; every
-    type; conditions; counters; a table that changes."""
+    """Random tables with deletions of every kind, TTLs, ties and batches; every type; conditions;
+    counters; a table that changes."""
     rng = random.Random(f"golden {seed}")
     found = [_only(scenario("types", RELEASE, seed), _EVERY_TYPE)]
     found.append(scenario("transactions", RELEASE, seed))
@@ -102,7 +100,7 @@ def workload(seed: int, form: Form) -> Workload:
 
 
 def replicated(statement: str) -> str:
-    """For three replicas, which a read does not repair: it would write to the log."""
+    """The statement for three replicas without read repair, which would write to the log."""
     text = statement.replace("'replication_factor': 1}", f"'replication_factor': {_REPLICAS}}}")
     if text.startswith("CREATE TABLE") and "read_repair" not in text:
         text = text.replace("cdc = true", "read_repair = 'NONE' AND cdc = true")
@@ -124,13 +122,13 @@ def _only(whole: Scenario, tables: Sequence[str]) -> Scenario:
 
 
 def _lasting(statement: str) -> str:
-    """Nothing expires while tables are compared: in a second or much later."""
+    """TTLs that expire either at once or long after the comparison."""
     return re.sub(r"\bTTL 60\b", "TTL 6000", statement)
 
 
 def _counts(rng: random.Random, count: int) -> Iterable[str]:
-    """What a counter is worth that is used again after its deletion, Cassandra does not promise, so
-    what is deleted here is not counted before or after by others."""
+    """Counter updates. Cassandra does not define increments after a deletion, so deleted counters
+    have no other updates."""
     for _ in range(count):
         page = f"page = '{rng.choice('abcde')}'"
         row = f"{page} AND day = {rng.randrange(3)}"
@@ -163,8 +161,8 @@ def _rows(rng: random.Random, count: int, changes: Sequence[str]) -> Iterable[st
 
 
 def _equal_elements(rng: random.Random, count: int) -> Iterable[str]:
-    """Elements and keys that Cassandra takes for one though their bytes differ. No two have one
-    write time: between equal ones of one time the order of arrival decides."""
+    """Equal elements and keys with different bytes. No two have equal write times, because then the
+    order of arrival would decide."""
     for number in rng.sample(range(1, 10 * count), count):
         row = f"p = {rng.randrange(2)} AND c = {rng.randrange(2)}"
         element = rng.choice(_EQUAL_ELEMENTS)
@@ -182,7 +180,7 @@ def _equal_elements(rng: random.Random, count: int) -> Iterable[str]:
 
 
 def _interleaved(rng: random.Random, streams: Sequence[Sequence[Write]]) -> list[Write]:
-    """All of them, each stream in its order. TRUNCATE is not in the commit log."""
+    """All writes, each stream in its order, without TRUNCATE."""
     turns = [number for number, stream in enumerate(streams) for _ in stream]
     rng.shuffle(turns)
     rest = [iter(stream) for stream in streams]

@@ -34,8 +34,8 @@ from tests.support.workloads.scenario import create_keyspace
 
 PREFIX = "golden"
 NODES = ("node1", "node2", "node3")
-HINTED = "stage.hinted"
-"""Written last while a node is down, once through each of the others."""
+HINTED = "cluster.hinted"
+"""The last write while a node is down, once through each other node."""
 _DEADLINE_S = 600.0
 _IN_FLIGHT = 16
 _TOPIC_PARTITIONS = 2
@@ -54,24 +54,25 @@ _PATIENT = {
     "hints_flush_period": "1000ms",
     "paxos_variant": "v2",
 }
-"""The machine may be busy: what times out is written all the same, but by another way."""
+"""A long timeout for busy machines. A write that times out is stored through hints instead."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the statements."""
+    """The outcomes of the statements."""
 
     written: int = 0
-    refused: int = 0
-    """Statements that name a place which a list does not have."""
+    rejected: int = 0
+    """Statements with an index that a list does not have."""
     unanswered: Counter[str] = field(default_factory=Counter)
-    """Statements that the cluster did not answer in time, or with a failure; they may be written
-    or not. By the error."""
+    """Statements with a timeout or failure, by error. They may be written or not."""
 
 
-class Stage:
-    """`with Stage(directory, …) as stage:` starts the broker and the first node, and ends all there
-    is; `make` starts the rest."""
+class ClusterHarness:
+    """Use as a context manager, which starts the broker and the first node and stops all servers.
+
+    `create` starts the other nodes and the agents.
+    """
 
     def __init__(self, directory: Path, random: Random, *, segment_mib: int = 1) -> None:
         self.directory = directory
@@ -130,8 +131,8 @@ class Stage:
         if self.broker.is_running:
             self.broker.kill()
 
-    def make(self, schema: Iterable[str]) -> None:
-        """Makes the tables and their topics, and starts the other nodes and the agents.
+    def create(self, schema: Iterable[str]) -> None:
+        """Create the tables and topics, and start the other nodes and the agents.
 
         The other nodes find the tables when they come, which takes them less than to be told of
         each.
@@ -152,11 +153,11 @@ class Stage:
             node.start()
         self._wait_for_agreement()
         for agent in self.agents:
-            # A killed one begins again where it was long ago.
+            # A killed agent resumes at an old offset.
             agent.start(flush_interval_ms=_SAVE_INTERVAL_MS)
 
     def execute(self, statements: Iterable[str]) -> None:
-        """One after the other, through the first node; the others know of it on return."""
+        """Execute statements through the first node, until all nodes agree on the schema."""
         for statement in statements:
             self.nodes[0].execute(statement)
         self._wait_for_agreement()
@@ -171,44 +172,42 @@ class Stage:
         wait_until(agrees, "the nodes to know the tables", deadline_s=_DEADLINE_S)
 
     def write(self, writes: Iterable[Write]) -> None:
-        """Each through another of the nodes that are there, several at a time; all are answered on
-        return."""
+        """Write through all running nodes in turn, several at a time, until all are answered."""
         sessions = cycle([node.session() for node in self.nodes if node.is_running])
         levels = [ConsistencyLevel.ONE, ConsistencyLevel.QUORUM]
         if all(node.is_running for node in self.nodes):
             levels.append(ConsistencyLevel.ALL)
         under_way: deque[tuple[Write, Any]] = deque()
         for write in writes:
-            # Conditions meet in the order of the workload.
+            # Conditional writes run in the order of the workload.
             while under_way and (len(under_way) == _IN_FLIGHT or " IF " in write.text):
-                self._take_answer(*under_way.popleft())
+                self._record_answer(*under_way.popleft())
             level = self._random.choice(levels)
             statement = SimpleStatement(write.text, consistency_level=level)
             under_way.append((write, next(sessions).execute_async(statement)))
         while under_way:
-            self._take_answer(*under_way.popleft())
+            self._record_answer(*under_way.popleft())
 
-    def _take_answer(self, write: Write, future: Any) -> None:
+    def _record_answer(self, write: Write, future: Any) -> None:
         try:
             future.result()
             self.counts.written += 1
         except InvalidRequest:
             if not write.may_be_refused:
                 raise
-            self.counts.refused += 1
+            self.counts.rejected += 1
         except _UNANSWERED as error:
             self.counts.unanswered[f"{type(error).__name__}: {error}"[:200]] += 1
 
-    def write_last_hints(self) -> None:
-        """A row through each node that is there; it is the last that they keep for one that is
-        not."""
+    def write_final_hints(self) -> None:
+        """Write a row through each running node. It is their last hint for a stopped node."""
         for number, node in enumerate(self.nodes):
             if node.is_running:
                 node.execute(f"INSERT INTO {HINTED} (coordinator) VALUES ({number})")
 
     def kill_agent(self, number: int, writes: Iterable[Write]) -> None:
-        """SIGKILL, once it has sent some of these: it has not saved that it did, so its successor
-        sends them again."""
+        """Kill the agent after it has sent some of these events. It has not committed their offset,
+        so its successor sends them again."""
         agent = self.agents[number]
         self._wait_for_more(agent, 0)
         sent = agent.acknowledged_events()
@@ -225,12 +224,12 @@ class Stage:
         )
 
     def records(self) -> list[KafkaRecord]:
-        """All that the topics hold."""
+        """All records in the topics."""
         return self.broker.consume_all(*self.topics)
 
     def settle(self) -> None:
-        """All hints have gone where they belong, nothing is about to expire, every segment with
-        data is finished, and every agent has sent all of it; then the agents are stopped."""
+        """Wait until hints are delivered, short TTLs have expired, segments are complete and agents
+        have sent them. Then stop the agents."""
         written_s = time.time()
         wait_until(self._has_no_hints, "hints to be handed over", deadline_s=_DEADLINE_S)
         wait_until(lambda: time.time() > written_s + SHORT_TTL_S + 1, "short TTLs to end")

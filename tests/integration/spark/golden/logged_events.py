@@ -1,4 +1,4 @@
-"""What Cassandra's own reader says of segments, as events in a form that compares.
+"""Events from Cassandra's own reader of segments, in a form that compares.
 
 A place is where an event stands: node, segment, end of the mutation, number in the mutation. Two
 places have one *canonical event* if their content is equal but for local deletion times, which are
@@ -19,19 +19,18 @@ _CLOSED_BY = {
 
 
 class Place(NamedTuple):
-    """Of one event, in the order of a node's log."""
+    """The place of an event, in the order of a node's log."""
 
     node: str
     segment_id: int
     position: int
     number: int
-    """Among the events of the mutation."""
+    """Index among the events of the mutation."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One event of a log. `cells` are those of the event without what only an implementation can
-    give; `canonical` is its content."""
+class LoggedEvent:
+    """One event of a log. `cells` lacks implementation details; `canonical` is the content."""
 
     kind: str
     op: str
@@ -40,9 +39,9 @@ class Told:
     canonical: Hashable
 
 
-def told(node: str, lines: Iterable[Json]) -> dict[Place, Told]:
-    """The events of a node's dump lines, which stand in the order of the log."""
-    found: dict[Place, Told] = {}
+def logged_events(node: str, lines: Iterable[Json]) -> dict[Place, LoggedEvent]:
+    """The events in dump lines of a node, in the order of the log."""
+    found: dict[Place, LoggedEvent] = {}
     index: dict[tuple[int, int], int] = {}
     for line in lines:
         segment_id = int(line["segment"].removesuffix(".log").rpartition("-")[2])
@@ -54,7 +53,7 @@ def told(node: str, lines: Iterable[Json]) -> dict[Place, Told]:
             cells = sorted_cells(event.cells)
             bounds = next(ranges) if event.kind == "range" else None
             canonical = _frozen((_without_local_times(cells), bounds))
-            found[Place(node, *mutation, number)] = Told(
+            found[Place(node, *mutation, number)] = LoggedEvent(
                 event.kind, event.op, event.timestamp_us, cells, canonical
             )
         assert next(ranges, None) is None
@@ -62,7 +61,7 @@ def told(node: str, lines: Iterable[Json]) -> dict[Place, Told]:
 
 
 def cells_of_event(value: Mapping[str, Any]) -> Json:
-    """Of the value of a record, in the form of `Told.cells`."""
+    """`cells` of the value of a record, as in `LoggedEvent.cells`."""
     own = ("token", "ck", "lo", "hi")
     return sorted_cells({k: v for k, v in value["cells"].items() if k not in own})
 
@@ -88,7 +87,7 @@ def _ranges(items: Iterable[Json]) -> Iterator[tuple[str, Any, str, Any]]:
 
 
 def _without_local_times(value: Any) -> Any:
-    """A tombstone is known by its lack of a value, so nothing else goes with them."""
+    """Drop local deletion times. A tombstone is still recognized by its missing value."""
     if isinstance(value, dict):
         return {k: _without_local_times(v) for k, v in value.items() if k != "ldt"}
     if isinstance(value, list):

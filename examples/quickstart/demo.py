@@ -104,12 +104,12 @@ def health_table(agent: AgentProcess) -> Table:
 
 def print_places(console: Console) -> None:
     """Print the paths of events, offsets and logs."""
-    table = Table(title="Where it lies", show_header=False, title_justify="left")
+    table = Table(title="Files", show_header=False, title_justify="left")
     table.add_row("events", str(OUTPUT / "events.ndjson"))
     for path in sorted((OUTPUT / "offsets").glob("*.properties")):
-        table.add_row("progress", str(path))
+        table.add_row("offsets", str(path))
     table.add_row("finished segments", str(OUTPUT / "relocation" / "archive"))
-    table.add_row("the agent's log", str(OUTPUT / "agent.log"))
+    table.add_row("log of the agent", str(OUTPUT / "agent.log"))
     table.add_row("configuration", str(CONFIGURATION))
     console.print(table)
 

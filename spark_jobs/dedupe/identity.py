@@ -5,7 +5,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.error_mapping import record_error
 
-# Local deletion times are not part of the identity, nor of the event id: each attempt of a
+# The state of a checkpoint contains digests of these structs as JSON, so their field names must not
+# change. Local deletion times are not part of the identity, nor of the event id: each attempt of a
 # statement has its own, so its replica copies would differ.
 _CELLS = """
     struct<

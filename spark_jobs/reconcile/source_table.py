@@ -12,7 +12,7 @@ import commitlog
 from commitlog import SchemaError
 from sidecar.errors import ConfigError
 
-_CELL_BY_CELL = tuple(
+_WITH_SEVERAL_CELLS = tuple(
     f"org.apache.cassandra.db.marshal.{name}("
     for name in ("ListType", "SetType", "MapType", "UserType")
 )
@@ -98,7 +98,7 @@ def _table(stored: Mapping[str, Any]) -> SourceTable:
         name=stored["name"],
         has_counters=stored["counter"],
         columns={
-            column["name"]: column["class"].startswith(_CELL_BY_CELL)
+            column["name"]: column["class"].startswith(_WITH_SEVERAL_CELLS)
             for column in columns
             if column["dropped_at_us"] is None
         },

@@ -46,8 +46,8 @@ def with_types(
         F.col("pk").alias(key),
         F.col("ckv").alias(clustering),
         *(
-            (_elements(cells, name) if is_cell_by_cell else _value(cells, name)).alias(name)
-            for name, is_cell_by_cell in table.columns.items()
+            (_elements(cells, name) if has_several_cells else _value(cells, name)).alias(name)
+            for name, has_several_cells in table.columns.items()
         ),
     )
     carried = [rows.schema[name] for name in carry]

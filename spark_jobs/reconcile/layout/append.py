@@ -52,7 +52,7 @@ class AppendLayout:
         """
         self._session = session
         self._path = path
-        self._max_loose_files = max_uncompacted_files
+        self._max_uncompacted_files = max_uncompacted_files
         create_table(
             session,
             path,
@@ -85,7 +85,7 @@ class AppendLayout:
         due = [
             bucket
             for bucket, files in self.uncompacted_files().items()
-            if files > self._max_loose_files
+            if files > self._max_uncompacted_files
         ]
         if due:
             is_due = _condition(due)

@@ -24,7 +24,8 @@ from spark_jobs.reconcile.layout.protocol import Batch
 from spark_jobs.reconcile.purgeable import drop_purgeable
 from spark_jobs.reconcile.versions import COLUMNS, PLACE, explode_events_with_shards, latest
 
-_WIDE = "wide"
+_SIMPLE = "wide"
+"""Stored `scope` of the row with the simple columns, liveness and deletion of a source row."""
 _COLUMN = "column:"
 """Prefix of column names in `wins`, which distinguishes them from scopes."""
 _SCHEMA = (
@@ -46,7 +47,7 @@ class MergeLayout:
         """
         self._session = session
         self._path = path
-        self._max_loose_files = max_uncompacted_files
+        self._max_uncompacted_files = max_uncompacted_files
         create_table(
             session,
             path,
@@ -61,7 +62,7 @@ class MergeLayout:
         self.write_versions(explode_events_with_shards(events), batch)
 
     def write_versions(self, versions: DataFrame, batch: Batch | None = None) -> None:
-        rows = _wide(latest(versions))
+        rows = _stored_rows(latest(versions))
         same = " AND ".join(f"new.{name} <=> old.{name}" for name in PLACE)
         larger = "map_zip_with(old.wins, new.wins, (name, a, b) -> greatest(a, b))"
         # Rows without a change are not rewritten.
@@ -88,11 +89,11 @@ class MergeLayout:
         stored = self._stored()
         if tables is not None:
             stored = stored.where(F.col("table").isin(*tables))
-        return _narrow(stored)
+        return _versions(stored)
 
     def compact(self) -> int:
         files = files_by_bucket(self._stored())
-        due = [bucket for bucket, count in files.items() if count > self._max_loose_files]
+        due = [bucket for bucket, count in files.items() if count > self._max_uncompacted_files]
         for table, bucket in due:
             where = f"table = '{escaped(table)}' AND bucket = {bucket}"
             DeltaTable.forPath(self._session, self._path).optimize().where(
@@ -101,7 +102,7 @@ class MergeLayout:
         return len(due)
 
     def purge(self, table: str, before_s: int) -> None:
-        kept = _wide(drop_purgeable(self.latest_versions([table]), before_s))
+        kept = _stored_rows(drop_purgeable(self.latest_versions([table]), before_s))
         writer = kept.write.format("delta").mode("overwrite")
         writer.option("replaceWhere", f"table = '{escaped(table)}'").save(self._path)
 
@@ -124,7 +125,7 @@ def _transaction(session: SparkSession, batch: Batch | None) -> Iterator[None]:
         session.conf.unset(f"{_TXN}Version")
 
 
-def _wide(versions: DataFrame) -> DataFrame:
+def _stored_rows(versions: DataFrame) -> DataFrame:
     """Stored rows from one version of each place."""
     scope = F.col("scope")
     is_simple = scope.isin("live", "row") | ((scope == "cell") & F.col("path").isNull())
@@ -135,7 +136,7 @@ def _wide(versions: DataFrame) -> DataFrame:
 
     key = [
         *(F.col(each) for each in ("table", "bucket", "token", "pk", "ck")),
-        F.when(is_simple, _WIDE).otherwise(scope).alias("scope"),
+        F.when(is_simple, _SIMPLE).otherwise(scope).alias("scope"),
         *map(of_others, ("hi", "column", "path")),
     ]
     return versions.groupBy(*key).agg(
@@ -144,20 +145,20 @@ def _wide(versions: DataFrame) -> DataFrame:
     )
 
 
-def _narrow(rows: DataFrame) -> DataFrame:
+def _versions(rows: DataFrame) -> DataFrame:
     """The versions in stored rows."""
-    is_wide = F.col("scope") == _WIDE
+    is_simple = F.col("scope") == _SIMPLE
     is_column = F.col("name").startswith(_COLUMN)
     return (
         rows.select("*", F.explode("wins").alias("name", "win"))
         .select(
             *("table", "bucket", "token", "pk", "ck"),
-            F.when(~is_wide, F.col("scope"))
+            F.when(~is_simple, F.col("scope"))
             .when(is_column, "cell")
             .otherwise(F.col("name"))
             .alias("scope"),
             "hi",
-            F.when(is_wide & is_column, F.expr(f"substring(name, {len(_COLUMN) + 1})"))
+            F.when(is_simple & is_column, F.expr(f"substring(name, {len(_COLUMN) + 1})"))
             .otherwise(F.col("column"))
             .alias("column"),
             "path",

@@ -31,11 +31,11 @@ def test_a_job_resumes_from_its_checkpoint(spark: SparkSession, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_another_job_is_rejected(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    identity, expected = OTHERS[name]
+    owner, expected = OTHERS[name]
     acquire_checkpoint(spark, str(tmp_path), JOB)
     content = (tmp_path / FILE).read_text()
     with pytest.raises(CheckpointError, match="belongs to another job") as raised:
-        acquire_checkpoint(spark, str(tmp_path), identity)
+        acquire_checkpoint(spark, str(tmp_path), owner)
     assert expected in str(raised.value)
     assert (tmp_path / FILE).read_text() == content
 
@@ -53,3 +53,12 @@ def test_a_checkpoint_of_another_program_is_rejected(spark: SparkSession, tmp_pa
     (tmp_path / "metadata").write_text('{"id":"x"}')
     with pytest.raises(CheckpointError, match="written by another program"):
         acquire_checkpoint(spark, str(tmp_path), JOB)
+
+
+def test_a_checkpoint_of_release_0_1_0_stays_valid(spark: SparkSession, tmp_path: Path) -> None:
+    old = CheckpointOwner("dedupe", "shop.orders", {"records.without.id": "aside"})
+    new = replace(old, fixed={"invalid.records": "dead-letter"})
+    first = acquire_checkpoint(spark, str(tmp_path), old)
+    assert acquire_checkpoint(spark, str(tmp_path), new).id == first.id
+    with pytest.raises(CheckpointError, match=r"its `invalid\.records` is `dead-letter`"):
+        acquire_checkpoint(spark, str(tmp_path), replace(old, fixed={"invalid.records": "fail"}))

@@ -1,4 +1,4 @@
-"""The jobs on a standalone cluster; `make test-submit`."""
+"""The jobs on a standalone cluster (`make test-submit`)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The jobs on YARN, their drivers in its containers; `make test-submit`."""
+"""The jobs on YARN in cluster mode (`make test-submit`)."""
 
 from pathlib import Path
 

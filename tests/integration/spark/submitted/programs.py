@@ -1,4 +1,4 @@
-"""Spark's own programs out of the files of pyspark, and spark-submit run to its end."""
+"""Programs of Spark from the files of pyspark, and spark-submit."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ DEADLINE_S = 800
 
 
 def environment_of(folder: Path) -> dict[str, str]:
-    """For every program of Spark; what it keeps goes into the folder."""
+    """The environment of Spark's programs, with their files in the folder."""
     return {
         "SPARK_HOME": str(SPARK_HOME),
         "JAVA_HOME": str(java_home(17)),
@@ -28,7 +28,7 @@ def environment_of(folder: Path) -> dict[str, str]:
 
 
 def as_if_installed() -> dict[str, str]:
-    """The sources and this Python stand for a node where `cdc-sidecar[spark]` is installed."""
+    """The environment of a node with `cdc-sidecar[spark]`: the sources and this Python."""
     places = [str(REPOSITORY), os.environ.get("PYTHONPATH", "")]
     return {
         "PYSPARK_PYTHON": sys.executable,
@@ -44,9 +44,9 @@ def submit(
     folder: Path,
     environment: Mapping[str, str],
 ) -> str:
-    """Runs spark-submit, which must end well, and gives what it printed.
+    """Run spark-submit, which must succeed, and return its output.
 
-    `config` is the file of options as the driver finds it."""
+    `config` is the path of the options file for the driver."""
     command: list[str | Path] = [
         SPARK_HOME / "bin" / "spark-submit",
         *("--jars", ",".join(map(str, sorted(jars.glob("*.jar"))))),

@@ -1,4 +1,4 @@
-"""What jobs that were submitted to a cluster must have made of a topic."""
+"""Checks of the output of jobs on a cluster."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -34,8 +34,10 @@ Submit = Callable[[list[str], Path, Path], None]
 def prove(
     submit: Submit, spark: SparkSession, broker: KafkaBroker, folder: Path, schema_file: str
 ) -> None:
-    """dedupe, reconcile and the typed view, submitted one after the other, against what is said
-    of the same records without a cluster. `schema_file` is that of the driver."""
+    """Submit dedupe, reconcile and the typed view, and compare them with runs without a cluster.
+
+    `schema_file` is the path for the driver.
+    """
     records = [replace(record, topic="submitted") for record in three_copies([RECORDING])]
     send(broker, records, partitions=2)
     topics = {
@@ -65,7 +67,7 @@ def prove(
     layout = AppendLayout(spark, str(folder / "versions"), buckets=BUCKETS)
     assert shown(visible_rows(layout.stored_versions(), LATER_S)) == expected(tables, LATER_S)
 
-    # Executors decode its values by the extension.
+    # Executors decode its values with the extension.
     schema = read_schema(SCHEMA)
     shows = {each.full_name: table_at(layout, schema, each, LATER_S) for each in schema.tables}
     name = max(shows, key=lambda each: (shows[each].count() > 0, len(shows[each].columns)))

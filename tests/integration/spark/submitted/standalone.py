@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark on loopback."""
+"""A standalone Spark cluster on loopback."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ _REGISTERED = "Successfully registered with master"
 
 
 class StandaloneCluster:
-    """A master and one worker of two cores: `with StandaloneCluster(folder) as cluster:`."""
+    """A master and a worker with two cores, as a context manager."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -60,7 +60,7 @@ class StandaloneCluster:
             server.terminate()
 
     def submit(self, options: Sequence[str], main: Path, config: Path, jars: Path) -> None:
-        """The driver runs in the program that submits."""
+        """Submit a job; its driver runs in the process of spark-submit."""
         where = ("--master", self._url, "--deploy-mode", "client")
         settings = ("--conf", f"spark.driver.host={HOST}")
         submit(
@@ -73,7 +73,7 @@ class StandaloneCluster:
         )
 
     def executors(self) -> int:
-        """How many there were since the start."""
+        """The number of executors since the start."""
         return len(list((self._folder / "work").glob("app-*/*/stderr")))
 
     def _server(self, name: str, *arguments: str) -> ServerProcess:

@@ -1,4 +1,4 @@
-"""YARN on loopback: Hadoop's own cluster for tests, two node managers."""
+"""YARN on loopback: Hadoop's test cluster with two node managers."""
 
 import sys
 import sysconfig
@@ -33,7 +33,7 @@ _ENVIRONMENT = "environment"
 
 
 class YarnCluster:
-    """A resource manager and two node managers: `with YarnCluster(folder) as cluster:`."""
+    """A resource manager and two node managers, as a context manager."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -76,7 +76,7 @@ class YarnCluster:
     def submit(
         self, options: Sequence[str], main: Path, config: Path, jars: Path, *files: Path
     ) -> None:
-        """The driver runs in a container; the options and `files` travel there."""
+        """Submit a job; its driver runs in a container with copies of the options and `files`."""
         where = ("--master", "yarn", "--deploy-mode", "cluster")
         travelling = (
             *("--files", ",".join(map(str, (config, *files)))),
@@ -85,7 +85,7 @@ class YarnCluster:
         )
         settings = (
             *("--conf", f"spark.yarn.stagingDir=file:{self._folder / 'staging'}"),
-            # Every node is this machine, so the jars of Spark are there.
+            # Every node is this machine, so it has the jars of Spark.
             *("--conf", f"spark.yarn.jars=local:{SPARK_HOME / 'jars'}/*"),
             *("--num-executors", "2"),
         )
@@ -102,7 +102,7 @@ class YarnCluster:
             raise AssertionError(f"{error}\n{self._driver_log()}") from error
 
     def executors(self) -> int:
-        """How many there were since the start; the first container of each run has its driver."""
+        """The number of executors since the start, without the containers of drivers."""
         runs = list(self._folder.rglob("application_*/container_*/stderr"))
         return sum(not each.parent.name.endswith("_000001") for each in runs)
 
@@ -112,7 +112,7 @@ class YarnCluster:
 
 
 def _packed_environment(folder: Path) -> Path:
-    """An environment as venv-pack makes one, but that its packages are where they are already."""
+    """An environment as from venv-pack, except that it refers to the installed packages."""
     place = folder / _ENVIRONMENT
     venv.create(place, symlinks=True)
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"

@@ -72,7 +72,7 @@ class SidecarProperties(Properties):
     topic_creation_enable: bool = prop(
         "topic.creation.enable",
         default=False,
-        doc="Create a topic that does not exist. Otherwise delivery waits until somebody does.",
+        doc="Create a topic that does not exist. Otherwise delivery waits until it exists.",
     )
     topic_creation_default: PassThrough = pass_through(
         "topic.creation.default.",

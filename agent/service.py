@@ -157,7 +157,7 @@ class AgentService:
         snapshot = self._status.snapshot
         if snapshot is None:
             return {"streaming": streaming}
-        copies = snapshot.progress.copies.values()
+        copies = snapshot.offsets.tables.values()
         return {"snapshot": snapshot_attributes(copies, time.time()), "streaming": streaming}
 
     def _identity(self, stop: Stop) -> NodeIdentity | None:

@@ -60,7 +60,7 @@ class SegmentSummaryParts:
 
     def _snapshots(self) -> list[TableSnapshot]:
         snapshot = self._status.snapshot
-        known = () if snapshot is None else snapshot.progress.copies.values()
+        known = () if snapshot is None else snapshot.offsets.tables.values()
         return [each for each in known if each.state is State.COPYING][:MOST_BARS]
 
 

@@ -1,4 +1,4 @@
-"""`agent snapshot`: the snapshot of a running agent, over its HTTP."""
+"""`agent snapshot`: controls the snapshots of a running agent over HTTP."""
 
 import sys
 import time
@@ -20,14 +20,17 @@ from sidecar.errors import RefusedError
 
 _FOLLOW_INTERVAL_S = 1.0
 
-_url = click.option("--url", help="Of the agent; else as `http.host` and `http.port` have it.")
-_table = click.option("--table", required=True, metavar="KEYSPACE.TABLE", help="Which table.")
+_url = click.option("--url", help="URL of the agent. Default: `http.host` and `http.port`.")
+_table = click.option("--table", required=True, metavar="KEYSPACE.TABLE", help="The table.")
 
 
-@click.group("snapshot", short_help="Copy a table again, stop, look on.")
+@click.group("snapshot", short_help="Start, stop or monitor snapshots.")
 @configuration_options
 def snapshot() -> None:
-    """Copies of the rows that were there before, by the agent that runs."""
+    """Start, stop or monitor snapshots: copies of the existing rows of tables.
+
+    The agent must be running.
+    """
 
 
 @snapshot.command("start", short_help="Copy a table from the beginning.")
@@ -36,26 +39,26 @@ def snapshot() -> None:
 @_table
 @click.pass_obj
 def start(invocation: Invocation[AgentConfig], url: str | None, table: str) -> None:
-    """Copy the rows of a table, also one that was copied before."""
+    """Copy all rows of a table, even if it was copied before."""
     _send(_client(invocation, url), "start", table)
 
 
-@snapshot.command("stop", short_help="Give a copy up.")
+@snapshot.command("stop", short_help="Stop the snapshot of a table.")
 @configuration_options
 @_url
 @_table
 @click.pass_obj
 def stop(invocation: Invocation[AgentConfig], url: str | None, table: str) -> None:
-    """Give the copy of a table up; only `start` begins it again."""
+    """Stop the snapshot of a table. Only `start` restarts it."""
     _send(_client(invocation, url), "stop", table)
 
 
-@snapshot.command("status", short_help="Show how far copies are.")
+@snapshot.command("status", short_help="Show the state of snapshots.")
 @configuration_options
 @_url
-@click.option("--table", metavar="KEYSPACE.TABLE", help="Only this table.")
-@click.option("--follow", is_flag=True, help="Until nothing is left to copy.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--table", metavar="KEYSPACE.TABLE", help="Show only this table.")
+@click.option("--follow", is_flag=True, help="Repeat until no snapshot is running.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_obj
 def status(
     invocation: Invocation[AgentConfig],
@@ -64,7 +67,7 @@ def status(
     follow: bool,
     as_json: bool,
 ) -> None:
-    """Each table with its rows, and how much of its token ranges is done."""
+    """Show each table with its copied rows and the completed part of its token ranges."""
     client = _client(invocation, url)
     with _shown(as_json) as show:
         while True:
@@ -87,13 +90,13 @@ def _client(invocation: Invocation[AgentConfig], url: str | None) -> AgentClient
 def _send(client: AgentClient, verb: str, table: str) -> None:
     answer = client.post(f"/snapshot/{verb}", {"table": table})
     if not answer.get("accepted"):
-        raise RefusedError(str(answer.get("sentence")))
-    click.echo(answer["sentence"])
+        raise RefusedError(str(answer.get("message")))
+    click.echo(answer["message"])
 
 
 @contextmanager
 def _shown(as_json: bool) -> Iterator[Any]:
-    """Something to show a status with: drawn anew in a terminal, else one behind the other."""
+    """Prints states: in place on a terminal, else one after the other."""
     if as_json:
         yield lambda document: click.echo(orjson.dumps(document).decode())
     elif not sys.stdout.isatty():
@@ -104,22 +107,22 @@ def _shown(as_json: bool) -> Iterator[Any]:
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """One for each table, and one for all."""
+    """One line for each table, and a summary."""
     for each in document["tables"]:
         yield f"{each['table']} {each['state']}: {each['rows']} rows, {each['percent']}%"
     yield summary(document)
 
 
 def summary(document: Mapping[str, Any]) -> str:
-    """What goes on, in one sentence."""
+    """The state in one sentence."""
     if document.get("waiting"):
         return str(document["waiting"])
     left = sum(each["state"] == "copying" for each in document["tables"])
-    return f"{left} tables are left." if left else "Nothing is being copied."
+    return f"Tables left: {left}." if left else "No snapshot is running."
 
 
 def drawn(document: Mapping[str, Any]) -> Group:
-    """A bar for each table."""
+    """A progress bar for each table."""
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

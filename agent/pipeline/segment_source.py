@@ -91,7 +91,7 @@ class SegmentSource:
         context = self._context
         context.disposer.nothing_to_keep()
         self._read.abandon()
-        self._snapshot.start_again()
+        self._snapshot.rollback()
         context.blocked_read.end()
         context.segments = segments_from_offsets(context.offsets.ledger)
         context.scanner.want()

@@ -1,1 +1,1 @@
-"""Rows that were there before: copied from the node beside the log, as events of their own."""
+"""Snapshots: existing rows, read from the node over CQL and sent as events."""

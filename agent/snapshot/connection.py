@@ -1,7 +1,6 @@
-"""The node's answers as pages of raw rows, and what the snapshot asks besides.
+"""The node's CQL connection for snapshots: pages of raw rows, tables, ring and replication.
 
-Values are not decoded here: the body of an answer goes to the encoder as it came.
-cassandra-driver is untyped; everything that leaves this module has a type.
+The encoder decodes the values. cassandra-driver is untyped; this module returns typed values.
 """
 
 import socket
@@ -17,7 +16,7 @@ from cassandra.protocol import ProtocolHandler, ResultMessage, SyntaxException
 from cassandra.query import SimpleStatement
 
 from agent.node.connection import NodeAddress, NodeConnection
-from agent.snapshot.errors import RefusedTableError, ReplicasMissingError
+from agent.snapshot.errors import RejectedTableError, ReplicasMissingError
 from agent.snapshot.page import Page
 from agent.snapshot.plan import NodeTable
 from agent.snapshot.ring import PARTITIONER, Ring, RingNode
@@ -30,7 +29,7 @@ _FIRST_WITH_PEERS_V2 = 4
 
 
 class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
-    """Rows as they came: one value, the bytes behind the metadata."""
+    """Undecoded rows: one value, the bytes after the metadata."""
 
     def recv_results_rows(self, f: Any, _version: Any, user_types: Any, *_: Any) -> None:
         self.recv_results_metadata(f, user_types)
@@ -40,14 +39,14 @@ class _RawRows(ResultMessage):  # type: ignore[misc]  # the driver is untyped
 
 
 class _RawPages(ProtocolHandler):  # type: ignore[misc]  # the driver is untyped
-    message_types_by_opcode = {  # noqa: RUF012  # the driver's own name and form
+    message_types_by_opcode = {  # noqa: RUF012  # defined by the driver
         **ProtocolHandler.message_types_by_opcode,
         ResultMessage.opcode: _RawRows,
     }
 
 
 class _PendingPage:
-    """A page that is on its way."""
+    """A requested page."""
 
     def __init__(self, connection: "PageConnection", future: Any, read_at_us: int) -> None:
         self._connection = connection
@@ -55,7 +54,7 @@ class _PendingPage:
         self._read_at_us = read_at_us
 
     def result(self) -> Page:
-        """Waits for it. Raises as `PageConnection` says."""
+        """Waits for it. Raises as `PageConnection`."""
         try:
             answer = self._future.result()
             body = answer.current_rows[0] if answer.current_rows else b"\0\0\0\0"
@@ -65,20 +64,19 @@ class _PendingPage:
 
 
 class PageConnection(NodeConnection):
-    """Asks the node beside the agent for pages. For one thread.
+    """Reads pages from the node. For one thread.
 
-    Besides what `NodeConnection` raises: `RefusedTableError` for a statement that the node does not
-    take.
+    Raises as `NodeConnection`, and `RejectedTableError` when the node rejects a statement.
     """
 
-    def __init__(self, address: NodeAddress, admits: Callable[[str, str], bool]) -> None:
-        """`admits` says of keyspace and table whether the configuration lets them be published."""
+    def __init__(self, address: NodeAddress, is_included: Callable[[str, str], bool]) -> None:
+        """`is_included` returns whether the configuration publishes a keyspace and table."""
         super().__init__(address)
-        self._admits = admits
+        self._is_included = is_included
         self._raw: Session | None = None
 
     def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> _PendingPage:
-        """Asks for at most so many rows, and does not wait."""
+        """Requests at most so many rows without waiting."""
         session = self._raw_session()
         statement = SimpleStatement(
             cql,
@@ -96,14 +94,14 @@ class PageConnection(NodeConnection):
         return _PendingPage(self, future, read_at_us)
 
     def ring(self) -> Ring:
-        """Raises ConfigError when the tokens are not those of Murmur3."""
+        """Raises ConfigError for a partitioner other than Murmur3Partitioner."""
         (here,) = self.rows(
             "SELECT host_id, data_center, tokens, partitioner, release_version FROM system.local"
         )
         if here["partitioner"] != PARTITIONER:
             raise ConfigError(
-                f"The cluster partitions by {here['partitioner']}, and a snapshot knows only "
-                "Murmur3Partitioner: set snapshot.mode=never."
+                f"The cluster uses {here['partitioner']}; snapshots support only "
+                "Murmur3Partitioner. Set snapshot.mode=never."
             )
         peers = self.rows("SELECT host_id, data_center, tokens FROM system.peers")
         nodes = tuple(
@@ -116,7 +114,7 @@ class PageConnection(NodeConnection):
         return Ring(str(here["host_id"]), nodes, release)
 
     def tables(self) -> list[NodeTable]:
-        """The tables of the node, views left out."""
+        """The tables of the node, without views."""
         rows = self.rows(
             "SELECT keyspace_name, table_name, id, flags, cdc FROM system_schema.tables"
         )
@@ -126,21 +124,21 @@ class PageConnection(NodeConnection):
                 str(row["keyspace_name"]),
                 str(row["table_name"]),
                 row["cdc"] is True
-                and self._admits(str(row["keyspace_name"]), str(row["table_name"])),
+                and self._is_included(str(row["keyspace_name"]), str(row["table_name"])),
                 "counter" in (row["flags"] or ()),
             )
             for row in rows
         ]
 
     def replication(self, keyspace: str) -> Mapping[str, str]:
-        """How a keyspace is replicated. Raises UnavailableError when it is gone."""
+        """Replication of a keyspace. Raises UnavailableError when it was dropped."""
         for row in self.rows("SELECT keyspace_name, replication FROM system_schema.keyspaces"):
             if row["keyspace_name"] == keyspace:
                 return {str(name): str(value) for name, value in row["replication"].items()}
-        raise UnavailableError(f"there is no keyspace {keyspace} at the moment.")
+        raise UnavailableError(f"the keyspace {keyspace} does not exist.")
 
-    def silent_peers(self) -> list[str]:
-        """Addresses of other nodes where nobody listens for CQL at the moment."""
+    def unreachable_peers(self) -> list[str]:
+        """Addresses of other nodes that accept no CQL connection."""
         try:
             addresses = self._peer_addresses()
         except UnavailableError:
@@ -156,11 +154,11 @@ class PageConnection(NodeConnection):
         self._raw = None
 
     def page_error(self, error: Exception) -> Exception:
-        """What a failed page means."""
-        if isinstance(error, (UnavailableError, ConfigError, RefusedTableError)):
+        """The error of a failed page."""
+        if isinstance(error, (UnavailableError, ConfigError, RejectedTableError)):
             return error
         if isinstance(error, (InvalidRequest, SyntaxException)):
-            return RefusedTableError(str(error))
+            return RejectedTableError(str(error))
         if isinstance(error, Unavailable):
             alive = f"{error.alive_replicas} of {error.required_replicas} replicas are up"
             return ReplicasMissingError(alive)
@@ -186,14 +184,14 @@ class PageConnection(NodeConnection):
             self.rows("SELECT key FROM system.local")
             assert self._session is not None
             cluster = self._session.cluster
-            # Failed pages are asked for again by the snapshot, which knows why.
+            # No retry in the driver: the snapshot retries failed pages itself.
             cluster.add_execution_profile(
                 _PAGES,
                 ExecutionProfile(
                     load_balancing_policy=cluster.profile_manager.default.load_balancing_policy,
                     retry_policy=FallthroughRetryPolicy(),
                     request_timeout=_PAGE_TIMEOUT_S,
-                    row_factory=_as_they_came,
+                    row_factory=_unchanged,
                 ),
             )
             self._raw = cluster.connect()
@@ -201,7 +199,7 @@ class PageConnection(NodeConnection):
         return self._raw
 
 
-def _as_they_came(_names: Any, rows: Any) -> Any:
+def _unchanged(_names: Any, rows: Any) -> Any:
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Encoders of tables, made by the schema that is known."""
+"""Creates the encoders of tables from the current schema."""
 
 from agent.schema import SchemaHolder
 from agent.snapshot.errors import PostponedTableError
@@ -9,7 +9,7 @@ from sidecar.schema_registry import Registrar, RegistrationStatus
 
 
 class SchemaEncoders:
-    """By the agent's schema and the format of its events."""
+    """Uses the schema and the event format of the agent."""
 
     def __init__(
         self, holder: SchemaHolder, event_format: EventFormat, registrar: Registrar[Unregistered]
@@ -19,18 +19,20 @@ class SchemaEncoders:
         self._registrar = registrar
 
     def encoder(
-        self, copy: TableSnapshot, *, element_times: bool, is_refused: bool
+        self, table: TableSnapshot, *, element_times: bool, was_rejected: bool
     ) -> SnapshotEncoder | None:
-        """None while the schema does not have the table. `is_refused`: the node did not take the
-        last statement, so the schema is behind. Raises UnavailableError while a schema registry
-        is away, PostponedTableError when it does not take the table's schemas, and RefusedError
-        when it refuses us."""
-        if is_refused:
-            self._holder.refresh(f"the node does not take the statement for {copy.table}")
-        encoder = self._made(copy, element_times)
+        """None while the schema lacks the table. `was_rejected`: the node rejected the last
+        statement, so the schema is outdated.
+
+        Raises UnavailableError while the schema registry is unavailable, PostponedTableError when
+        it rejects the schemas of the table, and RefusedError when it refuses the agent.
+        """
+        if was_rejected:
+            self._holder.refresh(f"the node rejects the statement for {table.table}")
+        encoder = self._created(table, element_times)
         if encoder is None:
-            self._holder.refresh(f"the snapshot of {copy.table} needs it")
-            encoder = self._made(copy, element_times)
+            self._holder.refresh(f"the snapshot needs {table.table}")
+            encoder = self._created(table, element_times)
         if encoder is not None and (schemas := encoder.unregistered):
             self._register(schemas)
         return encoder
@@ -45,17 +47,17 @@ class SchemaEncoders:
             raise PostponedTableError(answer.error)
         raise UnavailableError(answer.error)
 
-    def _made(self, copy: TableSnapshot, element_times: bool) -> SnapshotEncoder | None:
+    def _created(self, table: TableSnapshot, element_times: bool) -> SnapshotEncoder | None:
         schema = self._holder.latest()
         if schema is None:
             return None
         try:
             return SnapshotEncoder(
                 schema,
-                copy.table_id,
+                table.table_id,
                 self._format,
                 element_times=element_times,
-                started_us=copy.started_us,
+                started_us=table.started_us,
             )
         except SchemaError:
             return None

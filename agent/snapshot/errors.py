@@ -1,21 +1,21 @@
-"""What stands in the way of a copy.
+"""Errors that stop the snapshot of a table.
 
-RefusedTableError        the node does not take the statement for a table
-PostponedTableError      a schema registry does not take the schemas of a table
+RejectedTableError       the node rejects the statement for a table
+PostponedTableError      a schema registry rejects the schemas of a table
 UnavailableError
-└── ReplicasMissingError the consistency level asks for more replicas than answer
+└── ReplicasMissingError the consistency level needs more replicas than answer
 """
 
 from sidecar.errors import UnavailableError
 
 
-class RefusedTableError(Exception):
-    """The node does not take the statement; the message is its own."""
+class RejectedTableError(Exception):
+    """The node rejects the statement; the message is the node's."""
 
 
 class PostponedTableError(Exception):
-    """The table cannot be copied for now, and others can; the message says why."""
+    """This table cannot be copied now, and others can; the message says why."""
 
 
 class ReplicasMissingError(UnavailableError):
-    """The consistency level asks for more replicas than answer; the message counts them."""
+    """The consistency level needs more replicas than answer; the message has their number."""

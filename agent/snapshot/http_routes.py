@@ -1,12 +1,13 @@
-"""Snapshots over HTTP, beside the other pages of the agent.
+"""HTTP routes of snapshots.
 
-GET  /snapshot         how far the copy of each table is
+GET  /snapshot         state of the snapshot of each table
 POST /snapshot/start   {"table": "keyspace.table"}   copies a table from the beginning
-POST /snapshot/stop    {"table": "keyspace.table"}   gives a copy up
+POST /snapshot/stop    {"table": "keyspace.table"}   stops the snapshot of a table
 
-Answers to POST are {"accepted", "sentence"}. Whoever reaches `http.host` and `http.port` can make
-the agent copy, unless `http.token.file` demands a token. A body has to be `application/json`, which
-pages of other sites cannot send from a browser without being asked first.
+POST returns {"accepted", "message"}, and for one release also `sentence`, the old name of
+`message`. Without `http.token.file` any client of `http.host` and `http.port` can start snapshots.
+The body must be `application/json`, which a browser does not send across origins without a
+preflight request.
 """
 
 import json
@@ -20,8 +21,7 @@ from sidecar.errors import ConfigError, RefusedError, UnavailableError
 
 
 def snapshot_pages(snapshot: Callable[[], Snapshot | None]) -> Blueprint:
-    """`snapshot` gives what there is to copy with; None while the agent starts, and with
-    `schema.file`."""
+    """`snapshot` returns None while the agent starts, and with `schema.file`."""
     pages = Blueprint("snapshot", __name__)
 
     @pages.get("/snapshot")
@@ -31,11 +31,11 @@ def snapshot_pages(snapshot: Callable[[], Snapshot | None]) -> Blueprint:
 
     @pages.post("/snapshot/start")
     def start() -> Response:
-        return _answer(snapshot(), Snapshot.begin)
+        return _answer(snapshot(), Snapshot.start_table)
 
     @pages.post("/snapshot/stop")
     def stop() -> Response:
-        return _answer(snapshot(), Snapshot.stop)
+        return _answer(snapshot(), Snapshot.stop_table)
 
     return pages
 
@@ -45,19 +45,20 @@ def _answer(snapshot: Snapshot | None, act: Callable[[Snapshot, str], str]) -> R
     table = document.get("table") if isinstance(document, dict) else None
     if not isinstance(table, str):
         status = 400 if request.is_json else 415
-        return _sentence(False, 'The body has to be JSON: {"table": "keyspace.table"}.', status)
+        return _reply(False, 'The body must be JSON: {"table": "keyspace.table"}.', status)
     if snapshot is None:
-        return _sentence(False, "The agent starts, or has schema.file and asks no node.", 503)
+        return _reply(False, "The agent is starting, or uses schema.file without a node.", 503)
     try:
-        return _sentence(True, act(snapshot, table), 200)
+        return _reply(True, act(snapshot, table), 200)
     except ConfigError as error:
-        return _sentence(False, str(error), 422)
+        return _reply(False, str(error), 422)
     except (UnavailableError, RefusedError) as error:
-        return _sentence(False, str(error), 503)
+        return _reply(False, str(error), 503)
 
 
-def _sentence(accepted: bool, sentence: str, status: int) -> Response:
-    return _json({"accepted": accepted, "sentence": sentence}, status)
+def _reply(accepted: bool, message: str, status: int) -> Response:
+    # Renamed in 0.2.0; the old name stays for one release.
+    return _json({"accepted": accepted, "message": message, "sentence": message}, status)
 
 
 def _json(value: Mapping[str, object], status: int) -> Response:

@@ -1,6 +1,6 @@
-"""How far the copies of tables are, as it survives a crash. Pure.
+"""Offsets of snapshots. Pure.
 
-What `snapshot_progress.properties` holds, by the id of the table:
+The entries of `snapshot_progress.properties`, by table id:
 
     5a1c….table=shop.orders
     5a1c….state=copying
@@ -9,8 +9,8 @@ What `snapshot_progress.properties` holds, by the id of the table:
     5a1c….range.-9223372036854775808.3074457345618258602=-12
     5a1c….range.3074457345618258602.9223372036854775807=3074457345618258602
 
-A range has the token up to which everything is acknowledged; it is done when that is its end. Of a
-copy that is completed no ranges are kept.
+The value of a range is its offset: the token up to which all rows are acknowledged. The range is
+complete at its end. A completed snapshot has no ranges.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,107 +27,108 @@ _NODE_ID = "node.id"
 
 
 class State(Enum):
-    """Where the copy of a table stands."""
+    """State of the snapshot of a table."""
 
     COPYING = "copying"
     COMPLETED = "completed"
     STOPPED = "stopped"
-    """Somebody stopped it; nothing begins it again but who starts it."""
+    """Stopped by the operator; only an explicit start restarts it."""
     REFUSED = "refused"
-    """The table cannot be copied; a start tries again."""
+    """The node rejects the table; an explicit start retries."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """The copy of one table."""
+    """The snapshot of one table."""
 
     table_id: str
     table: str
     """`keyspace.table`."""
     started_us: int
     state: State = State.COPYING
-    reached: Mapping[TokenRange, int] = field(default_factory=lambda: MappingProxyType({}))
-    """For each range the token up to which everything is acknowledged."""
+    offsets: Mapping[TokenRange, int] = field(default_factory=lambda: MappingProxyType({}))
+    """For each range the token up to which all rows are acknowledged."""
     rows: int = 0
-    """Rows that were read, repeats included."""
+    """Rows read, repeats included."""
     reason: str = ""
-    """Why it was refused."""
+    """Why the node rejected it."""
 
     @property
     def ratio(self) -> float:
-        """The part of the tokens that is done, from 0 to 1."""
+        """Completed part of the tokens, from 0 to 1."""
         if self.state is State.COMPLETED:
             return 1.0
-        size = sum(each.size for each in self.reached)
-        done = sum(reached - each.after for each, reached in self.reached.items())
+        size = sum(each.size for each in self.offsets)
+        done = sum(token - each.after for each, token in self.offsets.items())
         return done / size if size else 0.0
 
-    def advanced(self, ranged: TokenRange, token: int) -> "TableSnapshot":
-        """Everything of a range is acknowledged up to a token; completed when that was the last."""
-        if self.state is not State.COPYING or token <= self.reached.get(ranged, token):
+    def advanced(self, token_range: TokenRange, token: int) -> "TableSnapshot":
+        """Moves the offset of a range forward; completes the snapshot at its last token."""
+        if self.state is not State.COPYING or token <= self.offsets.get(token_range, token):
             return self
-        reached = MappingProxyType({**self.reached, ranged: token})
-        if all(token >= each.to for each, token in reached.items()):
-            return replace(self, state=State.COMPLETED, reached=MappingProxyType({}))
-        return replace(self, reached=reached)
+        offsets = MappingProxyType({**self.offsets, token_range: token})
+        if all(token >= each.to for each, token in offsets.items()):
+            return replace(self, state=State.COMPLETED, offsets=MappingProxyType({}))
+        return replace(self, offsets=offsets)
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotOffsets:
-    """The copies of one node, by the id of the table, in the order in which they began."""
+    """The snapshots of one node by table id, in the order of their start."""
 
     node_id: str
-    copies: Mapping[str, TableSnapshot] = field(default_factory=lambda: MappingProxyType({}))
+    tables: Mapping[str, TableSnapshot] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def states(self) -> dict[tuple[str, int], State]:
-        """The state of each copy that was begun."""
-        copies = self.copies.values()
-        return {(copy.table_id, copy.started_us): copy.state for copy in copies}
+        """The state of each snapshot, by table id and start."""
+        tables = self.tables.values()
+        return {(table.table_id, table.started_us): table.state for table in tables}
 
-    def with_copy(self, copy: TableSnapshot) -> "SnapshotOffsets":
-        if self.copies.get(copy.table_id) == copy:
+    def with_table(self, table: TableSnapshot) -> "SnapshotOffsets":
+        """Adds or replaces the snapshot of a table."""
+        if self.tables.get(table.table_id) == table:
             return self
-        return replace(self, copies=MappingProxyType({**self.copies, copy.table_id: copy}))
+        return replace(self, tables=MappingProxyType({**self.tables, table.table_id: table}))
 
     def without(self, table_ids: Iterable[str]) -> "SnapshotOffsets":
-        """Forgets copies."""
-        gone = frozenset(table_ids) & self.copies.keys()
-        if not gone:
+        """Removes snapshots."""
+        removed = frozenset(table_ids) & self.tables.keys()
+        if not removed:
             return self
-        left = {name: copy for name, copy in self.copies.items() if name not in gone}
-        return replace(self, copies=MappingProxyType(left))
+        left = {each: table for each, table in self.tables.items() if each not in removed}
+        return replace(self, tables=MappingProxyType(left))
 
     def to_entries(self) -> dict[str, str]:
         """The entries of the file."""
         entries = {_NODE_ID: self.node_id}
-        for table_id, copy in self.copies.items():
+        for table_id, table in self.tables.items():
             entries |= {
-                f"{table_id}.table": copy.table,
-                f"{table_id}.state": copy.state.value,
-                f"{table_id}.started_us": str(copy.started_us),
-                f"{table_id}.rows": str(copy.rows),
+                f"{table_id}.table": table.table,
+                f"{table_id}.state": table.state.value,
+                f"{table_id}.started_us": str(table.started_us),
+                f"{table_id}.rows": str(table.rows),
             }
-            if copy.reason:
-                entries[f"{table_id}.reason"] = copy.reason
-            for each, token in copy.reached.items():
+            if table.reason:
+                entries[f"{table_id}.reason"] = table.reason
+            for each, token in table.offsets.items():
                 entries[f"{table_id}.range.{each.after}.{each.to}"] = str(token)
         return entries
 
 
-def begun(
+def new_table_snapshot(
     table_id: str, table: str, ranges: Iterable[TokenRange], started_us: int
 ) -> TableSnapshot:
-    """A copy that begins; one without ranges is completed."""
-    reached = {each: each.after for each in ranges}
-    state = State.COPYING if reached else State.COMPLETED
-    return TableSnapshot(table_id, table, started_us, state, MappingProxyType(reached))
+    """A snapshot at its start; completed when there are no ranges."""
+    offsets = {each: each.after for each in ranges}
+    state = State.COPYING if offsets else State.COMPLETED
+    return TableSnapshot(table_id, table, started_us, state, MappingProxyType(offsets))
 
 
 def snapshot_offsets_from_entries(entries: Mapping[str, str], node_id: str) -> SnapshotOffsets:
-    """The progress of a file; none when it is of another node, whose ranges are others.
+    """Parses the entries of the file. Empty when they belong to another node, whose ranges differ.
 
-    Raises OffsetStoreError for what is no progress of snapshots.
+    Raises OffsetStoreError for invalid entries.
     """
     if entries.get(_NODE_ID, node_id) != node_id:
         return SnapshotOffsets(node_id)
@@ -137,28 +138,28 @@ def snapshot_offsets_from_entries(entries: Mapping[str, str], node_id: str) -> S
         if key != _NODE_ID and dot:
             by_table.setdefault(table_id, {})[name] = value
     try:
-        copies = [_copy(table_id, values) for table_id, values in by_table.items()]
+        tables = [_table(table_id, values) for table_id, values in by_table.items()]
     except (KeyError, ValueError) as error:
         raise OffsetStoreError(
-            f"{FILE} in offset.backing.store.dir cannot be understood ({error}). Put a good copy "
-            "back, or move it away to copy every table again."
+            f"{FILE} in offset.backing.store.dir is invalid ({error}). Restore it from a copy, or "
+            "move it away to copy every table again."
         ) from error
-    copies.sort(key=lambda copy: (copy.started_us, copy.table))
-    return SnapshotOffsets(node_id, MappingProxyType({copy.table_id: copy for copy in copies}))
+    tables.sort(key=lambda table: (table.started_us, table.table))
+    return SnapshotOffsets(node_id, MappingProxyType({each.table_id: each for each in tables}))
 
 
-def _copy(table_id: str, values: Mapping[str, str]) -> TableSnapshot:
-    reached = {}
+def _table(table_id: str, values: Mapping[str, str]) -> TableSnapshot:
+    offsets = {}
     for name, token in values.items():
         if name.startswith("range."):
             _, after, to = name.split(".")
-            reached[TokenRange(int(after), int(to))] = int(token)
+            offsets[TokenRange(int(after), int(to))] = int(token)
     return TableSnapshot(
         table_id,
         values["table"],
         int(values["started_us"]),
         State(values["state"]),
-        MappingProxyType(reached),
+        MappingProxyType(offsets),
         int(values["rows"]),
         values.get("reason", ""),
     )

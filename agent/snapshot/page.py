@@ -1,4 +1,4 @@
-"""Pages of an answer, and who gives them."""
+"""Pages of rows, and their source."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,23 +6,23 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows as bytes, and where the next page begins; None behind the last one."""
+    """Encoded rows, and the state that requests the next page; None on the last page."""
 
     body: bytes
     next_page: bytes | None
     read_at_us: int
-    """Wall clock when it was asked for."""
+    """Wall clock at the request."""
 
 
 class PendingPage(Protocol):
-    """A page that is on its way."""
+    """A requested page."""
 
     def result(self) -> Page:
-        """Waits for it. Raises UnavailableError, RefusedError and RefusedTableError."""
+        """Waits for it. Raises UnavailableError, RefusedError and RejectedTableError."""
 
 
-class Pages(Protocol):
-    """The node beside the agent, as far as a reader needs it."""
+class PageSource(Protocol):
+    """The node, as a reader uses it."""
 
     def ask(self, cql: str, consistency: str, rows: int, next_page: bytes | None) -> PendingPage:
-        """Asks for at most so many rows, and does not wait. Raises as `PendingPage.result`."""
+        """Requests at most so many rows without waiting. Raises as `PendingPage.result`."""

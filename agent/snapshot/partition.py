@@ -1,4 +1,4 @@
-"""The partitions of a snapshot, and their pages on the way to the pipeline."""
+"""One token range of a snapshot, and its pages for the pipeline."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,17 @@ from commitlog import EventBatch
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPartition:
-    """Whose tokens the positions of a batch are: what the window calls a source."""
+    """A token range of a table: the source of a batch, whose positions are tokens."""
 
     table_id: str
     table: str
     range: TokenRange
-    begun_us: int
-    """Of a copy that was begun again meanwhile the older batches say nothing."""
+    started_us: int
+    """Start of the snapshot. Batches of an earlier start are ignored."""
 
     @property
     def log(self) -> str:
-        """Names the file of refused events in the quarantine."""
+        """First part of the name of its dead-letter file."""
         return f"snapshot-{self.table}"
 
     def __str__(self) -> str:
@@ -27,9 +27,9 @@ class SnapshotPartition:
 
 @dataclass(frozen=True, slots=True)
 class EncodedPage:
-    """A page as events, to be delivered."""
+    """A page as events."""
 
     source: SnapshotPartition
     batch: EventBatch
     start: int
-    """Position in front of it."""
+    """Position before the first event."""

@@ -1,4 +1,4 @@
-"""Which tables a node copies. Pure."""
+"""Which tables to copy. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ SnapshotMode = Literal["initial", "always", "never"]
 
 @dataclass(frozen=True, slots=True)
 class NodeTable:
-    """A table of the node as `system_schema.tables` has it."""
+    """A row of `system_schema.tables`."""
 
     table_id: str
     keyspace: str
     name: str
     is_published: bool
-    """`cdc = true`, and let through by the lists of tables."""
+    """`cdc = true`, and included by the table lists."""
     is_counter: bool
 
     @property
@@ -27,35 +27,33 @@ class NodeTable:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a look at the tables of the node asks for."""
+    """Snapshots to start and to forget after a scan."""
 
     begin: tuple[NodeTable, ...] = ()
     forget: tuple[str, ...] = ()
-    """Ids of tables that are gone or not published any more: published again, they are copied
-    again."""
-    counters: int = 0
-    """Published tables that are not copied, since they hold counters."""
+    """Ids of tables that were dropped or are no longer published. If published again, they are
+    copied again."""
+    counter_tables: int = 0
+    """Number of published counter tables, which are not copied."""
 
 
 def plan(
     tables: Iterable[NodeTable],
-    progress: SnapshotOffsets,
+    offsets: SnapshotOffsets,
     mode: SnapshotMode,
     *,
-    is_first_look: bool,
+    is_first_scan: bool,
 ) -> Plan:
-    """`initial` begins copies at the first look, `always` at each one."""
+    """`initial` starts snapshots at the first scan, `always` at each one."""
     published = {each.table_id: each for each in tables if each.is_published}
-    may_begin = mode == "always" or (mode == "initial" and is_first_look)
+    may_begin = mode == "always" or (mode == "initial" and is_first_scan)
     return Plan(
-        begin=tuple(_new(published.values(), progress)) if may_begin else (),
-        forget=tuple(each for each in progress.copies if each not in published),
-        counters=sum(each.is_counter for each in published.values()),
+        begin=tuple(_new(published.values(), offsets)) if may_begin else (),
+        forget=tuple(each for each in offsets.tables if each not in published),
+        counter_tables=sum(each.is_counter for each in published.values()),
     )
 
 
-def _new(published: Iterable[NodeTable], progress: SnapshotOffsets) -> Iterator[NodeTable]:
+def _new(published: Iterable[NodeTable], offsets: SnapshotOffsets) -> Iterator[NodeTable]:
     by_name = sorted(published, key=lambda each: each.full_name)
-    return (
-        each for each in by_name if not each.is_counter and each.table_id not in progress.copies
-    )
+    return (each for each in by_name if not each.is_counter and each.table_id not in offsets.tables)

@@ -1,4 +1,4 @@
-"""Tables that are passed over for a while, so that others are copied meanwhile."""
+"""Tables that the snapshot skips for a while, to copy others meanwhile."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -7,34 +7,34 @@ from agent.snapshot.offsets import State, TableSnapshot
 
 
 class PostponedTables:
-    """For the thread that copies."""
+    """For the snapshot thread."""
 
     def __init__(self, pause_s: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._pause_s = pause_s
         self._clock = clock
         self._tables: dict[str, tuple[float, str]] = {}
 
-    def put_off(self, table_id: str, reason: str) -> None:
-        """`reason` is a sentence for people."""
+    def postpone(self, table_id: str, reason: str) -> None:
+        """`reason` is a message for the operator."""
         self._tables[table_id] = (self._clock() + self._pause_s, reason)
 
-    def is_put_off(self, table_id: str) -> bool:
-        """True until it is time to try again."""
+    def is_postponed(self, table_id: str) -> bool:
+        """True until the pause ends."""
         due_s, _ = self._tables.get(table_id, (0.0, ""))
         return self._clock() < due_s
 
-    def over(self, table_id: str) -> None:
-        """It can be copied, or is begun anew."""
+    def clear(self, table_id: str) -> None:
+        """The table can be copied, or its snapshot was restarted."""
         self._tables.pop(table_id, None)
 
-    def look(self, copies: Mapping[str, TableSnapshot]) -> tuple[str, float]:
-        """Why the first of those that are to be copied waits, and in how many seconds the next of
-        them is tried; empty and infinite without any."""
+    def pending(self, tables: Mapping[str, TableSnapshot]) -> tuple[str, float]:
+        """The reason of the first postponed table, and the seconds until the next retry; empty and
+        infinite without one. Forgets tables that are not being copied."""
         self._tables = {
-            table_id: told
-            for table_id, told in self._tables.items()
-            if table_id in copies and copies[table_id].state is State.COPYING
+            table_id: entry
+            for table_id, entry in self._tables.items()
+            if table_id in tables and tables[table_id].state is State.COPYING
         }
         if not self._tables:
             return "", float("inf")

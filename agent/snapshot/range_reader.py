@@ -1,10 +1,10 @@
-"""One range of one table, page by page, the next page being on its way while one is encoded."""
+"""Reads one token range of a table, and requests the next page while it encodes one."""
 
 import time
 from collections.abc import Callable
 from typing import Protocol
 
-from agent.snapshot.page import Page, Pages, PendingPage
+from agent.snapshot.page import Page, PageSource, PendingPage
 from agent.snapshot.ring import TokenRange
 from commitlog import EventBatch
 
@@ -28,41 +28,38 @@ class Encoder(Protocol):
 
 
 class PageSize:
-    """How many rows are asked for at once: as many as make events of so many bytes.
-
-    `most_rows` is the limit of rows in a second, where there is one.
-    """
+    """Adapts the rows of a page so that its events have about `size_bytes`."""
 
     def __init__(self, size_bytes: int, most_rows: int | None) -> None:
         self._size_bytes = size_bytes
         self._most = min(_MOST_ROWS, most_rows or _MOST_ROWS)
         self.rows = min(_FIRST_ROWS, self._most)
 
-    def learn(self, rows: int, size_bytes: int) -> None:
-        """From the events of a page."""
+    def adapt(self, rows: int, size_bytes: int) -> None:
+        """Adapts to the size of the events of a page."""
         if rows:
             fitting = self._size_bytes * rows // max(1, size_bytes)
-            # At most double: the next rows may be larger.
+            # At most double, because the next rows can be larger.
             self.rows = max(1, min(fitting, 2 * self.rows, self._most))
 
 
 class Throttle:
-    """Lets so many rows pass in a second; None: any."""
+    """Limits rows per second; None means no limit."""
 
     def __init__(
         self, rows_per_second: int | None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._rate = rows_per_second
         self._clock = clock
         self._next_s = clock()
 
     @property
     def due_in_s(self) -> float:
-        """When the next page may be asked for."""
+        """Seconds until the next page may be requested."""
         return max(0.0, self._next_s - self._clock())
 
-    def passed(self, rows: int) -> None:
+    def add(self, rows: int) -> None:
         if self._rate is not None:
             self._next_s = max(self._next_s, self._clock()) + rows / self._rate
 
@@ -72,52 +69,49 @@ class RangeReader:
 
     def __init__(
         self,
-        pages: Pages,
+        pages: PageSource,
         encoder: Encoder,
-        ranged: TokenRange,
+        token_range: TokenRange,
         start: int,
         consistency: str,
         size: PageSize,
         throttle: Throttle,
     ) -> None:
-        """Everything up to and including the token `start` was taken before."""
-        self.range = ranged
+        """Starts after the token `start`."""
+        self.range = token_range
         self._pages = pages
         self._encoder = encoder
         self._start = start
         self._consistency = consistency
         self._size = size
         self._throttle = throttle
-        self._cql = encoder.cql(start, ranged.to)
-        self._asked: PendingPage | None = None
+        self._cql = encoder.cql(start, token_range.to)
+        self._pending: PendingPage | None = None
         self._next_page: bytes | None = None
         self._has_begun = False
         self.is_done = False
 
     @property
     def due_in_s(self) -> float:
-        """How long the limit of rows keeps it waiting."""
-        return 0.0 if self._asked is not None else self._throttle.due_in_s
+        """Seconds until the limit of rows allows the next page."""
+        return 0.0 if self._pending is not None else self._throttle.due_in_s
 
     @property
     def cql(self) -> str:
         return self._cql
 
     def read(self) -> EventBatch:
-        """The events of the next page.
-
-        Raises what `Pages` raises, and MalformedValueError.
-        """
-        asked = self._asked or self._ask()
-        self._asked = None
-        page = asked.result()
+        """The events of the next page. Raises as `PageSource`, and MalformedValueError."""
+        pending = self._pending or self._request()
+        self._pending = None
+        page = pending.result()
         self._next_page = page.next_page
         rows = int.from_bytes(page.body[:4], "big")
-        self._throttle.passed(rows)
+        self._throttle.add(rows)
         if page.next_page is not None and not self._throttle.due_in_s:
-            self._asked = self._ask()
+            self._pending = self._request()
         batch = self._encoded(page)
-        self._size.learn(rows, batch.size_bytes)
+        self._size.adapt(rows, batch.size_bytes)
         return batch
 
     def _encoded(self, page: Page) -> EventBatch:
@@ -134,7 +128,7 @@ class RangeReader:
         self.is_done = is_last
         return batch
 
-    def _ask(self) -> PendingPage:
+    def _request(self) -> PendingPage:
         return self._pages.ask(self._cql, self._consistency, self._size.rows, self._next_page)
 
 

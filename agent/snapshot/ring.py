@@ -1,8 +1,8 @@
-"""Which part of the ring a node copies: the ranges whose first replica it is. Pure.
+"""The part of the ring that a node copies: the ranges whose first replica it is. Pure.
 
 Cassandra's primary range (`StorageService#getPrimaryRanges`): the range that ends at a token
-belongs to the first node from there on that holds replicas of the keyspace. So the ranges of all
-nodes are the whole ring, each part once, also where whole datacenters hold nothing of a keyspace.
+belongs to the first node from that token on with replicas of the keyspace. So the ranges of all
+nodes cover the ring exactly once, also when some datacenters have no replicas of the keyspace.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from itertools import pairwise
 from sidecar.errors import ConfigError
 
 MIN_TOKEN = -(1 << 63)
-"""Nothing has it: ranges begin behind it."""
+"""No row has this token: ranges start after it."""
 MAX_TOKEN = (1 << 63) - 1
 
 PARTITIONER = "org.apache.cassandra.dht.Murmur3Partitioner"
@@ -21,14 +21,14 @@ _FIRST_WITH_ELEMENT_TIMES = 5
 
 @dataclass(frozen=True, slots=True, order=True)
 class TokenRange:
-    """The tokens behind `after` up to and including `to`; it never wraps around."""
+    """The tokens from `after` (exclusive) to `to` (inclusive); never wraps around."""
 
     after: int
     to: int
 
     @property
     def size(self) -> int:
-        """Tokens in it."""
+        """Number of tokens."""
         return self.to - self.after
 
 
@@ -43,7 +43,7 @@ class RingNode:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The nodes as this one sees them, and whose release answers."""
+    """The nodes, and the release of the local node."""
 
     host_id: str
     nodes: tuple[RingNode, ...]
@@ -51,7 +51,7 @@ class Ring:
 
     @property
     def has_element_times(self) -> bool:
-        """`WRITETIME` and `TTL` of a collection give a list (CASSANDRA-8877)."""
+        """True when `WRITETIME` and `TTL` of a collection return a list (CASSANDRA-8877)."""
         return self.release[0] >= _FIRST_WITH_ELEMENT_TIMES
 
 
@@ -62,12 +62,11 @@ def whole_ring() -> tuple[TokenRange, ...]:
 def primary_ranges(
     nodes: Iterable[RingNode], host_id: str, replication: Mapping[str, str]
 ) -> tuple[TokenRange, ...]:
-    """The ranges of the node with this id, in order; neighbours are one.
+    """The primary ranges of a node, in order, neighbours joined; empty without replicas.
 
-    `replication` as `system_schema.keyspaces` has it. Raises ConfigError for a strategy that is
-    not known; a node that holds nothing of the keyspace has no ranges.
+    `replication` is that of `system_schema.keyspaces`. Raises ConfigError for an unknown strategy.
     """
-    holds = _holders(replication)
+    holds = _replica_datacenters(replication)
     owners = sorted(
         (token, node.host_id, holds is None or node.datacenter in holds)
         for node in nodes
@@ -84,30 +83,30 @@ def primary_ranges(
     return tuple(_joined(sorted(found)))
 
 
-def _holders(replication: Mapping[str, str]) -> frozenset[str] | None:
-    """The datacenters that hold replicas; None: all of them."""
+def _replica_datacenters(replication: Mapping[str, str]) -> frozenset[str] | None:
+    """The datacenters with replicas; None means all."""
     strategy = replication.get("class", "").rpartition(".")[2]
     match strategy:
         case "SimpleStrategy" | "EverywhereStrategy":
             return None
         case "NetworkTopologyStrategy":
             counts = {name: text for name, text in replication.items() if name != "class"}
-            # `3/1` are three replicas, one of them transient.
+            # `3/1`: three replicas, one of them transient.
             return frozenset(
                 name for name, text in counts.items() if int(text.partition("/")[0]) > 0
             )
     raise ConfigError(
-        f"The replication strategy {strategy or '(none)'} is not known, so nobody can say which "
-        "rows this node copies; set snapshot.ranges=all on one node and snapshot.mode=never on "
-        "the others."
+        f"The replication strategy {strategy or '(none)'} is unknown, so the agent cannot compute "
+        "its primary ranges. Set snapshot.ranges=all on one node and snapshot.mode=never on the "
+        "others."
     )
 
 
 def _first_replicas(owners: Sequence[tuple[str, bool]]) -> list[str | None]:
-    """For each token the first node from it on that holds replicas."""
+    """For each token the first node from it on with replicas."""
     firsts: list[str | None] = [None] * len(owners)
     first: str | None = None
-    # Twice around: behind the last token comes the first one.
+    # Twice around, because the first token follows the last one.
     for index in reversed(range(2 * len(owners))):
         owner, is_holder = owners[index % len(owners)]
         if is_holder:

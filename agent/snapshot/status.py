@@ -1,4 +1,4 @@
-"""What a snapshot tells of itself: for /snapshot, /health and /metrics."""
+"""Status of snapshots, for /snapshot, /health and /metrics."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,40 +14,40 @@ _COMPONENT = "snapshot"
 
 
 def snapshot_document(snapshot: Snapshot) -> dict[str, object]:
-    """A value that JSON can say."""
-    settings, copies = snapshot.settings, snapshot.progress.copies.values()
+    """The document of /snapshot."""
+    settings, tables = snapshot.settings, snapshot.offsets.tables.values()
     return {
         "mode": settings.mode,
         "consistency": settings.consistency,
         "ranges": "all" if settings.copies_whole_ring else "primary",
-        "is_running": any(copy.state is State.COPYING for copy in copies),
-        "waiting": snapshot.trouble,
-        "counter_tables": snapshot.counters,
-        "tables": [_table(copy) for copy in copies],
+        "is_running": any(table.state is State.COPYING for table in tables),
+        "waiting": snapshot.error,
+        "counter_tables": snapshot.counter_tables,
+        "tables": [_table(table) for table in tables],
     }
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFacts:
-    """What keeps rows from being copied; empty where nothing does."""
+    """Errors of the snapshot; empty without one."""
 
     error: str = ""
-    """Why nothing can be read."""
+    """Why rows cannot be read."""
     save_error: str = ""
-    """Why the progress cannot be stored."""
-    refused_table: str = ""
-    refused_reason: str = ""
+    """Why offsets cannot be stored."""
+    rejected_table: str = ""
+    rejected_reason: str = ""
 
 
 def snapshot_facts(snapshot: Snapshot | None, save_error: str = "") -> SnapshotFacts:
-    """Of the snapshot as it is now; None where the node is not asked."""
+    """Current facts; `snapshot` is None without a node."""
     if snapshot is None:
         return SnapshotFacts(save_error=save_error)
-    copies = snapshot.progress.copies.values()
-    for copy in copies:
-        if copy.state is State.REFUSED:
-            return SnapshotFacts(snapshot.trouble, save_error, copy.table, copy.reason)
-    return SnapshotFacts(snapshot.trouble, save_error)
+    tables = snapshot.offsets.tables.values()
+    for table in tables:
+        if table.state is State.REFUSED:
+            return SnapshotFacts(snapshot.error, save_error, table.table, table.reason)
+    return SnapshotFacts(snapshot.error, save_error)
 
 
 def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
@@ -68,52 +68,52 @@ def snapshot_conditions(facts: SnapshotFacts) -> Iterator[Condition]:
             facts.save_error,
             "Make room in offset.backing.store.dir, or let the agent's user write there.",
         )
-    if facts.refused_table:
-        table, reason = facts.refused_table, facts.refused_reason.rstrip(".")
+    if facts.rejected_table:
+        table, reason = facts.rejected_table, facts.rejected_reason.rstrip(".")
         yield Condition(
             "snapshot_table_rejected",
             status.State.DEGRADED,
             _COMPONENT,
             f"{table} cannot be copied: {reason}.",
-            f"Correct it and run `agent snapshot start --table {table}`, or do without: "
-            f"`agent snapshot stop --table {table}`.",
+            f"Correct the cause and run `agent snapshot start --table {table}`, or skip the table "
+            f"with `agent snapshot stop --table {table}`.",
         )
 
 
 def snapshot_component(current: Status, snapshot: Snapshot) -> Component:
-    """How many tables are in which state."""
-    copies = snapshot.progress.copies.values()
-    counts = {state.value: sum(copy.state is state for copy in copies) for state in State}
-    running = [copy.table for copy in copies if copy.state is State.COPYING]
-    sentence = f"{running[0]} is copied" if running else "nothing is left to copy"
+    """The component of /health, with the number of tables in each state."""
+    tables = snapshot.offsets.tables.values()
+    counts = {state.value: sum(table.state is state for table in tables) for state in State}
+    running = [table.table for table in tables if table.state is State.COPYING]
+    sentence = f"copying {running[0]}" if running else "no snapshot is running"
     return component_of(current, _COMPONENT, sentence, counts)
 
 
 def set_gauges(snapshot: Snapshot, metrics: AgentMetrics) -> None:
-    """Sets the gauges from what there is now."""
-    copies = snapshot.progress.copies.values()
+    """Updates the gauges."""
+    tables = snapshot.offsets.tables.values()
     for state in State:
-        count = sum(copy.state is state for copy in copies)
+        count = sum(table.state is state for table in tables)
         metrics.snapshot_tables.labels(state.value).set(count)
     metrics.snapshot_progress.clear()
-    for copy in copies:
-        metrics.snapshot_progress.labels(copy.table).set(copy.ratio)
-    metrics.snapshot_waiting.set(bool(snapshot.trouble))
-    metrics.snapshot_counter_tables.set(snapshot.counters)
+    for table in tables:
+        metrics.snapshot_progress.labels(table.table).set(table.ratio)
+    metrics.snapshot_waiting.set(bool(snapshot.error))
+    metrics.snapshot_counter_tables.set(snapshot.counter_tables)
 
 
-def _table(copy: TableSnapshot) -> dict[str, object]:
-    started = datetime.fromtimestamp(copy.started_us / 1_000_000, UTC)
+def _table(snapshot: TableSnapshot) -> dict[str, object]:
+    started = datetime.fromtimestamp(snapshot.started_us / 1_000_000, UTC)
     document: dict[str, object] = {
-        "table": copy.table,
-        "id": copy.table_id,
-        "state": copy.state.value,
-        "rows": copy.rows,
-        "percent": round(100 * copy.ratio, 2),
-        "ranges": len(copy.reached),
-        "ranges_done": sum(reached >= each.to for each, reached in copy.reached.items()),
+        "table": snapshot.table,
+        "id": snapshot.table_id,
+        "state": snapshot.state.value,
+        "rows": snapshot.rows,
+        "percent": round(100 * snapshot.ratio, 2),
+        "ranges": len(snapshot.offsets),
+        "ranges_done": sum(token >= each.to for each, token in snapshot.offsets.items()),
         "started_at": started.isoformat(timespec="milliseconds"),
     }
-    if copy.reason:
-        document["reason"] = copy.reason
+    if snapshot.reason:
+        document["reason"] = snapshot.reason
     return document

@@ -52,7 +52,7 @@ class FakeNode:
     def replication(self, keyspace: str) -> Mapping[str, str]:
         return {"class": "SimpleStrategy", "replication_factor": "1"}
 
-    def silent_peers(self) -> list[str]:
+    def unreachable_peers(self) -> list[str]:
         return self.silent
 
     def close(self) -> None:
@@ -79,9 +79,9 @@ class Encoders:
         self.refusals = 0
 
     def encoder(
-        self, copy: TableSnapshot, *, element_times: bool, is_refused: bool
+        self, copy: TableSnapshot, *, element_times: bool, was_rejected: bool
     ) -> SnapshotEncoder | None:
-        self.refusals += is_refused
+        self.refusals += was_rejected
         return SnapshotEncoder(
             SCHEMA,
             copy.table_id,

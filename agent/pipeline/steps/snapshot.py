@@ -15,8 +15,8 @@ class SnapshotStep:
             if snapshot is None
             else OffsetFlusher(
                 store,
-                snapshot.progress,
-                type(snapshot.progress).to_entries,
+                snapshot.offsets,
+                type(snapshot.offsets).to_entries,
                 context.settings.offset_flush_interval_ms / 1000,
                 metrics=context.metrics.delivery,
                 clock=context.clock,
@@ -45,7 +45,7 @@ class SnapshotStep:
         snapshot.take()
         batch = ready.batch
         context.delivery.add(ready.source, batch, ready.start)
-        snapshot.delivered(ready.source, batch.mutations)
+        snapshot.add_rows(ready.source, batch.mutations)
         context.metrics.snapshot_rows.labels(ready.source.table).inc(batch.mutations)
         return True
 
@@ -53,20 +53,20 @@ class SnapshotStep:
         """Stores progress when that is due; at once what somebody asked for, or is done."""
         flusher, snapshot = self._flusher, self._context.snapshot
         if flusher is not None and snapshot is not None:
-            flusher.reached = snapshot.progress
+            flusher.reached = snapshot.offsets
             flusher.save(at_once=flusher.reached.states != flusher.stored.states)
 
     def save_last(self) -> None:
         """Stores progress at the end."""
         flusher, snapshot = self._flusher, self._context.snapshot
         if flusher is not None and snapshot is not None:
-            flusher.reached = snapshot.progress
+            flusher.reached = snapshot.offsets
             flusher.save_last()
 
-    def start_again(self) -> None:
-        """Everything that is not acknowledged is read again."""
+    def rollback(self) -> None:
+        """Reads again what is not acknowledged."""
         if self._context.snapshot is not None:
-            self._context.snapshot.start_again()
+            self._context.snapshot.rollback()
 
     def _has_room(self, batch: EventBatch) -> bool:
         settings, delivery = self._context.settings, self._context.delivery

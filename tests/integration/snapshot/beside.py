@@ -72,10 +72,10 @@ class Agent:
         )
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                return str(json.load(answer)["sentence"])
+                return str(json.load(answer)["message"])
         except urllib.error.HTTPError as error:
             with error:
-                return str(json.load(error)["sentence"])
+                return str(json.load(error)["message"])
         except OSError:
             return ""
 

@@ -55,7 +55,7 @@ def copy_through_outages(node: CassandraNode, broker: KafkaBroker, agent: Agent)
     )
     outage = _arrived(broker, topic, is_copied=True)
 
-    assert "begins" in agent.post("start", table)
+    assert "Started" in agent.post("start", table)
     wait_until_half()
     agent.process.kill()
     agent.process.launch()

@@ -85,7 +85,7 @@ def test_what_a_person_asks_for(node: CassandraNode, tmp_path: Path, stopping: l
     assert "counters" in agent.post("start", "shop.hits")
     assert "No snapshot of shop.people is on its way" in agent.post("stop", "shop.people")
     code, said = agent.snapshot("start", "--table", "shop.people")
-    assert (code, said) == (0, "The snapshot of shop.people begins.\n")
+    assert (code, said) == (0, "Started the snapshot of shop.people.\n")
     agent.process.wait_until(
         lambda: len(keys(agent.events(is_snapshot=True), "shop.people")) == 2 * ROWS,
         "the second copy",
@@ -144,7 +144,7 @@ def test_a_copy_outlives_its_server(
     agent.process.launch("snapshot.rows.per.second=0")
     assert agent.wait_for("shop.goods", "stopped")["percent"] < 100
     wait_until(
-        lambda: "begins" in agent.post("start", "shop.goods"), "the node", deadline_s=DEADLINE_S
+        lambda: "Started" in agent.post("start", "shop.goods"), "the node", deadline_s=DEADLINE_S
     )
     agent.wait_for("shop.goods", "completed")
     assert len(set(keys(agent.events(is_snapshot=True), "shop.goods"))) == ROWS
@@ -235,7 +235,7 @@ def test_a_table_changes_and_goes_while_it_is_copied(
     assert len(set(keys(copied, table))) == ROWS
     assert "place" in copied[-1]["value"]["after"]
 
-    assert "begins" in agent.post("start", table)
+    assert "Started" in agent.post("start", table)
     wait_until_begun()
     node.execute(f"DROP TABLE {table}")
     agent.process.wait_until(lambda: not agent.copy_of(table), "it to be forgotten", DEADLINE_S)

@@ -140,7 +140,7 @@ def test_it_says_when_cdc_raw_will_be_full(site: Site) -> None:
 
 
 def test_copies_of_tables_by_debeziums_names() -> None:
-    begun = TableSnapshot("1", "ks.a", 1_000_000, reached={TokenRange(0, 10): 5}, rows=7)
+    begun = TableSnapshot("1", "ks.a", 1_000_000, offsets={TokenRange(0, 10): 5}, rows=7)
     done = TableSnapshot("2", "ks.b", 1_000_000, State.COMPLETED, rows=3)
     told = snapshot_attributes([begun, done], wall_s=61.5)
     assert told == {

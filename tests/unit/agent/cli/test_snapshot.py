@@ -12,7 +12,7 @@ from tests.support.agent_command import Outcome, agent
 from tests.support.agent_directory import Site
 from tests.support.fake_status import HOST, FakeStatus
 
-ITS_ANSWER = "has schema.file and asks no node"
+ITS_ANSWER = "uses schema.file without a node"
 
 
 @pytest.fixture

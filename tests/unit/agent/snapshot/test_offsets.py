@@ -10,7 +10,7 @@ from agent.snapshot.offsets import (
     SnapshotOffsets,
     State,
     TableSnapshot,
-    begun,
+    new_table_snapshot,
     snapshot_offsets_from_entries,
 )
 from agent.snapshot.plan import NodeTable, plan
@@ -22,27 +22,27 @@ RANGES = (TokenRange(MIN_TOKEN, -10), TokenRange(5, 80), TokenRange(100, MAX_TOK
 
 
 def test_a_copy_is_complete_when_every_range_is() -> None:
-    copy = begun("id", "ks.t", RANGES, 7)
+    copy = new_table_snapshot("id", "ks.t", RANGES, 7)
     for number, each in enumerate(RANGES):
         assert copy.state is State.COPYING
         assert copy.advanced(each, each.to - 1).state is State.COPYING
         copy = copy.advanced(each, each.to)
         assert (copy.state is State.COMPLETED) == (number == 2)
-    assert (copy.ratio, copy.reached) == (1.0, {})
-    assert begun("id", "ks.t", (), 7).state is State.COMPLETED
+    assert (copy.ratio, copy.offsets) == (1.0, {})
+    assert new_table_snapshot("id", "ks.t", (), 7).state is State.COMPLETED
 
 
 @given(st.lists(st.tuples(st.sampled_from(RANGES), st.floats(0, 1))))
 def test_progress_never_moves_back_and_is_read_as_it_was_written(
     steps: list[tuple[TokenRange, float]],
 ) -> None:
-    copy = begun("id", "ks.t", RANGES, 7)
+    copy = new_table_snapshot("id", "ks.t", RANGES, 7)
     ratio = 0.0
     for each, part in steps:
         copy = copy.advanced(each, each.after + int(each.size * part))
         assert copy.ratio >= ratio
         ratio = copy.ratio
-    progress = SnapshotOffsets(NODE).with_copy(replace(copy, rows=3))
+    progress = SnapshotOffsets(NODE).with_table(replace(copy, rows=3))
     entries = progress.to_entries()
     assert all(isinstance(value, str) for value in entries.values())
     assert snapshot_offsets_from_entries(entries, NODE) == progress
@@ -50,10 +50,10 @@ def test_progress_never_moves_back_and_is_read_as_it_was_written(
 
 
 def test_a_copy_that_is_stopped_stays_so() -> None:
-    copy = replace(begun("id", "ks.t", RANGES, 7), state=State.STOPPED)
+    copy = replace(new_table_snapshot("id", "ks.t", RANGES, 7), state=State.STOPPED)
     assert copy.advanced(RANGES[0], 0) == copy
-    entries = SnapshotOffsets(NODE).with_copy(copy).to_entries()
-    assert snapshot_offsets_from_entries(entries, NODE).copies["id"].state is State.STOPPED
+    entries = SnapshotOffsets(NODE).with_table(copy).to_entries()
+    assert snapshot_offsets_from_entries(entries, NODE).tables["id"].state is State.STOPPED
 
 
 def test_what_is_no_progress_is_said() -> None:
@@ -70,7 +70,7 @@ def table(table_id: str, *, published: bool = True, counter: bool = False) -> No
 def done(*table_ids: str) -> SnapshotOffsets:
     progress = SnapshotOffsets(NODE)
     for each in table_ids:
-        progress = progress.with_copy(TableSnapshot(each, f"ks.t{each}", 1, State.COMPLETED))
+        progress = progress.with_table(TableSnapshot(each, f"ks.t{each}", 1, State.COMPLETED))
     return progress
 
 
@@ -82,21 +82,21 @@ def test_the_mode_says_when_tables_are_copied() -> None:
         ("never", [], []),
     ):
         for is_first, expected in ((True, first), (False, later)):
-            found = plan(tables, done("1"), mode, is_first_look=is_first)  # type: ignore[arg-type]  # literals in a loop
+            found = plan(tables, done("1"), mode, is_first_scan=is_first)  # type: ignore[arg-type]  # literals in a loop
             assert [each.table_id for each in found.begin] == expected
 
 
 def test_a_table_that_is_made_again_or_published_again_is_copied_again() -> None:
     progress = done("old", "off")
     found = plan(
-        [table("new"), table("off", published=False)], progress, "always", is_first_look=False
+        [table("new"), table("off", published=False)], progress, "always", is_first_scan=False
     )
     assert [each.table_id for each in found.begin] == ["new"]
     assert set(found.forget) == {"old", "off"}
-    again = plan([table("off")], progress.without(found.forget), "always", is_first_look=False)
+    again = plan([table("off")], progress.without(found.forget), "always", is_first_scan=False)
     assert [each.table_id for each in again.begin] == ["off"]
 
 
 def test_counters_are_counted_and_not_copied() -> None:
-    found = plan([table("1", counter=True)], done(), "initial", is_first_look=True)
-    assert (found.begin, found.counters) == ((), 1)
+    found = plan([table("1", counter=True)], done(), "initial", is_first_scan=True)
+    assert (found.begin, found.counter_tables) == ((), 1)

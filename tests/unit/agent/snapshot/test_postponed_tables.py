@@ -52,13 +52,17 @@ class Holder:
         return False
 
 
-def snapshot_of(registry: Registry) -> Snapshot:
+def encoders_of(registry: Registry) -> SchemaEncoders:
     ids = SchemaIds()
     form = EventFormat(
         topic_prefix="x", cluster="lab", node_id="n", key="avro", value="avro", schema_ids=ids
     )
     side = Subjects(registry, Strategy.TOPIC)
     registrar = Registrar(ids, {"key": side, "value": side})
+    return SchemaEncoders(Holder(), form, registrar)  # type: ignore[arg-type]  # as far as it is asked
+
+
+def snapshot_of(registry: Registry) -> Snapshot:
     tables = [
         NodeTable(FIRST, "ks", "first", True, False),
         NodeTable(SECOND, "ks", "second", True, False),
@@ -73,7 +77,7 @@ def snapshot_of(registry: Registry) -> Snapshot:
             page_bytes=1000,
         ),
         FakeNode(known=tables),
-        SchemaEncoders(Holder(), form, registrar),  # type: ignore[arg-type]  # as far as it is asked
+        encoders_of(registry),
         SnapshotOffsets("n"),
         on_ready=lambda: None,
         postponed_s=0.05,
@@ -89,7 +93,7 @@ def acknowledge_all(snapshot: Snapshot) -> None:
 
 def is_completed(snapshot: Snapshot, table_id: str) -> bool:
     acknowledge_all(snapshot)
-    copy = snapshot.progress.copies.get(table_id)
+    copy = snapshot.offsets.tables.get(table_id)
     return copy is not None and copy.state is State.COMPLETED
 
 
@@ -99,13 +103,13 @@ def test_others_are_copied_and_it_follows_once_it_is_taken() -> None:
     snapshot.start()
     try:
         wait_until(lambda: is_completed(snapshot, SECOND), "the second table")
-        wait_until(lambda: bool(snapshot.trouble), "the reason")
-        assert "The snapshot of ks.first waits: the schema registry does not" in snapshot.trouble
+        wait_until(lambda: bool(snapshot.error), "the reason")
+        assert "The snapshot of ks.first waits: the schema registry does not" in snapshot.error
         assert not component(snapshot).ok
         assert not is_completed(snapshot, FIRST)
         registry.refused = ""
         wait_until(lambda: is_completed(snapshot, FIRST), "the first table")
-        wait_until(lambda: not snapshot.trouble, "the end of the reason")
+        wait_until(lambda: not snapshot.error, "the end of the reason")
     finally:
         snapshot.close()
 
@@ -115,7 +119,7 @@ def test_a_registry_that_is_away_is_waited_for_by_all() -> None:
     snapshot = snapshot_of(registry)
     snapshot.start()
     try:
-        wait_until(lambda: "is away" in snapshot.trouble, "the reason")
+        wait_until(lambda: "is away" in snapshot.error, "the reason")
         assert snapshot.peek() is None
         registry.is_away = False
         wait_until(lambda: is_completed(snapshot, FIRST), "the first table")
@@ -129,17 +133,17 @@ def test_a_copy_that_is_stopped_waits_for_nothing() -> None:
     snapshot.start()
     try:
         wait_until(lambda: is_completed(snapshot, SECOND), "the second table")
-        snapshot.stop("ks.first")
-        wait_until(lambda: not snapshot.trouble, "no reason")
+        snapshot.stop_table("ks.first")
+        wait_until(lambda: not snapshot.error, "no reason")
     finally:
         snapshot.close()
 
 
 def test_the_encoder_says_which_table() -> None:
-    encoder = snapshot_of(Registry(refused="first"))._encoders
+    encoder = encoders_of(Registry(refused="first"))
     with pytest.raises(PostponedTableError, match=r"x\.ks\.first-key"):
-        encoder.encoder(TableSnapshot(FIRST, "ks.first", 1), element_times=True, is_refused=False)
+        encoder.encoder(TableSnapshot(FIRST, "ks.first", 1), element_times=True, was_rejected=False)
     other = encoder.encoder(
-        TableSnapshot(SECOND, "ks.second", 1), element_times=True, is_refused=False
+        TableSnapshot(SECOND, "ks.second", 1), element_times=True, was_rejected=False
     )
     assert isinstance(other, SnapshotEncoder)

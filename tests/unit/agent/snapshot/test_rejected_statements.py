@@ -16,7 +16,7 @@ def test_only_the_same_statement_for_some_seconds_is_refused_for_good() -> None:
     now_s = 9.0
     assert refusals.is_final("t", "SELECT b")
     assert "t" in refusals
-    refusals.over("t")
+    refusals.clear("t")
     assert "t" not in refusals
     assert not refusals.is_final("t", "SELECT b")
 
@@ -27,5 +27,5 @@ def test_tables_are_apart() -> None:
     assert not refusals.is_final("t", "SELECT a")
     now_s = 9.0
     assert not refusals.is_final("u", "SELECT a")
-    refusals.over("u")
+    refusals.clear("u")
     assert refusals.is_final("t", "SELECT a")

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from agent.snapshot.errors import RefusedTableError, ReplicasMissingError
+from agent.snapshot.errors import RejectedTableError, ReplicasMissingError
 from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
 from agent.snapshot.partition import EncodedPage
 from agent.snapshot.snapshot import Snapshot
@@ -33,7 +33,7 @@ def taken(snapshot: Snapshot) -> EncodedPage:
 
 
 def state(snapshot: Snapshot) -> State | None:
-    copy = snapshot.progress.copies.get(TABLE_ID)
+    copy = snapshot.offsets.tables.get(TABLE_ID)
     return None if copy is None else copy.state
 
 
@@ -63,7 +63,7 @@ def test_what_was_not_acknowledged_is_read_again() -> None:
         first = taken(snapshot)
         acknowledge(snapshot, first)
         taken(snapshot)
-        snapshot.start_again()
+        snapshot.rollback()
         for _ in range(PAGES):
             acknowledge(snapshot, taken(snapshot))
         assert state(snapshot) is State.COMPLETED
@@ -73,7 +73,7 @@ def test_what_was_not_acknowledged_is_read_again() -> None:
 def test_a_copy_that_is_begun_again_hears_nothing_of_its_older_pages() -> None:
     with running(FakeNode()) as snapshot:
         old = [taken(snapshot) for _ in range(PAGES)]
-        assert "begins" in snapshot.begin("ks.t")
+        assert "Started" in snapshot.start_table("ks.t")
         for ready in old:
             acknowledge(snapshot, ready)
         assert state(snapshot) is State.COPYING
@@ -86,30 +86,30 @@ def test_the_node_that_does_not_answer_is_named() -> None:
     missing = ReplicasMissingError("2 of 3 replicas are up")
     node = FakeNode(errors=[missing], silent=["10.0.0.3"])
     with running(node) as snapshot:
-        wait_until(lambda: bool(snapshot.trouble), "the trouble")
-        assert "snapshot.consistency=ALL" in snapshot.trouble
-        assert "10.0.0.3 does not answer" in snapshot.trouble
+        wait_until(lambda: bool(snapshot.error), "the trouble")
+        assert "snapshot.consistency=ALL" in snapshot.error
+        assert "10.0.0.3 does not answer" in snapshot.error
         assert not component(snapshot).ok
         assert len(taken(snapshot).batch) == 1
-        wait_until(lambda: not snapshot.trouble, "the end of it")
+        wait_until(lambda: not snapshot.error, "the end of it")
 
 
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_statement_that_is_not_taken_is_tried_with_a_newer_schema(times: int) -> None:
-    node = FakeNode(errors=[RefusedTableError("Undefined column name v")] * times)
+    node = FakeNode(errors=[RejectedTableError("Undefined column name v")] * times)
     with running(node) as snapshot:
         assert len(taken(snapshot).batch) == 1
 
 
 def test_a_table_that_is_refused_for_seconds_is_given_up() -> None:
-    node = FakeNode(errors=[RefusedTableError("Undefined column name v")] * 10_000)
+    node = FakeNode(errors=[RejectedTableError("Undefined column name v")] * 10_000)
     with running(node) as snapshot:
         wait_until(lambda: state(snapshot) is State.REFUSED, "the refusal")
         shown = component(snapshot)
         assert not shown.ok
         assert "ks.t cannot be copied: Undefined column name v. " in shown.message
         assert "agent snapshot stop --table ks.t" in shown.message
-        snapshot.stop("ks.t")
+        snapshot.stop_table("ks.t")
         assert state(snapshot) is State.STOPPED
         assert component(snapshot).ok
 
@@ -119,7 +119,7 @@ def test_a_table_that_is_dropped_while_it_is_copied_is_forgotten_at_once() -> No
     with running(node, scan_interval_ms=3_600_000) as snapshot:
         wait_until(lambda: len(node.asked) == 4, "the pages ahead")
         node.known.clear()
-        node.errors += [RefusedTableError("table t does not exist")] * PAGES
+        node.errors += [RejectedTableError("table t does not exist")] * PAGES
         while snapshot.peek() is not None:
             snapshot.take()
         wait_until(lambda: state(snapshot) is None, "it to be forgotten")
@@ -135,27 +135,27 @@ def test_a_node_that_is_away_is_waited_for() -> None:
 def test_an_unexpected_fault_is_said_and_the_copy_goes_on() -> None:
     node = FakeNode(errors=[RuntimeError("too few bytes")])
     with running(node) as snapshot:
-        wait_until(lambda: "RuntimeError: too few bytes" in snapshot.trouble, "the trouble")
+        wait_until(lambda: "RuntimeError: too few bytes" in snapshot.error, "the trouble")
         assert not component(snapshot).ok
         assert len(taken(snapshot).batch) == 1
-        wait_until(lambda: not snapshot.trouble, "the end of it")
+        wait_until(lambda: not snapshot.error, "the end of it")
 
 
 def test_never_asks_for_nothing_but_on_request() -> None:
     node = FakeNode()
     with running(node, mode="never") as snapshot:
-        snapshot.begin("ks.t")
+        snapshot.start_table("ks.t")
         for _ in range(PAGES):
             acknowledge(snapshot, taken(snapshot))
         assert state(snapshot) is State.COMPLETED
-        with pytest.raises(ConfigError, match="No snapshot"):
-            snapshot.stop("ks.t")
+        with pytest.raises(ConfigError, match="no snapshot is running"):
+            snapshot.stop_table("ks.t")
 
 
 @pytest.mark.parametrize("mode", ["initial", "always"])
 def test_what_was_copied_before_a_restart_is_not_copied_again(mode: str) -> None:
     node = FakeNode()
-    done = SnapshotOffsets("n").with_copy(TableSnapshot(TABLE_ID, "ks.t", 1, State.COMPLETED))
+    done = SnapshotOffsets("n").with_table(TableSnapshot(TABLE_ID, "ks.t", 1, State.COMPLETED))
     with running(node, mode=mode, progress=done) as snapshot:
         wait_until(lambda: node.looks > 2, "the third look")
         assert state(snapshot) is State.COMPLETED

@@ -161,7 +161,7 @@ CASES: Mapping[str, tuple[dict[str, Any], str, State, str, str]] = {
         "The disk is full",
     ),
     "snapshot table": (
-        {"snapshot": SnapshotFacts(refused_table="ks.t", refused_reason="no such column.")},
+        {"snapshot": SnapshotFacts(rejected_table="ks.t", rejected_reason="no such column.")},
         "snapshot_table_rejected",
         State.DEGRADED,
         "snapshot",

@@ -83,7 +83,7 @@ def test_progress_of_copies_that_cannot_be_saved_is_seen(tmp_path: Path) -> None
     with running(FakeNode(), mode="never") as snapshot, closing(Site(tmp_path, snapshot)) as site:
         site.begin()
         site.rig.snapshot_store.is_failing = True
-        snapshot.begin("ks.t")
+        snapshot.start_table("ks.t")
         site.rig.settle()
         assert not site.component("snapshot").ok
         assert "disk is full" in site.component("snapshot").message

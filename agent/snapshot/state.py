@@ -1,0 +1,180 @@
+"""What the snapshot thread, the pipeline and the HTTP server share. Every method is atomic."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from agent.snapshot.offsets import SnapshotOffsets, State, TableSnapshot
+from agent.snapshot.partition import EncodedPage, SnapshotPartition
+from agent.snapshot.range_reader import token_at
+from agent.snapshot.ring import TokenRange
+
+_MAX_READY_PAGES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NextRead:
+    """The token range to read next, from a token on."""
+
+    table: TableSnapshot
+    range: TokenRange
+    start: int
+    epoch: int
+    """Pages of an older epoch are dropped."""
+
+
+class SnapshotState:
+    """Offsets, the pages that are ready, and how far each range is read."""
+
+    def __init__(self, offsets: SnapshotOffsets) -> None:
+        self._changed = threading.Condition()
+        self._offsets = offsets
+        self._ready: deque[EncodedPage] = deque()
+        self._read: dict[tuple[str, TokenRange], int] = {}
+        self._epoch = 0
+        self._error = ""
+        self._counter_tables = 0
+        self._is_stopping = False
+
+    @property
+    def offsets(self) -> SnapshotOffsets:
+        """Acknowledged offsets. The object is replaced when its value changes."""
+        with self._changed:
+            return self._offsets
+
+    @property
+    def error(self) -> str:
+        """Why the snapshot does not progress; empty while it does."""
+        with self._changed:
+            return self._error
+
+    @error.setter
+    def error(self, message: str) -> None:
+        with self._changed:
+            self._error = message
+
+    @property
+    def counter_tables(self) -> int:
+        """Number of published counter tables, which are not copied."""
+        with self._changed:
+            return self._counter_tables
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._is_stopping
+
+    def stop(self) -> None:
+        """Ends every wait."""
+        with self._changed:
+            self._is_stopping = True
+            self._changed.notify_all()
+
+    def wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Waits until something changes, at most so many seconds."""
+        with self._changed:
+            if not self._is_stopping:
+                self._changed.wait(max(0.0, seconds))
+
+    def put(self, table: TableSnapshot) -> None:
+        """Adds or replaces the snapshot of a table; reading starts again from the offsets."""
+        with self._changed:
+            self._offsets = self._offsets.with_table(table)
+            self._rollback()
+
+    def change(self, name: str, change: Callable[[TableSnapshot], TableSnapshot | None]) -> bool:
+        """Changes the snapshot of a table (`keyspace.table`). False without one, and when `change`
+        returns None."""
+        with self._changed:
+            tables = self._offsets.tables.values()
+            found = next((each for each in tables if each.table == name), None)
+            after = None if found is None else change(found)
+            if after is None:
+                return False
+            self._offsets = self._offsets.with_table(after)
+            self._rollback()
+            return True
+
+    def scanned(self, forget: Iterable[str], counter_tables: int) -> list[str]:
+        """After a scan of the node's tables; returns the names of the forgotten ones."""
+        with self._changed:
+            forgotten = [self._offsets.tables[each].table for each in forget]
+            if forgotten:
+                self._offsets = self._offsets.without(forget)
+                self._rollback()
+            self._counter_tables = counter_tables
+            return forgotten
+
+    def next_read(self, is_postponed: Callable[[str], bool]) -> NextRead | None:
+        """The next range of the first table that is not postponed; None when all are read."""
+        with self._changed:
+            for table in self._offsets.tables.values():
+                if table.state is not State.COPYING or is_postponed(table.table_id):
+                    continue
+                for token_range, acknowledged in table.offsets.items():
+                    start = self._read.get((table.table_id, token_range), acknowledged)
+                    if start < token_range.to:
+                        return NextRead(table, token_range, start, self._epoch)
+            return None
+
+    def offer(self, page: EncodedPage, epoch: int) -> bool:
+        """Waits for room and adds a page. False when the epoch ended or the agent stops."""
+        source = page.source
+        with self._changed:
+            self._changed.wait_for(
+                lambda: (
+                    len(self._ready) < _MAX_READY_PAGES or self._epoch != epoch or self._is_stopping
+                )
+            )
+            if self._epoch != epoch or self._is_stopping:
+                return False
+            self._ready.append(page)
+            self._read[source.table_id, source.range] = token_at(page.batch.end_position)
+            return True
+
+    def peek(self) -> EncodedPage | None:
+        with self._changed:
+            return self._ready[0] if self._ready else None
+
+    def take(self) -> None:
+        with self._changed:
+            if self._ready:
+                self._ready.popleft()
+            self._changed.notify_all()
+
+    def acknowledge(self, source: SnapshotPartition, position: int) -> TableSnapshot | None:
+        """Advances the offset of a range. Returns the snapshot of the table when it completes."""
+        with self._changed:
+            before = self._current(source)
+            if before is None:
+                return None
+            after = before.advanced(source.range, token_at(position))
+            self._offsets = self._offsets.with_table(after)
+            is_completed = after.state is State.COMPLETED and before.state is not after.state
+            return after if is_completed else None
+
+    def add_rows(self, source: SnapshotPartition, rows: int) -> None:
+        with self._changed:
+            table = self._current(source)
+            if table is not None:
+                self._offsets = self._offsets.with_table(replace(table, rows=table.rows + rows))
+
+    def rollback(self) -> None:
+        """Drops what is read and not acknowledged; it is read again."""
+        with self._changed:
+            self._rollback()
+
+    def _current(self, source: SnapshotPartition) -> TableSnapshot | None:
+        """None when the snapshot of the table was restarted since."""
+        table = self._offsets.tables.get(source.table_id)
+        return table if table is not None and table.started_us == source.started_us else None
+
+    def _rollback(self) -> None:
+        self._epoch += 1
+        self._ready.clear()
+        self._read.clear()
+        self._changed.notify_all()

@@ -1,0 +1,275 @@
+"""The snapshot thread: scans the node's tables, starts snapshots, and reads their pages."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from agent.snapshot.errors import (
+    PostponedTableError,
+    RejectedTableError,
+    ReplicasMissingError,
+)
+from agent.snapshot.offsets import State, TableSnapshot, new_table_snapshot
+from agent.snapshot.partition import EncodedPage, SnapshotPartition
+from agent.snapshot.plan import NodeTable, plan
+from agent.snapshot.postponed_tables import PostponedTables
+from agent.snapshot.range_reader import PageSize, RangeReader, Throttle
+from agent.snapshot.rejected_statements import RejectedStatements
+from agent.snapshot.ring import TokenRange, primary_ranges, whole_ring
+from agent.snapshot.settings import SnapshotSettings
+from agent.snapshot.sources import EncoderSource, SnapshotNode
+from agent.snapshot.state import NextRead, SnapshotState
+from commitlog import MalformedValueError, SchemaError
+from sidecar.errors import ConfigError, RefusedError, UnavailableError
+from sidecar.logs import RateLimitedLog, fields
+
+logger = logging.getLogger(__name__)
+
+_REJECTED_PAUSE_S = 0.5
+_FIRST_PAUSE_S = 1.0
+_LONGEST_PAUSE_S = 30.0
+_LOG_INTERVAL_S = 30.0
+_CLOSE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenRange:
+    """The reader in use, until its range or the epoch ends."""
+
+    table_id: str
+    range: TokenRange
+    epoch: int
+    reader: RangeReader
+
+    def is_for(self, order: NextRead) -> bool:
+        return (self.table_id, self.range, self.epoch) == (
+            order.table.table_id,
+            order.range,
+            order.epoch,
+        )
+
+
+class SnapshotWorker:
+    """Owns the thread. `begin` and `scan_now` may be called from any thread."""
+
+    def __init__(
+        self,
+        settings: SnapshotSettings,
+        node: SnapshotNode,
+        encoders: EncoderSource,
+        state: SnapshotState,
+        *,
+        on_ready: Callable[[], None],
+        postponed_s: float,
+    ) -> None:
+        self._settings = settings
+        self._node = node
+        self._encoders = encoders
+        self._state = state
+        self._on_ready = on_ready
+        self._postponed = PostponedTables(postponed_s)
+        self._rejected = RejectedStatements()
+        self._size = PageSize(settings.page_bytes, settings.rows_per_second)
+        self._throttle = Throttle(settings.rows_per_second)
+        self._open: _OpenRange | None = None
+        self._has_scanned = False
+        self._scan_at_s = time.monotonic()
+        self._rate_limited = RateLimitedLog(logger)
+        self._log_at_s = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="snapshot", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread, and closes the connection once it has ended."""
+        self._state.stop()
+        if self._thread.is_alive():
+            self._thread.join(_CLOSE_S)
+        if not self._thread.is_alive():
+            self._node.close()
+
+    def scan_now(self) -> None:
+        self._scan_at_s = time.monotonic()
+        self._state.wake()
+
+    def begin(self, table: NodeTable) -> None:
+        """Starts the snapshot of a table, from its beginning."""
+        if self._settings.copies_whole_ring:
+            ranges = whole_ring()
+        else:
+            ring = self._node.ring()
+            replication = self._node.replication(table.keyspace)
+            ranges = primary_ranges(ring.nodes, ring.host_id, replication)
+        started_us = time.time_ns() // 1000
+        snapshot = new_table_snapshot(table.table_id, table.full_name, ranges, started_us)
+        self._rejected.clear(snapshot.table_id)
+        self._state.put(snapshot)
+        logger.info(
+            "the snapshot of a table starts",
+            extra=fields(
+                table=snapshot.table, ranges=len(ranges), consistency=self._settings.consistency
+            ),
+        )
+        self._on_ready()
+
+    def _run(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while not self._state.is_stopping:
+            try:
+                if self._scan_in_s <= 0:
+                    self._scan()
+                has_worked = self._read()
+                pause_s = _FIRST_PAUSE_S
+                reason, due_in_s = self._postponed.pending(self._state.offsets.tables)
+                self._report(reason)
+                if not has_worked:
+                    self._state.wait(min(self._scan_in_s, due_in_s))
+            except ReplicasMissingError as error:
+                self._report(self._missing_replicas(error))
+                pause_s = self._wait_longer(pause_s)
+            except (UnavailableError, SchemaError, MalformedValueError) as error:
+                self._report(f"The snapshot waits: {error}")
+                pause_s = self._wait_longer(pause_s)
+            except (ConfigError, RefusedError) as error:
+                self._report(str(error))
+                pause_s = self._wait_longer(_LONGEST_PAUSE_S)
+            except Exception as error:
+                # A thread that ended without a report would look like one that copies.
+                fault = f"{type(error).__name__}: {error}"
+                self._report(
+                    f"The snapshot waits after an unexpected error ({fault}) and retries. Set "
+                    "log.level=debug for details."
+                )
+                logger.debug("stack trace of the error", exc_info=error)
+                pause_s = self._wait_longer(pause_s)
+
+    @property
+    def _scan_in_s(self) -> float:
+        """Seconds until the next scan; never 0 when no snapshot can start or end."""
+        if self._settings.mode == "never" and not self._state.offsets.tables:
+            return self._settings.scan_interval_ms / 1000
+        return max(0.0, self._scan_at_s - time.monotonic())
+
+    def _scan(self) -> None:
+        tables = self._node.tables()
+        is_first = not self._has_scanned
+        found = plan(tables, self._state.offsets, self._settings.mode, is_first_scan=is_first)
+        for table in found.begin:
+            self.begin(table)
+        forgotten = self._state.scanned(found.forget, found.counter_tables)
+        self._has_scanned = True
+        self._scan_at_s = time.monotonic() + self._settings.scan_interval_ms / 1000
+        for name in forgotten:
+            logger.info(
+                "a table was dropped or is no longer published; if published again, it is copied "
+                "again",
+                extra=fields(table=name),
+            )
+        if found.begin or forgotten:
+            self._on_ready()
+
+    def _read(self) -> bool:
+        """Reads a page and waits until it is accepted; False when there is nothing to read."""
+        order = self._state.next_read(self._postponed.is_postponed)
+        if order is None:
+            return False
+        table = order.table
+        try:
+            reader = self._reader(order)
+        except PostponedTableError as error:
+            reason = f"The snapshot of {table.table} waits: {error}"
+            self._postponed.postpone(table.table_id, reason)
+            return True
+        self._postponed.clear(table.table_id)
+        if (due_in_s := reader.due_in_s) > 0:
+            self._state.wait(due_in_s)
+            return True
+        try:
+            batch = reader.read()
+        except RejectedTableError as error:
+            self._reject(table, reader.cql, str(error))
+            return True
+        except BaseException:
+            self._open = None
+            raise
+        if reader.is_done:
+            self._open = None
+        partition = SnapshotPartition(table.table_id, table.table, order.range, table.started_us)
+        page = EncodedPage(partition, batch, batch.start_position)
+        if self._state.offer(page, order.epoch):
+            self._rejected.clear(table.table_id)
+            self._log_progress(table)
+            self._on_ready()
+        return True
+
+    def _reader(self, order: NextRead) -> RangeReader:
+        """The open reader, or a new one."""
+        if self._open is not None and self._open.is_for(order):
+            return self._open.reader
+        table = order.table
+        encoder = self._encoders.encoder(
+            table,
+            element_times=self._node.ring().has_element_times,
+            was_rejected=table.table_id in self._rejected,
+        )
+        if encoder is None:
+            raise UnavailableError(f"the schema of {table.table} is unknown.")
+        reader = RangeReader(
+            self._node,
+            encoder,
+            order.range,
+            order.start,
+            self._settings.consistency,
+            self._size,
+            self._throttle,
+        )
+        self._open = _OpenRange(table.table_id, order.range, order.epoch, reader)
+        return reader
+
+    def _reject(self, table: TableSnapshot, cql: str, reason: str) -> None:
+        """The agent's schema can be older than the table, and the node's statements newer."""
+        self._open = None
+        if not self._rejected.is_final(table.table_id, cql):
+            # The table may have been dropped: scan before the next attempt.
+            self._scan_at_s = time.monotonic()
+            self._state.wait(_REJECTED_PAUSE_S)
+            return
+        self._rejected.clear(table.table_id)
+        logger.warning("a table cannot be copied", extra=fields(table=table.table, reason=reason))
+        self._state.put(replace(table, state=State.REFUSED, reason=reason))
+        self._on_ready()
+
+    def _missing_replicas(self, error: ReplicasMissingError) -> str:
+        peers = self._node.unreachable_peers()
+        who = f"{', '.join(peers)} does not answer" if peers else "a replica does not answer"
+        return (
+            f"The snapshot waits: snapshot.consistency={self._settings.consistency} needs more "
+            f"replicas than answer ({error}); {who}. Start it, or set "
+            "snapshot.consistency=LOCAL_QUORUM."
+        )
+
+    def _report(self, error: str) -> None:
+        self._state.error = error
+        if error:
+            self._rate_limited.log("snapshot", error)
+        else:
+            self._rate_limited.resolved("snapshot", "The snapshot continues.")
+
+    def _log_progress(self, table: TableSnapshot) -> None:
+        if time.monotonic() < self._log_at_s:
+            return
+        self._log_at_s = time.monotonic() + _LOG_INTERVAL_S
+        current = self._state.offsets.tables.get(table.table_id)
+        if current is not None:
+            percent = round(100 * current.ratio, 1)
+            logger.info(
+                "copying a table",
+                extra=fields(table=current.table, rows=current.rows, percent=percent),
+            )
+
+    def _wait_longer(self, pause_s: float) -> float:
+        self._state.wait(pause_s)
+        return min(_LONGEST_PAUSE_S, pause_s * 2)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from agent.cdc_raw.quota import QuotaWatcher
+from agent.cdc_raw.quota import watch_quota
 from agent.check.checks import RUNNING
 from agent.check.probe import running_probe
 from agent.check.publication import create_publication
@@ -35,21 +35,16 @@ from agent.summary import SegmentSummaryParts
 from agent.transfer import Transfer, TransferSettings, create_transfer
 from commitlog import CounterHistory, EventFormat, SchemaIds, __version__
 from sidecar.check.periodic import PeriodicChecks
-from sidecar.files.locks import DirectoryLock
-from sidecar.http.server import HttpServer
-from sidecar.jolokia.pages import jmx_pages
-from sidecar.logs import RecentWarnings, fields
+from sidecar.logs import fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
-from sidecar.page import AgentSummary, status_pages
 from sidecar.process.lifecycle import Stop
 from sidecar.properties import hiding
+from sidecar.runtime.service import ServiceShell
 from sidecar.schema_registry import create_registrar
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink
-from sidecar.status import StatusWatch
 from sidecar.tracing.choice import create_tracing
-from sidecar.transform import transform_named
 
 logger = logging.getLogger(__name__)
 
@@ -68,8 +63,6 @@ class AgentService:
 
     def __init__(self, config: AgentConfig, holder: SchemaHolder, sink: Sink) -> None:
         self._config = config
-        name = config.properties.event_transform
-        self._transform = transform_named(name) if name is not None else None
         self._tracing = create_tracing(config.properties.tracing_enabled, SERVICE_NAME, __version__)
         self._holder = holder
         self._sink = sink
@@ -92,51 +85,26 @@ class AgentService:
         )
         self._status.registrar = self._registrar
         properties = config.properties
-        hide = hiding(config.loaded)
-        self._trouble = RecentWarnings(hide=hide)
         self._checks = PeriodicChecks(
             RUNNING, partial(running_probe, config, holder, self._status.sink_state)
         )
         self._status.findings = lambda: self._checks.findings
-        summary = AgentSummary(
-            lambda: self._status.view,
+        self._shell = ServiceShell(
+            properties,
+            self._status,
             SegmentSummaryParts(self._status, properties.event_op_style),
+            connector=CONNECTOR,
+            attributes=self._attributes,
             events=self._metrics.events,
             quarantined=self._metrics.quarantined,
-            quarantine_max_bytes=properties.quarantine_max_bytes,
-        )
-        pages = [
-            snapshot_pages(lambda: self._status.snapshot),
-            status_pages(self._status, summary, self._trouble),
-            jmx_pages(
-                CONNECTOR,
-                properties.topic_prefix,
-                __version__,
-                self._attributes,
-                properties.metric_tags,
-            ),
-        ]
-        self._server = HttpServer(
-            self._status,
-            properties.http_host,
-            properties.http_port,
-            pages,
-            properties.http_token_file,
-            hide,
-            properties.http_allowed_hosts,
+            pages=[snapshot_pages(lambda: self._status.snapshot)],
+            hide=hiding(config.loaded),
         )
 
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""
         directories = (self._config.cdc_raw_directory, self._config.properties.offset_directory)
-        with (
-            self._trouble,
-            DirectoryLock(*directories),
-            self._server,
-            StatusWatch(self._status.status),
-            self._quota_watch(),
-            self._checks,
-        ):
+        with self._shell.running(*directories), self._quota_watch(), self._checks:
             self._holder.when_changed(self._status.wake)
             self._holder.start()
             try:
@@ -150,7 +118,7 @@ class AgentService:
         """Asks the node for its limit of `cdc_raw`, unless `cassandra.config` says it."""
         if self._status.raw_limit_bytes is not None:
             return nullcontext()
-        return QuotaWatcher(partial(node_quota, self._config), self._status.note_quota)
+        return watch_quota(partial(node_quota, self._config), self._status.note_quota)
 
     def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
         streaming = streaming_attributes(self._status.view, self._metrics)
@@ -180,7 +148,7 @@ class AgentService:
                 node_id=identity.node_id,
                 cluster=identity.cluster_name,
                 tables=self._holder.table_count,
-                http_port=self._server.port,
+                http_port=self._shell.http_port,
             ),
         )
         transfer.open()
@@ -280,9 +248,7 @@ class AgentService:
         store = PropertiesStore(properties.offset_directory, OFFSET_FILE, prefix)
         stored = store.load()
         store.adopt(stored)
-        if stored.recovered_from_previous is not None:
-            logger.warning(stored.recovered_from_previous)
-            self._status.note_offsets(stored.recovered_from_previous)
+        self._shell.note_recovery(stored)
         relocation = properties.relocation_directory
         quarantine = Quarantine(
             relocation / DIRECTORY, properties.quarantine_max_bytes, __version__
@@ -300,7 +266,7 @@ class AgentService:
                 commit_log_directory=_commit_log_directory(config),
                 deletes_at_bytes=deletes_at_bytes(config),
                 waits_when_refused=properties.waits_when_refused,
-                transform=self._transform,
+                transform=self._shell.transform,
                 tracing=self._tracing,
             ),
             open_reader=open_with(

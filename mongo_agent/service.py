@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pymongo
 from pymongo import MongoClient
@@ -43,20 +43,16 @@ from mongo_agent.summary import MongoSummaryParts
 from sidecar.check.finding import Level
 from sidecar.check.periodic import PeriodicChecks
 from sidecar.errors import ConfigError, RefusedError, UnavailableError
-from sidecar.files.locks import DirectoryLock
-from sidecar.http.server import HttpServer
-from sidecar.jolokia.pages import jmx_pages
-from sidecar.logs import RateLimitedLog, RecentWarnings, fields
+from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
 from sidecar.offsets import PropertiesStore
 from sidecar.offsets.position_store import PositionStore, SinkPositions
-from sidecar.page import AgentSummary, status_pages
 from sidecar.process.lifecycle import Stop
 from sidecar.properties import hiding
+from sidecar.runtime.service import ServiceShell
+from sidecar.runtime.wait_policy import Answered, RetryPause, wait_for
 from sidecar.sinks.base import Sink
 from sidecar.sinks.registry import create_sink, create_sink_and_store
-from sidecar.status import StatusWatch
-from sidecar.transform import transform_named
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +62,6 @@ _LOAD_PAUSE_S = 1.0
 _LONGEST_LOAD_PAUSE_S = 30.0
 
 Client = MongoClient[Any]
-Answered = TypeVar("Answered")
 
 
 def create_service(config: MongoConfig) -> "MongoService":
@@ -83,8 +78,6 @@ class MongoService:
         """Without a sink it is that of the configuration, made once it is known who the server
         is, for the name under which Kafka keeps the position may have it."""
         self._config = config
-        name = config.properties.event_transform
-        self._transform = transform_named(name) if name is not None else None
         self._sink = sink
         properties = config.properties
         self._metrics = MongoMetrics(DeliveryMetrics(SERVICE_NAME, __version__))
@@ -96,34 +89,16 @@ class MongoService:
             str(properties.offset_directory / QUARANTINE_DIRECTORY),
         )
         self._pipeline: Pipeline | None = None
-        hide = hiding(config.loaded)
-        self._trouble = RecentWarnings(hide=hide)
-        summary = AgentSummary(
-            lambda: self.status.view,
+        self._shell = ServiceShell(
+            properties,
+            self.status,
             MongoSummaryParts(),
+            connector=CONNECTOR,
+            attributes=lambda: attributes_of(self.status.view, self._metrics),
             events=self._metrics.events,
             quarantined=self._metrics.quarantined,
-            quarantine_max_bytes=properties.quarantine_max_bytes,
-        )
-        pages = [
-            status_pages(self.status, summary, self._trouble),
-            signal_pages(self._send, self._copies),
-            jmx_pages(
-                CONNECTOR,
-                properties.topic_prefix,
-                __version__,
-                self._attributes,
-                properties.metric_tags,
-            ),
-        ]
-        self._server = HttpServer(
-            self.status,
-            properties.http_host,
-            properties.http_port,
-            pages,
-            properties.http_token_file,
-            hide,
-            properties.http_allowed_hosts,
+            pages=[signal_pages(self._send, self._copies)],
+            hide=hiding(config.loaded),
         )
         self._elections = ElectionCounter()
         self._schemas = create_schemas(
@@ -137,16 +112,13 @@ class MongoService:
     @property
     def http_port(self) -> int:
         """While it runs."""
-        return self._server.port
+        return self._shell.http_port
 
     def run(self, stop: Stop) -> None:
         """Until `stop` is requested. Raises what cannot be waited for."""
         directory = self._config.properties.offset_directory
         with (
-            self._trouble,
-            DirectoryLock(directory),
-            self._server,
-            StatusWatch(self.status.status),
+            self._shell.running(directory),
             self._client() as client,
             self._checks(client) as checks,
         ):
@@ -158,9 +130,6 @@ class MongoService:
             finally:
                 self._schemas.registrar.close()
                 self._schemas.requests.close()
-
-    def _attributes(self) -> Mapping[str, Mapping[str, Any]]:
-        return attributes_of(self.status.view, self._metrics)
 
     def _checks(self, client: Client) -> PeriodicChecks[MongoProbe]:
         status = self.status
@@ -231,9 +200,7 @@ class MongoService:
         if stored is None:
             sink.close(0.0)
             return
-        if stored.recovered_from_previous is not None:
-            logger.warning(stored.recovered_from_previous)
-            self.status.note_offsets(stored.recovered_from_previous)
+        self._shell.note_recovery(stored)
         if isinstance(store, PropertiesStore):
             store.adopt(stored)
         quarantine = Quarantine(
@@ -262,7 +229,7 @@ class MongoService:
                     streams.heartbeat,
                 ),
                 waits_when_refused=properties.waits_when_refused,
-                transform=self._transform,
+                transform=self._shell.transform,
             ),
             open_stream=streams.open,
             sink=sink,
@@ -292,7 +259,7 @@ class MongoService:
                 cluster=deployment.cluster,
                 version=".".join(map(str, deployment.version)),
                 streams=len(position.lanes),
-                http_port=self._server.port,
+                http_port=self._shell.http_port,
             ),
         )
         with watch:
@@ -338,20 +305,13 @@ class MongoService:
 
     def _waited(self, ask: Callable[[], Answered], stop: Stop) -> Answered | None:
         """None when the stop came first. A broker that has the position is waited for."""
-        repeated = RateLimitedLog(logger)
-        pause_s = _LOAD_PAUSE_S
-        while not stop.requested:
-            try:
-                return ask()
-            except (UnavailableError, RefusedError) as error:
-                waits = self._config.properties.waits_when_refused
-                if isinstance(error, RefusedError) and not waits:
-                    raise
-                self.status.wait_for(str(error))
-                repeated.log("position", str(error))
-                stop.wait(pause_s)
-                pause_s = min(_LONGEST_LOAD_PAUSE_S, 2 * pause_s)
-        return None
+        return wait_for(
+            ask,
+            stop,
+            RetryPause(_LOAD_PAUSE_S, _LONGEST_LOAD_PAUSE_S),
+            on_error=self.status.wait_for,
+            waits_when_refused=self._config.properties.waits_when_refused,
+        )
 
     def _send(self, signal: Signal) -> Future[SignalResult]:
         """Before there is a pipeline nobody answers."""

@@ -3,11 +3,10 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
+
+from sidecar.runtime.worker import Worker
 
 _ASK_AGAIN_S = 30.0
-_JOIN_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,41 +24,21 @@ class Quota:
         return self.limit_bytes is None and bool(self.error)
 
 
-class QuotaWatcher:
-    """Asks for the quota on a thread of its own, from `with` to its end, until it is known."""
+def watch_quota(
+    ask: Callable[[], Quota],
+    report: Callable[[Quota], None],
+    *,
+    interval_s: float = _ASK_AGAIN_S,
+) -> Worker:
+    """Asks for the quota on a thread of its own, from `with` to its end, until it is known.
+    `report` gets every answer; both are called on that thread."""
 
-    def __init__(
-        self,
-        ask: Callable[[], Quota],
-        tell: Callable[[Quota], None],
-        *,
-        interval_s: float = _ASK_AGAIN_S,
-    ) -> None:
-        """Both are called on the watch's thread; `tell` gets every answer."""
-        self._ask = ask
-        self._tell = tell
-        self._interval_s = interval_s
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="quota", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        # A question that the node does not answer is left to end with the process.
-        self._ended.set()
-        self._thread.join(_JOIN_S)
-
-    def _run(self) -> None:
-        while not self._ended.is_set():
-            quota = self._ask()
-            self._tell(quota)
+    def work(stopped: threading.Event) -> None:
+        while not stopped.is_set():
+            quota = ask()
+            report(quota)
             if quota.limit_bytes is not None:
                 return
-            self._ended.wait(self._interval_s)
+            stopped.wait(interval_s)
+
+    return Worker("quota", work)

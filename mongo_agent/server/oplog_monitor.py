@@ -17,10 +17,10 @@ from mongo_agent.change_stream.tokens import ClusterTime
 from mongo_agent.metrics import MongoMetrics
 from mongo_agent.server.elections import ElectionCounter
 from sidecar.logs import RateLimitedLog
+from sidecar.runtime.worker import Worker
 
 logger = logging.getLogger(__name__)
 
-_JOIN_S = 5.0
 _LONGEST_INTERVAL_S = 10.0
 _LOOKS_IN_A_LIMIT = 4
 _FIGURES = re.compile(r"\d+")
@@ -136,7 +136,7 @@ class OplogMonitor:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`times` gives what is stored and what is read, by lane; `clock` gives seconds."""
+        """`times` gives what is stored and what is read, by stream; `clock` gives seconds."""
         self._oldest_entry = oldest_entry
         self._times = times
         self._warnings = warnings
@@ -146,55 +146,53 @@ class OplogMonitor:
         self._findings: Mapping[str, StreamLag] = {}
         self._repeated = RateLimitedLog(logger)
         self._said: dict[str, str] = {}
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="oplog-watch", daemon=True)
+        self._worker = Worker("oplog-monitor", self._run)
 
     def __enter__(self) -> "OplogMonitor":
-        self._thread.start()
+        self._worker.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join(_JOIN_S)
+        self._worker.stop()
 
     def look(self) -> None:
         """One look."""
         now_s, wall_s = self._clock(), time.time()
         oldest = self._oldest_entry()
-        for lane, (stored, read) in self._times().items():
-            last = self._seen.get(lane)
+        for stream, (stored, read) in self._times().items():
+            last = self._seen.get(stream)
             if last is None or read > last.read:
-                self._seen[lane] = StreamTimes(stored, read, now_s)
+                self._seen[stream] = StreamTimes(stored, read, now_s)
             else:
-                self._seen[lane] = replace(last, stored=stored)
+                self._seen[stream] = replace(last, stored=stored)
         self._findings = {
-            lane: stream_lag(times, oldest, now_s, wall_s) for lane, times in self._seen.items()
+            stream: stream_lag(times, oldest, now_s, wall_s) for stream, times in self._seen.items()
         }
-        for lane in self._findings:
-            self._say(lane, self.warning_text(lane))
+        for stream in self._findings:
+            self._say(stream, self.warning_text(stream))
 
-    def _say(self, lane: str, sentence: str) -> None:
+    def _say(self, stream: str, sentence: str) -> None:
         """Each kind of trouble is said at once, though another one was said before."""
-        last, kind = self._said.get(lane, ""), _FIGURES.sub("", sentence)
+        last, kind = self._said.get(stream, ""), _FIGURES.sub("", sentence)
         if kind:
-            self._repeated.log(f"{lane}: {kind}", sentence)
+            self._repeated.log(f"{stream}: {kind}", sentence)
         elif last:
-            self._repeated.resolved(f"{lane}: {last}", "The stream is well again.")
-        self._said[lane] = kind
+            self._repeated.resolved(f"{stream}: {last}", "The stream is well again.")
+        self._said[stream] = kind
 
-    def warning(self, lane: str) -> StreamWarning | None:
+    def warning(self, stream: str) -> StreamWarning | None:
         """What a person should know about a stream; None where all is well."""
-        findings = self._findings.get(lane)
+        findings = self._findings.get(stream)
         return None if findings is None else stream_warning(findings, self._warnings)
 
-    def warning_text(self, lane: str) -> str:
+    def warning_text(self, stream: str) -> str:
         """What a person should know about a stream; empty where all is well."""
-        findings = self._findings.get(lane)
+        findings = self._findings.get(stream)
         return "" if findings is None else warning_text(findings, self._warnings)
 
-    def details(self, lane: str) -> dict[str, object]:
+    def details(self, stream: str) -> dict[str, object]:
         """The same in figures."""
-        findings = self._findings.get(lane)
+        findings = self._findings.get(stream)
         elections = {"elections": self._elections.count}
         if findings is None:
             return {**elections}
@@ -206,13 +204,13 @@ class OplogMonitor:
 
     def set_gauges(self, metrics: MongoMetrics) -> None:
         metrics.count_up_to(metrics.elections, self._elections.count)
-        for lane, findings in self._findings.items():
+        for stream, findings in self._findings.items():
             headroom_s = findings.headroom_s
-            metrics.oplog_headroom_seconds.labels(lane).set(
+            metrics.oplog_headroom_seconds.labels(stream).set(
                 math.nan if headroom_s is None else headroom_s
             )
-            metrics.stream_age_seconds.labels(lane).set(findings.behind_s)
+            metrics.stream_age_seconds.labels(stream).set(findings.behind_s)
 
-    def _run(self) -> None:
-        while not self._stopped.wait(self._warnings.interval_s):
+    def _run(self, stopped: threading.Event) -> None:
+        while not stopped.wait(self._warnings.interval_s):
             self.look()

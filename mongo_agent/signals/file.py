@@ -24,6 +24,7 @@ from mongo_agent.documents.extended_json import parse_json
 from mongo_agent.signals.signal import Signal, SignalResult, parse_signal
 from sidecar.files.regular import read_regular
 from sidecar.logs import RateLimitedLog
+from sidecar.runtime.worker import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -61,13 +62,12 @@ class SignalFile:
         self._path = path
         self._send = send
         self._interval_s = interval_s
-        self._closed = threading.Event()
         self._repeated = RateLimitedLog(logger)
         self._seen_size = 0
-        self._thread = threading.Thread(target=self._run, name="signal-file", daemon=True)
+        self._worker = Worker("signal-file", self._run, join_s=None)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._worker.start()
         return self
 
     def __exit__(
@@ -76,18 +76,17 @@ class SignalFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._closed.set()
-        self._thread.join()
+        self._worker.stop()
 
-    def _run(self) -> None:
-        while not self._closed.is_set():
+    def _run(self, stopped: threading.Event) -> None:
+        while not stopped.is_set():
             try:
                 self._look()
                 self._repeated.resolved("file", "The file of signals is read again.")
             except OSError as error:
                 sentence = f"The file of signals {self._path} cannot be taken: {error.strerror}."
                 self._repeated.log("file", sentence)
-            self._closed.wait(self._interval_s)
+            stopped.wait(self._interval_s)
 
     def _look(self) -> None:
         for taken in self._left():
@@ -123,7 +122,7 @@ class SignalFile:
     def _is_answered(self, signal: Signal) -> bool:
         """False when the agent ends before: the signal is taken at its next start."""
         future = self._send(signal)
-        while not self._closed.is_set():
+        while not self._worker.is_stopping:
             try:
                 future.result(_ANSWER_LOOK_S)
             except FutureTimeoutError:

@@ -9,6 +9,7 @@ from typing import Generic, Self
 
 from sidecar.check.check import Check, ProbeT, findings_of
 from sidecar.check.finding import Finding, Level
+from sidecar.runtime.worker import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -40,9 +41,8 @@ class PeriodicChecks(Generic[ProbeT]):
         self._found: dict[int, tuple[Finding, ...]] = {}
         self._due_s: dict[int, float] = dict.fromkeys(range(len(self._checks)), clock())
         self._findings: tuple[Finding, ...] = ()
-        self._wake = threading.Event()
         self._is_ending = False
-        self._thread = threading.Thread(target=self._run, name="checks", daemon=True)
+        self._worker = Worker("checks", self._run, join_s=_JOIN_S)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -50,7 +50,7 @@ class PeriodicChecks(Generic[ProbeT]):
         return self._findings
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._worker.start()
         return self
 
     def __exit__(
@@ -60,14 +60,13 @@ class PeriodicChecks(Generic[ProbeT]):
         trace: TracebackType | None,
     ) -> None:
         self._is_ending = True
-        self._wake.set()
-        self._thread.join(_JOIN_S)
+        self._worker.stop()
 
-    def _run(self) -> None:
-        while not self._is_ending:
+    def _run(self, stopped: threading.Event) -> None:
+        while not stopped.is_set():
             self.run_due()
             due_s = min(self._due_s.values(), default=None)
-            self._wake.wait(None if due_s is None else max(0.0, due_s - self._clock()))
+            stopped.wait(None if due_s is None else max(0.0, due_s - self._clock()))
 
     def run_due(self) -> None:
         """One round: the checks that are due."""

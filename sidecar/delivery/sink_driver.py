@@ -1,7 +1,6 @@
 """What the loop does with its sink in each turn: opens it, hands over, asks, starts it again."""
 
 import logging
-import random
 from collections.abc import Callable
 from typing import Generic
 
@@ -10,6 +9,7 @@ from sidecar.delivery.delivery import Delivery
 from sidecar.errors import RefusedError, SidecarError, SinkRestartError
 from sidecar.logs import RateLimitedLog, fields
 from sidecar.metrics import DeliveryMetrics
+from sidecar.runtime.wait_policy import RetryPause
 from sidecar.sinks.base import SinkState
 
 logger = logging.getLogger(__name__)
@@ -20,8 +20,6 @@ _FIRST_POLL_PAUSE_S = 0.002
 _LONGEST_POLL_PAUSE_S = 0.1
 _FIRST_RESTART_PAUSE_S = 1.0
 _LONGEST_RESTART_PAUSE_S = 30.0
-# Agents that were refused together do not come back together.
-_LEAST_OF_PAUSE = 0.75
 _REFUSED_REMEDY = (
     "Grant the rights, or correct the credentials at the broker: the agent goes on by itself. "
     "After a change of its own configuration restart it."
@@ -43,8 +41,8 @@ class SinkDriver(Generic[Source, Position]):
         self._metrics = metrics
         self._clock = clock
         self._open_at_s = self._poll_at_s = clock()
-        self._restart_pause_s = _FIRST_RESTART_PAUSE_S
-        self._poll_pause_s = _FIRST_POLL_PAUSE_S
+        self._restart_pause = RetryPause(_FIRST_RESTART_PAUSE_S, _LONGEST_RESTART_PAUSE_S)
+        self._poll_pause = RetryPause(_FIRST_POLL_PAUSE_S, _LONGEST_POLL_PAUSE_S)
         self._refusals = RateLimitedLog(logger, clock=clock)
 
     @property
@@ -52,7 +50,7 @@ class SinkDriver(Generic[Source, Position]):
         """When the sink should be asked, or opened, though nothing else happens."""
         if not self._delivery.is_open:
             return min(_IDLE_POLL_S, self._open_at_s - self._clock())
-        return _IDLE_POLL_S if self._delivery.is_idle else self._poll_pause_s
+        return _IDLE_POLL_S if self._delivery.is_idle else self._poll_pause.present_s
 
     def tick(self, *, may_read: bool, may_open: bool) -> bool:
         """Sends one batch, and asks what is acknowledged. Raises what the sink raises.
@@ -71,19 +69,21 @@ class SinkDriver(Generic[Source, Position]):
             self._poll_at_s = self._clock() + _IDLE_POLL_S
             is_stuck = not (worked or may_read)
             if delivery.poll(_FULL_POLL_S if is_stuck else 0.0):
-                self._restart_pause_s = _FIRST_RESTART_PAUSE_S
+                self._restart_pause.succeeded()
                 self._refusals.resolved("refused", "the sink is not refused any more")
                 worked = True
-        pause_s = min(_LONGEST_POLL_PAUSE_S, self._poll_pause_s * 2)
-        self._poll_pause_s = _FIRST_POLL_PAUSE_S if worked else pause_s
+        if worked:
+            self._poll_pause.succeeded()
+        else:
+            self._poll_pause.failed()
         return worked
 
     def end(self, error: SinkRestartError | RefusedError) -> None:
         """The sink lost something, or is refused: it is closed, and opened again after a pause.
         Whoever calls it notes the last progress, and lets the delivery forget the rest."""
-        pause_s = self._restart_pause_s
-        if isinstance(error, RefusedError):
-            pause_s *= random.uniform(_LEAST_OF_PAUSE, 1.0)
+        is_refused = isinstance(error, RefusedError)
+        pause_s = self._restart_pause.failed(is_jittered=is_refused)
+        if is_refused:
             self._refusals.log("refused", str(error), pause_s=round(pause_s, 1))
             state = SinkState(False, str(error), code="sink_refused", remedy=_REFUSED_REMEDY)
         else:
@@ -97,7 +97,6 @@ class SinkDriver(Generic[Source, Position]):
         self.close(0.0)
         self._delivery.closed_state = state
         self._open_at_s = self._clock() + pause_s
-        self._restart_pause_s = min(_LONGEST_RESTART_PAUSE_S, self._restart_pause_s * 2)
 
     def close(self, deadline_s: float) -> None:
         """Closes the sink; an error is said only."""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from sidecar.runtime.worker import Worker
 from sidecar.status.condition import Status
 from sidecar.status.log import ConditionLog
 
 logger = logging.getLogger(__name__)
 
 _INTERVAL_S = 1.0
-_JOIN_S = 5.0
 
 
 class StatusWatch:
@@ -29,11 +29,10 @@ class StatusWatch:
         self._ask = ask
         self._log = log or ConditionLog()
         self._interval_s = interval_s
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="status", daemon=True)
+        self._worker = Worker("status", self._run)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._worker.start()
         return self
 
     def __exit__(
@@ -42,13 +41,12 @@ class StatusWatch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._ended.set()
-        self._thread.join(_JOIN_S)
-        if not self._thread.is_alive():
+        self._worker.stop()
+        if not self._worker.is_alive:
             self._log.close(self._ask())
 
-    def _run(self) -> None:
-        while not self._ended.wait(self._interval_s):
+    def _run(self, stopped: threading.Event) -> None:
+        while not stopped.wait(self._interval_s):
             try:
                 self._log.show(self._ask())
             except Exception:

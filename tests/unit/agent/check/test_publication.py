@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.cdc_raw.quota import Quota, QuotaWatcher
+from agent.cdc_raw.quota import Quota, watch_quota
 from agent.check.publication import create_publication, publication_of
 from agent.config import load_config
 from agent.config.loader import AgentConfig
@@ -68,7 +68,7 @@ def test_the_quota_is_asked_for_until_it_is_known() -> None:
     answers = [Quota(None, "no SELECT permission.", "GRANT"), Quota(None, "no."), Quota(1000)]
     told: list[Quota] = []
     expected = list(answers)
-    with QuotaWatcher(lambda: answers.pop(0), told.append, interval_s=0.01):
+    with watch_quota(lambda: answers.pop(0), told.append, interval_s=0.01):
         wait_until(lambda: told == expected, "the limit")
     assert [quota.is_missing for quota in told] == [True, True, False]
 

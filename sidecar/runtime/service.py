@@ -1,0 +1,117 @@
+"""What surrounds the work of every agent: locks, HTTP, the log of its status."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, Protocol
+
+from flask import Blueprint
+from prometheus_client import Counter
+
+from sidecar.files.locks import DirectoryLock
+from sidecar.http.server import HttpServer
+from sidecar.jolokia.pages import jmx_pages
+from sidecar.logs import RecentWarnings
+from sidecar.offsets import StoredOffsets
+from sidecar.page import AgentSummary, SummaryParts, status_pages
+from sidecar.status import StatusWatch
+from sidecar.status.publisher import ViewOf
+from sidecar.status.reporter import StatusReporter
+from sidecar.transform import Transform, transform_named
+
+logger = logging.getLogger(__name__)
+
+
+class ServiceProperties(Protocol):
+    """The properties that the shell needs, as all agents have them."""
+
+    @property
+    def topic_prefix(self) -> str: ...
+    @property
+    def metric_tags(self) -> Mapping[str, str]: ...
+    @property
+    def quarantine_max_bytes(self) -> int: ...
+    @property
+    def event_transform(self) -> str | None: ...
+    @property
+    def http_host(self) -> str: ...
+    @property
+    def http_port(self) -> int: ...
+    @property
+    def http_token_file(self) -> Path | None: ...
+    @property
+    def http_allowed_hosts(self) -> Sequence[str]: ...
+
+
+class ServiceShell(Generic[ViewOf]):
+    """Everything that answers while the agent works, and before it can."""
+
+    def __init__(
+        self,
+        properties: ServiceProperties,
+        status: StatusReporter[ViewOf],
+        summary: SummaryParts[ViewOf],
+        *,
+        connector: str,
+        attributes: Callable[[], Mapping[str, Mapping[str, Any]]],
+        events: Counter,
+        quarantined: Counter,
+        pages: Sequence[Blueprint],
+        hide: Callable[[str], str],
+    ) -> None:
+        """`connector` and `attributes` are Debezium's, for Jolokia; `pages` are the agent's own;
+        `hide` takes secrets out of text. Raises ConfigError for a transform that is not there."""
+        name = properties.event_transform
+        self.transform: Transform | None = transform_named(name) if name is not None else None
+        """The user's function over every event."""
+        self._status = status
+        self._warnings = RecentWarnings(hide=hide)
+        page = AgentSummary(
+            lambda: status.view,
+            summary,
+            events=events,
+            quarantined=quarantined,
+            quarantine_max_bytes=properties.quarantine_max_bytes,
+        )
+        self._server = HttpServer(
+            status,
+            properties.http_host,
+            properties.http_port,
+            [
+                *pages,
+                status_pages(status, page, self._warnings),
+                jmx_pages(
+                    connector,
+                    properties.topic_prefix,
+                    status.build().version,
+                    attributes,
+                    properties.metric_tags,
+                ),
+            ],
+            properties.http_token_file,
+            hide,
+            properties.http_allowed_hosts,
+        )
+
+    @property
+    def http_port(self) -> int:
+        """While it runs."""
+        return self._server.port
+
+    @contextmanager
+    def running(self, *directories: Path) -> Iterator[None]:
+        """Locks the directories, answers on HTTP and logs changes of the status."""
+        with (
+            self._warnings,
+            DirectoryLock(*directories),
+            self._server,
+            StatusWatch(self._status.status),
+        ):
+            yield
+
+    def note_recovery(self, stored: StoredOffsets) -> None:
+        """Reports offsets that were read from their previous copy."""
+        if stored.recovered_from_previous is not None:
+            logger.warning(stored.recovered_from_previous)
+            self._status.note_offsets(stored.recovered_from_previous)

@@ -1,0 +1,64 @@
+"""How long to wait before the next attempt, and waiting for what does not answer."""
+
+import logging
+import random
+from collections.abc import Callable
+from typing import TypeVar
+
+from sidecar.errors import RefusedError, UnavailableError
+from sidecar.logs import RateLimitedLog
+from sidecar.process.lifecycle import Stop
+
+logger = logging.getLogger(__name__)
+
+# Agents that failed together do not come back together.
+_LEAST_OF_PAUSE = 0.75
+
+Answered = TypeVar("Answered")
+
+
+class RetryPause:
+    """Pauses after failures: the first, doubled up to the longest. A success starts again."""
+
+    def __init__(self, first_s: float, longest_s: float) -> None:
+        self._first_s = first_s
+        self._longest_s = longest_s
+        self._next_s = first_s
+
+    @property
+    def present_s(self) -> float:
+        """The pause that `failed` would return."""
+        return self._next_s
+
+    def failed(self, *, is_jittered: bool = False) -> float:
+        """Seconds to wait after one more failure."""
+        pause_s = self._next_s
+        self._next_s = min(self._longest_s, 2 * pause_s)
+        return pause_s * random.uniform(_LEAST_OF_PAUSE, 1.0) if is_jittered else pause_s
+
+    def succeeded(self) -> None:
+        """The next failure waits for the first pause."""
+        self._next_s = self._first_s
+
+
+def wait_for(
+    ask: Callable[[], Answered],
+    stop: Stop,
+    pause: RetryPause,
+    *,
+    on_error: Callable[[str], None],
+    waits_when_refused: bool,
+) -> Answered | None:
+    """Asks until there is an answer; None when the stop came first. `on_error` gets the message of
+    each failure. Raises RefusedError without `waits_when_refused`."""
+    repeated = RateLimitedLog(logger)
+    while not stop.requested:
+        try:
+            return ask()
+        except (UnavailableError, RefusedError) as error:
+            if isinstance(error, RefusedError) and not waits_when_refused:
+                raise
+            on_error(str(error))
+            repeated.log("wait", str(error))
+            stop.wait(pause.failed())
+    return None

@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from agent.config import model as agent_model
+from mongo_agent.config import model as mongo_model
+from sidecar.properties.model import declarations
+from tests.support.metric_table import all_metrics
+
 REPOSITORY = Path(__file__).resolve().parents[3]
+DOCS = REPOSITORY / "docs"
 PAGES = sorted(
     (
         *REPOSITORY.glob("*.md"),
-        *(REPOSITORY / "docs").rglob("*.md"),
+        *DOCS.rglob("*.md"),
         *(REPOSITORY / "k8s").rglob("*.md"),
     )
 )
@@ -109,3 +115,34 @@ def test_constructions_that_read_as_translated_are_absent(page: Path) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((REPOSITORY / "README.md").read_text().splitlines()) <= README_LINES
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (REPOSITORY / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    named = re.findall(r"([\w/-]+\.md)$", navigation, re.MULTILINE)
+    pages = {
+        str(page.relative_to(REPOSITORY / "docs")) for page in PAGES if page.is_relative_to(DOCS)
+    }
+    assert len(named) == len(set(named))
+    assert set(named) == pages
+
+
+def help_texts() -> Iterator[tuple[str, str]]:
+    """Texts of metrics and of properties, with the name of each."""
+    for metrics in all_metrics().values():
+        yield from ((metric.name, metric.doc) for metric in metrics)
+    for model in (*dict(agent_model.GROUPS).values(), *dict(mongo_model.GROUPS).values()):
+        for _, _, declaration in declarations(model):
+            yield declaration.name, " ".join(declaration.doc.split())
+
+
+def test_texts_of_metrics_and_properties_stand_alone() -> None:
+    wrong = [
+        (subject, text)
+        for subject, text in sorted(set(help_texts()))
+        if not re.match(r"[A-Z0-9`]", text)
+        or not text.endswith(".")
+        or re.match(r"(?:It|They|Its|Their|The same|This|That|Who)\b", text)
+        or any(re.search(pattern, plain(text), re.IGNORECASE) for pattern in BANNED)
+    ]
+    assert wrong == []

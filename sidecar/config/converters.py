@@ -1,10 +1,9 @@
-"""What keys and values are written as: the converters of Kafka Connect that properties files name,
-and the settings of each.
+"""Converters of keys and values, by the names of Kafka Connect, with their settings.
 
-    json                 JSON alone
-    org.…JsonConverter   JSON with its schema in each message, unless `schemas.enable=false`
-    avro, io.…AvroConverter    Avro behind the id that a schema registry gave to the schema
-    string, org.…StringConverter    the text of a Java object, where an agent has it
+json                            JSON without a schema
+org.…JsonConverter              JSON with its schema, unless `schemas.enable=false`
+avro, io.…AvroConverter         the schema id of a registry, then Avro
+string, org.…StringConverter    the text of a Java object, if the agent supports it
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,14 +25,14 @@ AVRO_CONVERTER = "io.confluent.connect.avro.AvroConverter"
 STRING_CONVERTER = "org.apache.kafka.connect.storage.StringConverter"
 _WITHOUT_TEXT = {"json": JSON_CONVERTER, "avro": AVRO_CONVERTER}
 WITH_TEXT: Mapping[str, str] = {**_WITHOUT_TEXT, "string": STRING_CONVERTER}
-"""Short names and those of classes."""
+"""Class names of converters by their short names."""
 _ENCODING = "converter.encoding"
 _FLAGS = {"true": True, "false": False}
 _DECIMALS = ("BASE64", "NUMERIC")
 _REPLACES_NULLS = "replace.null.with.default"
-# Sizes of caches, and what only a sink asks of the converter.
+# Cache sizes, and settings of sink connectors.
 _OF_READERS = frozenset({"converter.type", "schema.content", "schemas.cache.size"})
-# No field that is null has a default.
+# No nullable field has a default.
 _JSON_WITHOUT_EFFECT = _OF_READERS | {_REPLACES_NULLS}
 
 
@@ -46,23 +45,25 @@ class JsonSettings:
 
 
 def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool) -> JsonSettings:
-    """What is under `prefix`, such as `value.converter.`; `has_schemas` is the default. Raises
-    ConfigError with a sentence for each mistake."""
+    """Parse settings under `prefix`, such as `value.converter.`; `has_schemas` is the default.
+
+    Raises ConfigError with all mistakes.
+    """
     problems: list[str] = []
 
     def flag(name: str, default: bool) -> bool:
         text = settings.get(name, str(default)).strip().lower()
         if text not in _FLAGS:
-            problems.append(f"`{prefix}{name}` is {text!r}: it must be `true` or `false`.")
+            problems.append(f"`{prefix}{name}` must be `true` or `false`, not `{text}`.")
         return _FLAGS.get(text, default)
 
     known = {"schemas.enable", "decimal.format"} | _JSON_WITHOUT_EFFECT
     for name in sorted(settings.keys() - known):
-        problems.append(f"`{prefix}{name}` is no setting of the JSON converter that is known here.")
+        problems.append(f"`{prefix}{name}` is not a known setting of the JSON converter.")
     decimals = settings.get("decimal.format", "BASE64").strip().upper()
     if decimals not in _DECIMALS:
         problems.append(
-            f"`{prefix}decimal.format` is {decimals!r}: it must be {' or '.join(_DECIMALS)}."
+            f"`{prefix}decimal.format` must be {' or '.join(_DECIMALS)}, not `{decimals}`."
         )
     flag(_REPLACES_NULLS, True)
     found = JsonSettings(
@@ -75,8 +76,7 @@ def json_settings(prefix: str, settings: Mapping[str, str], *, has_schemas: bool
 
 
 def converter_names(known: Mapping[str, str]) -> Callable[[Any], Any]:
-    """Takes these names as they are written, short ones in small letters. `known` are classes by
-    their short names."""
+    """A validator for converter names. `known` maps short names, in lower case, to classes."""
     classes = [name.rpartition(".")[2] for name in known.values()]
     shown = (
         f"{', '.join(f'`{name}`' for name in known)}, or the classes "
@@ -91,45 +91,46 @@ def converter_names(known: Mapping[str, str]) -> Callable[[Any], Any]:
             return name
         if name.lower() in known:
             return name.lower()
-        raise ValueError(f"is `{name}`, which is not here: it must be {shown}")
+        raise ValueError(f"must be {shown}, not `{name}`")
 
     return name_of
 
 
 def string_problems(prefix: str, settings: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each setting of Connect's `StringConverter` that is wrong."""
+    """A message for each mistake in the settings of Connect's `StringConverter`."""
     for name, value in sorted(settings.items()):
         if name not in (_ENCODING, "converter.type"):
-            yield f"`{prefix}{name}` is no setting of StringConverter, which has `{_ENCODING}`."
+            yield f"`{prefix}{name}` is not a setting of StringConverter; it has `{_ENCODING}`."
         elif name == _ENCODING and value.strip().upper() not in ("UTF8", "UTF-8"):
-            yield f"`{prefix}{name}` is {value!r}: it must be UTF-8."
+            yield f"`{prefix}{name}` must be UTF-8, not `{value}`."
 
 
 Converter = Annotated[str | None, BeforeValidator(converter_names(_WITHOUT_TEXT))]
 
 
 def converter(side: Side, more: str = "") -> Any:
-    """Declares the property of a side; `more` are further converters, for people."""
+    """Declare the converter property of a side; `more` documents further converters."""
     return prop(
         f"{side}.converter",
         default=None,
-        doc=f"`json`; `{JSON_CONVERTER}`, which puts its schema into each message unless "
-        f"`{side}.converter.schemas.enable=false`; `avro` or `{AVRO_CONVERTER}`{more}. Not set: "
-        "`json`.",
+        doc=f"Converter of {side}s: `json`; `{JSON_CONVERTER}`, which adds the schema to each "
+        "message "
+        f"unless `{side}.converter.schemas.enable=false`; `avro` or `{AVRO_CONVERTER}`{more}. "
+        "Not set: `json`.",
     )
 
 
 def _converter_settings(side: Side) -> Any:
     return pass_through(
         f"{side}.converter.",
-        doc="Settings of that converter. JSON: `schemas.enable`, `decimal.format`, "
-        "`replace.null.with.default`. Avro: `schema.registry.url` and what else "
-        "docs/reference/avro.md names.",
+        doc=f"Settings of the {side} converter. JSON: `schemas.enable`, `decimal.format`, "
+        "`replace.null.with.default`. Avro: `schema.registry.url` and those in "
+        "docs/reference/avro.md.",
     )
 
 
 class ConverterProperties(Properties):
-    """What keys and values are written as."""
+    """The converters of keys and values."""
 
     key_converter: Converter = converter("key")
     key_converter_settings: PassThrough = _converter_settings("key")
@@ -138,12 +139,12 @@ class ConverterProperties(Properties):
 
     @property
     def key_encoding(self) -> Encoding:
-        """Of properties without `converter_problems`."""
+        """The encoding of keys. Only for properties without `converter_problems`."""
         return self._encoding("key")
 
     @property
     def value_encoding(self) -> Encoding:
-        """The same of values."""
+        """The encoding of values. Only for properties without `converter_problems`."""
         return self._encoding("value")
 
     @property
@@ -152,19 +153,19 @@ class ConverterProperties(Properties):
         return "avro" in (_kind(self.key_converter), _kind(self.value_converter))
 
     def is_text(self, side: Side) -> bool:
-        """Whether a side is the text of `StringConverter`; it has no other encoding then."""
+        """Whether a side uses `StringConverter`, and so has no other encoding."""
         converter, _ = self._side(side)
         return converter in ("string", STRING_CONVERTER)
 
     def json_settings(self, side: Side) -> JsonSettings:
-        """Of a side that is JSON. Raises ConfigError."""
+        """Settings of a side that is JSON. Raises ConfigError."""
         converter, settings = self._side(side)
-        # JsonConverter wraps each message in its schema unless it is told not to.
+        # JsonConverter adds the schema by default.
         is_class = converter == JSON_CONVERTER
         return json_settings(f"{side}.converter.", settings, has_schemas=is_class)
 
     def registries(self) -> dict[Side, RegistrySettings]:
-        """The registry of each side that is Avro. Raises ConfigError."""
+        """Registry settings of each side that is Avro. Raises ConfigError."""
         found: dict[Side, RegistrySettings] = {}
         for side in _SIDES:
             converter, settings = self._side(side)
@@ -173,7 +174,7 @@ class ConverterProperties(Properties):
         return found
 
     def converter_problems(self) -> Iterator[str]:
-        """What is wrong with the settings of converters, a sentence each."""
+        """A message for each mistake in the settings of converters."""
         for side in _SIDES:
             converter, settings = self._side(side)
             if self.is_text(side):
@@ -188,7 +189,7 @@ class ConverterProperties(Properties):
                 yield from error.problems
 
     def converter_warnings(self) -> Iterator[str]:
-        """Settings of converters that change nothing."""
+        """A warning for each converter setting without effect."""
         for side in _SIDES:
             converter, settings = self._side(side)
             if self.is_text(side):

@@ -1,29 +1,29 @@
-"""What properties files that were written for Kafka Connect hold, where there is no Connect.
+"""Properties of Kafka Connect in files that were written for a connector.
 
-Such files are taken as they are: a value that asks for what is here is accepted, one that asks for
-something else is refused with a reason, and what changes nothing gives a warning.
+The agent accepts such files unchanged: it rejects values that ask for unsupported features with a
+reason, and warns about properties without effect.
 """
 
 from collections.abc import Mapping
 
 from sidecar.properties import Properties
 
-_NO_CONNECT = "there is no Kafka Connect here."
+_NO_CONNECT = "the agent runs without Kafka Connect."
 
 INERT: Mapping[str, str] = {
     "connector.class": _NO_CONNECT,
     "name": _NO_CONNECT,
     "tasks.max": _NO_CONNECT,
-    "converters": "there are no custom converters.",
-    "custom.sanitize.pattern": "`custom.metric.tags` are taken as they are.",
+    "converters": "the agent has no custom converters.",
+    "custom.sanitize.pattern": "the agent uses `custom.metric.tags` unchanged.",
     "extended.headers.enabled": "the headers are those of docs/reference/event-format.md.",
-    "topic.cache.size": "no cache is needed.",
+    "topic.cache.size": "the agent needs no cache.",
 }
-"""Names that every connector of Debezium has and that mean nothing here."""
+"""Properties of every Debezium connector that have no effect."""
 
 
 def unused(properties: Properties, prefixes: Mapping[str, str]) -> list[str]:
-    """A sentence for each property under a prefix; `prefixes` are by field."""
+    """A warning for each property under a prefix; `prefixes` are by field name."""
     return [
         f"`{prefix}{name}` has no effect here."
         for field_name, prefix in prefixes.items()

@@ -1,4 +1,4 @@
-"""The properties that every sidecar has; an agent adds its own in a subclass."""
+"""The properties that both agents share; each agent adds its own in a subclass."""
 
 import re
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ def _tags(values: tuple[str, ...]) -> tuple[str, ...]:
         if not (equals and re.fullmatch(r"\w[\w.-]*", name.strip()) and text.strip()):
             raise ValueError("must be a list of `name=value`, separated by commas")
         if name.strip() in ("type", "context", "server", "task"):
-            raise ValueError(f"must not hold `{name.strip()}`, which is a part of the name anyway")
+            raise ValueError(f"must not contain `{name.strip()}`, which every name has already")
     return values
 
 
@@ -56,109 +56,115 @@ def _function_name(name: str | None) -> str | None:
 
 
 class SidecarProperties(Properties):
-    """Sink, window, progress, HTTP, logs and the end of the process."""
+    """Sink, in-flight window, offsets, HTTP, logs and shutdown."""
 
-    sink: Annotated[SinkName, LowerCase] = prop("sink", default="kafka", doc="Where events go.")
+    sink: Annotated[SinkName, LowerCase] = prop(
+        "sink", default="kafka", doc="Destination of events."
+    )
     file_path: Path | None = prop(
         "file.path",
         default=None,
-        doc="File that the sink `file` appends to, one JSON line an event.",
+        doc="File to which the sink `file` appends one JSON line per event.",
     )
     kafka_producer: PassThrough = pass_through(
         "kafka.producer.",
-        doc="Settings of the Kafka producer under their Java names; the sink `kafka` needs "
+        doc="Settings of the Kafka producer, by their Java names. The sink `kafka` requires "
         "`bootstrap.servers`.",
     )
     topic_creation_enable: bool = prop(
         "topic.creation.enable",
         default=False,
-        doc="Create a topic that does not exist. Otherwise delivery waits until it exists.",
+        doc="Whether the agent creates missing topics. Otherwise delivery waits for the topic.",
     )
     topic_creation_default: PassThrough = pass_through(
         "topic.creation.default.",
-        doc="How a topic is created: `partitions`, `replication.factor` (-1: the broker's "
+        doc="Settings of created topics: `partitions`, `replication.factor` (-1: the broker's "
         "default), and any topic setting such as `cleanup.policy`.",
     )
     event_transform: Annotated[str | None, AfterValidator(_function_name)] = prop(
         "event.transform",
         default=None,
-        doc="`module:function`, a Python function that every event goes through on its way to the "
-        "sink, to route it to another topic or to mask parts of it (docs/how-to/transform.md). "
-        "It costs CPU for every event.",
+        doc="`module:function`, a Python function that is called with every event before the "
+        "sink. It can change the topic or mask values, and costs CPU for every event "
+        "(docs/how-to/transform.md).",
     )
     inflight_max_events: int = prop(
         "inflight.max.events",
         default=100_000,
         ge=1,
-        doc="Events that may be read and not yet acknowledged. At most this many are repeated "
-        "after a crash, besides what came after the last save of the offsets.",
+        doc="Maximum number of events that are read and not yet acknowledged. After a crash at "
+        "most this many are repeated, plus those since the last saved offsets.",
     )
     inflight_max_bytes: ByteSize = prop(
         "inflight.max.bytes",
         default=16 << 20,
         ge=1,
-        doc="Keys and values of such events.",
+        doc="Maximum size of these events, keys and values.",
     )
-    offset_directory: Path = prop(
-        "offset.backing.store.dir", doc="Directory of the file that holds the progress."
-    )
+    offset_directory: Path = prop("offset.backing.store.dir", doc="Directory of the offset file.")
     offset_flush_interval_ms: Milliseconds = prop(
         "offset.flush.interval.ms",
         default=1000,
-        doc="Shortest time between two saves of the progress; it is saved at a stop too.",
+        doc="Minimum time between two saves of the offsets; the agent also saves them at a stop.",
     )
     http_host: Annotated[str, AfterValidator(bare_host)] = prop(
         "http.host",
         default="127.0.0.1",
         min_length=1,
-        doc="Address that health, metrics and offsets are served on; `0.0.0.0` for probes and "
-        "scrapers of other machines.",
+        doc="Address on which the agent serves health, metrics and offsets; `0.0.0.0` for probes "
+        "and scrapers on other machines.",
     )
     http_token_file: Path | None = prop(
         "http.token.file",
         default=None,
-        doc="A file with the token that requests which change something must bring, as "
-        "`Authorization: Bearer …`. Not set: they need none. What only looks never does.",
+        doc="File with the token that requests must send to change something, as "
+        "`Authorization: Bearer TOKEN`. Not set: they need none. Read-only requests never do.",
     )
     http_allowed_hosts: Annotated[CommaList, AfterValidator(_host_names)] = prop(
         "http.allowed.hosts",
         default=(),
-        doc="Names by which the agent may be asked over HTTP, besides IP addresses and the names "
-        "of this machine; `.example.com` is every name below it, `*` is any. It keeps web pages "
-        "from reaching the agent by DNS rebinding (docs/explanation/security.md).",
+        doc="Host names in HTTP requests that the agent accepts, besides IP addresses and names "
+        "of this machine; `.example.com` matches every name below it, `*` any. This protects "
+        "the agent from web pages that use DNS rebinding (docs/explanation/security.md).",
     )
     http_port: int = prop(
-        "http.port", default=8000, ge=0, le=65535, doc="Port; 0 takes a free one."
+        "http.port",
+        default=8000,
+        ge=0,
+        le=65535,
+        doc="Port of the HTTP server; 0 for any free port.",
     )
     custom_metric_tags: Annotated[CommaList, AfterValidator(_tags)] = prop(
         "custom.metric.tags",
         default=(),
-        doc="`name=value` pairs that the names of Debezium's beans have at `/jolokia`, besides "
-        "`type`, `context` and `server`. For Prometheus add labels where metrics are scraped.",
+        doc="`name=value` pairs to add to the names of Debezium's beans at `/jolokia`, besides "
+        "`type`, `context` and `server`. For Prometheus add labels in the scrape "
+        "configuration.",
     )
     log_format: Annotated[LogFormat, LowerCase] = prop(
-        "log.format", default="text", doc="Log lines as text or as JSON objects."
+        "log.format", default="text", doc="Format of log lines."
     )
     log_level: Annotated[LogLevel, LogLevelName] = prop(
-        "log.level", default="info", doc="Least level that is logged."
+        "log.level", default="info", doc="Minimum level of log lines."
     )
-    refused_action: Annotated[Literal["wait", "exit"], LowerCase] = prop(
-        "refused.action",
+    access_denied_action: Annotated[Literal["wait", "exit"], LowerCase] = prop(
+        "access.denied.action",
+        deprecated=["refused.action"],
         default="wait",
-        doc="What the agent does when Kafka, the database or a schema registry refuses its "
-        "credentials or its rights. `wait`: it stays up, is not ready and tries again after "
-        "growing pauses of up to 30 s. `exit`: it ends with exit code 4.",
+        doc="What the agent does when Kafka, the database or a schema registry rejects its "
+        "credentials or denies it access. `wait`: it runs on, is not ready, and retries with a "
+        "back-off of up to 30 s. `exit`: it ends with exit code 4.",
     )
     shutdown_timeout_ms: Milliseconds = prop(
         "shutdown.timeout.ms",
         default=20_000,
-        doc="Time to bring events that are on their way to an end when the process is stopped.",
+        doc="Maximum time for events in flight to be acknowledged when the agent stops.",
     )
 
     @property
     def waits_when_refused(self) -> bool:
-        """Whether a refusal is waited for (`refused.action`)."""
-        return self.refused_action == "wait"
+        """Whether the agent retries after access was denied (`access.denied.action`)."""
+        return self.access_denied_action == "wait"
 
     @property
     def metric_tags(self) -> Mapping[str, str]:
@@ -193,8 +199,8 @@ class SidecarProperties(Properties):
         )
         if self.http_host not in _LOOPBACK and self.http_token_file is None:
             sentences += (
-                f"`http.host={self.http_host}` without `http.token.file`: whoever reaches the port "
-                "can ask for copies and stop them.",
+                f"`http.host={self.http_host}` without `http.token.file`: every client that "
+                "reaches the port can start and stop snapshots. Set http.token.file.",
             )
         return super().warnings() + sentences
 

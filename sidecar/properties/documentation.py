@@ -1,4 +1,4 @@
-"""The properties of a model as a table in Markdown, so that the manual cannot go stale."""
+"""The properties of a model as a Markdown table, for the reference documentation."""
 
 import types
 from collections.abc import Iterable, Mapping
@@ -29,14 +29,14 @@ def documentation_table(model: type[Properties]) -> str:
         if declaration.deprecated_values:
             meaning += f" Deprecated value: {_code(declaration.deprecated_values)}."
         if declaration.secret:
-            meaning += " Never shown."
+            meaning += " Masked in all output."
         cells = (name, _kind(info, declaration), _default(info, declaration), meaning)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def inert_table(inert: Mapping[str, str]) -> str:
-    """What is accepted without effect, and why."""
+    """Properties that are accepted without effect, with the reason."""
     lines = ["| property | why |", "| --- | --- |"]
     lines += [
         f"| `{name}` | {_capitalised(_escaped(why))} |" for name, why in sorted(inert.items())
@@ -45,7 +45,7 @@ def inert_table(inert: Mapping[str, str]) -> str:
 
 
 def documentation_text(model: type[Properties]) -> str:
-    """The same as plain paragraphs, for a terminal."""
+    """Every property as a plain paragraph, for a terminal."""
     paragraphs = []
     for _, info, declaration in declarations(model):
         default = _default(info, declaration).strip(" `")
@@ -62,7 +62,7 @@ def _code(names: Iterable[str]) -> str:
 
 def _kind(info: FieldInfo, declaration: Declaration) -> str:
     if declaration.is_prefix:
-        return "passed on"
+        return "passed to the client"
     for item in info.metadata:
         if isinstance(item, Unit):
             return item.name

@@ -1,4 +1,4 @@
-"""From settings to a model: names, aliases, references and types, with every mistake at once."""
+"""Load settings into a model: names, aliases, references and types, with all mistakes at once."""
 
 import os
 import re
@@ -25,15 +25,15 @@ _EMPTY = "must not be empty"
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[Seen]):
-    """A model, the settings that it was made from (as written), and sentences worth saying."""
+    """A model, its settings as they are written, and warnings."""
 
     properties: Seen
     settings: tuple[Setting, ...]
     warnings: tuple[str, ...]
 
-    def located(self, sentence: str) -> str:
-        """The sentence with the place of the first setting that it names in backticks."""
-        return _located(sentence, {setting.name: setting for setting in self.settings})
+    def located(self, message: str) -> str:
+        """The message with the origin of the first setting that it names in backticks."""
+        return _located(message, {setting.name: setting for setting in self.settings})
 
 
 def load(
@@ -44,10 +44,10 @@ def load(
     overrides: Sequence[Setting] = (),
     environment: Mapping[str, str] | None = None,
 ) -> Loaded[Model]:
-    """Settings `beneath`, the files in order, later ones over earlier ones, then the overrides.
+    """Load settings `beneath`, then the files, then the overrides; later layers take precedence.
 
-    `environment` is what `${env:…}` refers to; the process's own when it is not given. Raises
-    ConfigError with one sentence for each mistake.
+    `environment` resolves `${env:…}`; default: that of the process. Raises ConfigError with one
+    message for each mistake.
     """
     layers = [list(beneath), *(read_properties(path) for path in files)]
     layers.append(list(overrides))
@@ -58,7 +58,7 @@ def load(
 
 
 class _Reading(Generic[Model]):
-    """Collects what is good and what is not until all settings have been seen."""
+    """Collects values, problems and warnings over all layers."""
 
     def __init__(self, model: type[Model], environment: Mapping[str, str]) -> None:
         self._model = model
@@ -84,14 +84,14 @@ class _Reading(Generic[Model]):
         self._warnings: list[str] = []
 
     def add(self, layer: Sequence[Setting]) -> None:
-        """One file, or the command line. A property stands once in a layer."""
+        """Add a file or the command line, in which a property may occur once."""
         seen: dict[str, Setting] = {}
         for setting in layer:
             canonical = self._take(setting)
             if canonical is None:
                 continue
             if canonical in seen:
-                self._problem(setting, f"is set already at {_place(seen[canonical], canonical)}")
+                self._problem(setting, f"is already set at {_place(seen[canonical], canonical)}")
             seen[canonical] = setting
             self._used[canonical] = setting
 
@@ -105,23 +105,23 @@ class _Reading(Generic[Model]):
         if properties is None or self._problems:
             raise ConfigError(*dict.fromkeys(self._problems))
         self._warnings.extend(properties.warnings())
-        self._warnings.extend(self._shown_to_all())
+        self._warnings.extend(self._secrets_on_command_line())
         return Loaded(properties, tuple(self._used.values()), tuple(self._warnings))
 
-    def _shown_to_all(self) -> Iterator[str]:
-        """A sentence for each secret that stands in the process list."""
+    def _secrets_on_command_line(self) -> Iterator[str]:
+        """A warning for each secret on the command line."""
         for name, setting in self._used.items():
             if setting.origin != COMMAND_LINE or "${" in setting.value or not setting.value:
                 continue
             if name in self._secrets or shown_value(name, setting.value) != setting.value:
                 yield (
-                    f"`{name}` is given on the command line, where every user of this machine can "
-                    "read it in the process list. Put it into a file that only the agent's user "
-                    "may read, and refer to it by ${file:…} or ${env:…}."
+                    f"`{name}` is on the command line, where every user of this machine can read "
+                    "it in the process list. Store it in a file that only the agent's user may "
+                    "read, and refer to it by ${file:…} or ${env:…}."
                 )
 
     def _take(self, setting: Setting) -> str | None:
-        """Keep the value of a setting; gives the name that it stands for, None when it is bad."""
+        """Store the value of a setting; returns its current name, or None when it is invalid."""
         known = self._names.get(setting.name)
         prefix = next(((f, d) for f, d in self._prefixes if setting.name.startswith(d.name)), None)
         if known is None and prefix is None:
@@ -153,12 +153,12 @@ class _Reading(Generic[Model]):
         return setting.name
 
     def _note_comment(self, setting: Setting, declaration: Declaration) -> None:
-        """Java properties have no comment at the end of a value: it is a part of the value."""
+        """Warn about `#` in a value: properties files have no comments after a value."""
         is_secret = declaration.secret or is_secret_name(setting.name)
         if not is_secret and re.search(r"\s#(\s|$)", setting.value):
             self._warnings.append(
-                f"{_place(setting)} has `#` in its value, which is read as "
-                f"`{shown_text(setting.value)}`: a comment needs a line of its own."
+                f"{_place(setting)} contains `#`, which is part of the value "
+                f"`{shown_text(setting.value)}`. Put comments on a separate line."
             )
 
     def _renamed(self, setting: Setting, declaration: Declaration, value: str) -> str:
@@ -175,10 +175,10 @@ class _Reading(Generic[Model]):
         return current
 
     def _check_text(self, setting: Setting, declaration: Declaration, value: str) -> None:
-        """What pydantic takes and nobody means: a path without a name is the working directory."""
+        """Reject values that pydantic accepts: an empty path would be the working directory."""
         problem = None
         if "\0" in value:
-            problem = "must not hold the character NUL"
+            problem = "must not contain the character NUL"
         elif declaration.name in self._paths and not value:
             problem = _EMPTY
         if problem is not None:
@@ -190,9 +190,9 @@ class _Reading(Generic[Model]):
         if inert is not None:
             self._warnings.append(f"{_place(setting)} has no effect here: {inert}")
         elif refused is not None:
-            self._problem(setting, f"is not in this release: {refused}")
+            self._problem(setting, f"is not supported: {refused}")
         else:
-            self._problem(setting, f"is no known property{self._nearest(setting.name)}")
+            self._problem(setting, f"is not a known property{self._nearest(setting.name)}")
 
     def _nearest(self, name: str) -> str:
         known = [
@@ -258,7 +258,7 @@ def _number(value: float) -> str:
 
 
 def _reason(details: ErrorDetails) -> str:
-    """What pydantic found, in the words of a configuration."""
+    """The reason of a validation error, without pydantic's wording."""
     context = details.get("ctx", {})
     match details["type"]:
         case "missing":

@@ -1,4 +1,4 @@
-"""The base of every configuration model, and the declaration of a property."""
+"""The base class of configuration models, and the declaration of a property."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,18 +12,18 @@ from pydantic_core import PydanticCustomError, PydanticUndefined
 from sidecar.properties.text import value_text
 
 _LARGEST = (1 << 63) - 1
-"""What a number can be anywhere behind the configuration."""
+"""The largest number that all components support."""
 
 REFUSED_VALUE = "refused_value"
-"""Type of the validation error for a value of a feature that is not there."""
+"""Type of the validation error for a value of an unsupported feature."""
 
 PassThrough = Annotated[Mapping[str, str], AfterValidator(lambda m: MappingProxyType(dict(m)))]
-"""Properties under a prefix, without it, as they are written."""
+"""Properties under a prefix, by their names without it, unparsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a model says about one property, or about all properties under a prefix."""
+    """The declaration of one property, or of all properties under a prefix."""
 
     name: str
     doc: str
@@ -35,7 +35,7 @@ class Declaration:
     secret: bool = False
     is_prefix: bool = False
     has_placeholders: bool = False
-    """Whether `${…}` that is no reference has a meaning of its own in the value."""
+    """Whether the property interprets `${…}` itself when it is not a reference."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,13 +59,13 @@ def prop(
     min_length: int | None = None,
     has_placeholders: bool = False,
 ) -> Any:
-    """Declare a field: its dotted name, what it means, and what it may be.
+    """Declare a field: its dotted name, description and constraints.
 
     Without `default` the property is required. `aliases` are other names for it. `deprecated` names
     and values of an earlier release are accepted with a warning that names the new one. A `secret`
-    field has the type `SecretStr` and is never shown. `refused_values` are values, as `config show`
-    writes them, of a known feature that this release does not have, with the reason. A number with
-    a least value fits 64 bits too. With `has_placeholders` unknown `${…}` stay in the value.
+    field has the type `SecretStr` and is never shown. `refused_values` maps values of
+    unsupported features, as `config show` writes them, to the reason. A number with a minimum also
+    fits 64 bits. With `has_placeholders` unknown `${…}` stay in the value.
     """
     if le is None and (ge is not None or gt is not None):
         le = _LARGEST
@@ -93,13 +93,13 @@ def prop(
 
 
 def pass_through(prefix: str, *, doc: str, has_placeholders: bool = False) -> Any:
-    """Declare a `PassThrough` field: every property whose name begins with `prefix`."""
+    """Declare a `PassThrough` field: every property whose name starts with `prefix`."""
     declaration = Declaration(prefix, doc, is_prefix=True, has_placeholders=has_placeholders)
     return _field(declaration, MappingProxyType({}), repr=False)
 
 
 def _without_separators(value: Any) -> Any:
-    """Python's numbers may have `_` between digits; those of Java's files may not."""
+    """Reject `_` between digits, which Python allows and Java does not."""
     if isinstance(value, str) and "_" in value:
         raise ValueError("must be a number without `_`")
     return value
@@ -125,8 +125,8 @@ def _field(declaration: Declaration, default: Any, **constraints: Any) -> FieldI
 class Properties(BaseModel):
     """A frozen set of properties. Subclasses add fields, each declared by `prop`.
 
-    `inert` names are accepted and warned about: they mean nothing here, and the text says what
-    takes their place. `refused` names belong to a known feature that this release does not have.
+    `inert` names are accepted with a warning: they have no effect, and the text names the
+    alternative. `refused` names belong to features that this release does not support.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -135,7 +135,7 @@ class Properties(BaseModel):
     refused: ClassVar[Mapping[str, str]] = {}
 
     def warnings(self) -> tuple[str, ...]:
-        """Sentences about settings that are accepted and do not do what one would expect."""
+        """Messages about accepted settings without the expected effect."""
         return ()
 
     @classmethod
@@ -151,7 +151,7 @@ def _types(annotation: Any) -> tuple[Any, ...]:
 
 
 def declaration_of(info: FieldInfo) -> Declaration:
-    """Raises TypeError for a field that was not made by `prop` or `pass_through`."""
+    """The declaration of a field. Raises TypeError for one without `prop` or `pass_through`."""
     for item in info.metadata:
         if isinstance(item, Declaration):
             return item

@@ -1,4 +1,4 @@
-"""The configuration in force as rows: name, value, where it comes from; secrets are masked."""
+"""The effective configuration as rows: name, value, origin; secrets are masked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sidecar.properties.text import MASK, value_text
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One property in force. A reference to the environment or a file is shown as it is written."""
+    """One effective property. References to the environment or a file are shown unresolved."""
 
     name: str
     value: str

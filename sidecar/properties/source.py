@@ -1,4 +1,4 @@
-"""Reading Java properties: each name and value with the place where it stands."""
+"""Read Java properties files: each name and value with its origin."""
 
 import codecs
 import re
@@ -11,13 +11,13 @@ import javaproperties
 from sidecar.errors import ConfigError
 
 _NO_TEXT = re.compile(r"[\uD800-\uDFFF]")
-"""Halves of surrogate pairs: escapes can say them, and no file or client takes them."""
+"""Unpaired surrogates: escapes can express them, but no file or client accepts them."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value comes from: a line of a file, or what `file` says instead of a path."""
+    """The origin of a value: a line of a file, or another source that `file` names."""
 
     file: str
     line: int | None = None
@@ -32,7 +32,7 @@ COMMAND_LINE = Origin("command line")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One property as it is written. The value may be a secret, so it is not in the text form."""
+    """One property as it is written. `repr` omits the value, which may be a secret."""
 
     name: str
     value: str = field(repr=False)
@@ -40,7 +40,7 @@ class Setting:
 
 
 def read_properties(path: Path) -> list[Setting]:
-    """The properties of a file in its order. UTF-8, or Latin-1 where it is not; \\u escapes too.
+    """The properties of a file, in order. UTF-8 with \\u escapes, or else Latin-1.
 
     Raises ConfigError when the file cannot be read or has a bad escape.
     """
@@ -53,7 +53,7 @@ def read_properties(path: Path) -> list[Setting]:
     encoding = _wide_encoding(content)
     if encoding is not None:
         raise ConfigError(
-            f"{path}: the file is {encoding} text; a properties file is UTF-8. Convert it: "
+            f"{path}: the file is {encoding}; properties files are UTF-8. Convert it: "
             f"iconv -f {encoding} -t UTF-8 {path.name} > {path.stem}-utf8{path.suffix}"
         )
     try:
@@ -67,16 +67,16 @@ def read_properties(path: Path) -> list[Setting]:
             if isinstance(element, javaproperties.KeyValue):
                 value = element.value.rstrip(" \t")
                 if (odd := _NO_TEXT.search(f"{element.key}={value}")) is not None:
-                    raise ConfigError(f"{path}:{line}: \\u{ord(odd[0]):04X} is no character.")
+                    raise ConfigError(f"{path}:{line}: \\u{ord(odd[0]):04X} is not a character.")
                 settings.append(Setting(element.key, value, Origin(str(path), line)))
             line += len(_LINE_END.findall(element.source))
     except javaproperties.InvalidUEscapeError as error:
-        raise ConfigError(f"{path}:{line}: {error} is no character.") from error
+        raise ConfigError(f"{path}:{line}: {error} is not a character.") from error
     return settings
 
 
 def _wide_encoding(content: bytes) -> str | None:
-    """The name of an encoding of two or four bytes a character, by its mark or its zeros."""
+    """The name of an encoding with two or four bytes per character, by its BOM or zeros."""
     for mark, name in (
         (codecs.BOM_UTF32_LE, "UTF-32"),
         (codecs.BOM_UTF32_BE, "UTF-32"),
@@ -98,6 +98,6 @@ def command_line_settings(assignments: Iterable[str]) -> list[Setting]:
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         if not equals or not name.strip():
-            raise ConfigError(f"`{assignment}` is not of the form name=value.")
+            raise ConfigError(f"`{assignment}` is not of the form NAME=VALUE.")
         settings.append(Setting(name.strip(), value.strip(), COMMAND_LINE))
     return settings

@@ -1,4 +1,4 @@
-"""Values as text."""
+"""Property values as text."""
 
 from pydantic import SecretStr
 
@@ -6,7 +6,7 @@ MASK = "********"
 
 
 def value_text(value: object) -> str:
-    """A value as it would be written in a file; nothing for None."""
+    """A value as a file would contain it; empty for None."""
     match value:
         case None:
             return ""

@@ -1,6 +1,6 @@
 """Types of property values, as annotations for the fields of a model.
 
-Each turns the text of a property into a value and refuses other text with a plain reason.
+Each parses the text of a property, and rejects invalid text with a reason.
 """
 
 import re
@@ -15,17 +15,17 @@ _DURATION = re.compile(r"([0-9]+)\s*(|ms|s|m|min|h|d)", re.IGNORECASE)
 _MILLISECONDS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000}
 _MILLISECONDS |= {"h": 3_600_000, "d": 86_400_000}
 _LONGEST_MS = 100 * 365 * 24 * 60 * 60 * 1000
-"""A hundred years: Java's files have Long.MAX_VALUE for never, which clocks here do not take."""
+"""A hundred years: Java files use Long.MAX_VALUE for never, which Python's clocks reject."""
 _LARGEST = (1 << 63) - 1
 
 
-NOTHING_NAMED = "must name something between its commas, or be left out"
-"""About a list such as `,`: as an empty one it would stand for everything."""
+NOTHING_NAMED = "must have an entry between its commas, or not be set"
+"""The reason to reject a list such as `,`, which would otherwise match everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a number counts, for the documentation."""
+    """The unit of a number, for the documentation."""
 
     name: str
 
@@ -60,7 +60,7 @@ def _milliseconds(value: Any) -> Any:
 
 
 def _not_negative(value: int) -> int:
-    # As a constraint it would take the place of the one that a property declares.
+    # A pydantic constraint would replace the one that a property declares.
     if value < 0:
         raise ValueError("must be at least 0")
     return value
@@ -90,7 +90,7 @@ def _log_level(value: Any) -> Any:
 
 
 def kept(value: object, what: str) -> AfterValidator:
-    """Only this value: any other asks for `what`, a feature that is not there."""
+    """Accept only this value: any other asks for the unsupported feature `what`."""
 
     def check(given: object) -> object:
         if given != value:
@@ -125,10 +125,10 @@ Milliseconds = Annotated[
 """Milliseconds: `10000`, `10s`, `5m` (minutes), `1h`, `1d`. More than 100 years are 100 years."""
 
 LowerCase = BeforeValidator(_lower)
-"""`Annotated[Literal["initial", "never"], LowerCase]`: any case is accepted."""
+"""Accepts any case: `Annotated[Literal["initial", "never"], LowerCase]`."""
 
 UpperCase = BeforeValidator(_upper)
-"""The same for names that are written in capitals."""
+"""Accepts any case for names in upper case."""
 
 LogLevelName = BeforeValidator(_log_level)
-"""Any case of a log level; `warn`, as log4j and logback have it, is `warning`."""
+"""A log level in any case; log4j's `warn` is `warning`."""

@@ -1,6 +1,6 @@
-"""Settings of Confluent's Avro converter, as far as a client of the registry needs them.
+"""Settings of Confluent's Avro converter that a registry client needs.
 
-Names are those of `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig`, behind
+The names are those of `io.confluent.kafka.serializers.AbstractKafkaSchemaSerDeConfig`, after
 `key.converter.` or `value.converter.`.
 """
 
@@ -62,7 +62,7 @@ _TIMEOUT_MS = 10_000
 
 
 class Strategy(Enum):
-    """What the name of a subject is made of."""
+    """How a subject is named."""
 
     TOPIC = "TopicNameStrategy"
     RECORD = "RecordNameStrategy"
@@ -81,7 +81,7 @@ class Strategy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RegistrySettings:
-    """Where the registry is, who we are there, and how schemas come into it."""
+    """Address and credentials of the registry, and how it gets schemas."""
 
     urls: tuple[str, ...]
     """Tried in turn; without user and password."""
@@ -93,7 +93,7 @@ class RegistrySettings:
     """`user:password`."""
     token: str | None = None
     timeout_s: float = _TIMEOUT_MS / 1000
-    """Of one answer."""
+    """Time limit of one answer."""
     tls: TlsSettings = field(default_factory=TlsSettings)
 
     def __repr__(self) -> str:
@@ -103,8 +103,8 @@ class RegistrySettings:
 def registry_settings(
     prefix: str, settings: Mapping[str, str], side: Literal["key", "value"]
 ) -> RegistrySettings:
-    """What is under `prefix`, such as `value.converter.`. Raises ConfigError with a sentence for
-    each mistake."""
+    """Parse settings under `prefix`, such as `value.converter.`. Raises ConfigError with all
+    mistakes."""
     problems: list[str] = []
     reader = _Reader(prefix, {name: text.strip() for name, text in settings.items()}, problems)
     found = _read(reader, side)
@@ -114,7 +114,7 @@ def registry_settings(
 
 
 def without_effect(settings: Mapping[str, str]) -> list[str]:
-    """Names of settings that change nothing here."""
+    """Names of settings without effect."""
     return sorted(settings.keys() & _NO_EFFECT)
 
 
@@ -130,10 +130,10 @@ class _Reader:
     def flag(self, name: str, default: bool) -> bool:
         text = self.settings.get(name, str(default)).lower()
         if text not in ("true", "false"):
-            self.refuse(name, f"is {text!r}: it must be `true` or `false`")
+            self.reject(name, f"must be `true` or `false`, not `{text}`")
         return text == "true"
 
-    def refuse(self, name: str, why: str) -> None:
+    def reject(self, name: str, why: str) -> None:
         self.problems.append(f"`{self.prefix}{name}` {why}.")
 
 
@@ -142,7 +142,7 @@ def _read(reader: _Reader, side: Literal["key", "value"]) -> RegistrySettings:
     for name in sorted(reader.settings):
         known = name in _KNOWN or name in _NO_EFFECT or name == strategy
         if not known and name.removeprefix(_SSL) not in _SSL_KNOWN:
-            reader.refuse(name, "is no setting of the Avro converter that is known here")
+            reader.reject(name, "is not a known setting of the Avro converter")
     urls, in_url = _urls(reader)
     user_info, token = _credentials(reader, in_url)
     return RegistrySettings(
@@ -167,17 +167,17 @@ def _urls(reader: _Reader) -> tuple[tuple[str, ...], str | None]:
             continue
         parts = urlsplit(text.strip())
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            reader.refuse(
+            reader.reject(
                 name,
-                f"holds {parts.hostname or text.strip()!r}: it must be a list of "
-                "addresses such as `http://registry:8081`",
+                f"must be a list of addresses such as `http://registry:8081`, "
+                f"not `{parts.hostname or text.strip()}`",
             )
             continue
         try:
             _ = parts.port
         except ValueError:
             port = parts.netloc.rpartition(":")[2]
-            reader.refuse(name, f"has the port `{port}`: ports are 1 to 65535")
+            reader.reject(name, f"has the port `{port}`: ports are 1 to 65535")
             continue
         user, at, address = parts.netloc.rpartition("@")
         if at and in_url is None:
@@ -185,7 +185,7 @@ def _urls(reader: _Reader) -> tuple[tuple[str, ...], str | None]:
         plain = urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))
         urls.append(plain)
     if not urls and not reader.problems:
-        reader.refuse(name, "must be set for the Avro converter: it says where the registry is")
+        reader.reject(name, "must be set for the Avro converter")
     return tuple(urls), in_url
 
 
@@ -198,16 +198,16 @@ def _credentials(reader: _Reader, in_url: str | None) -> tuple[str | None, str |
         name = "basic.auth.user.info"
         user_info = reader.text(name) or reader.text(f"schema.registry.{name}")
         if user_info is None or ":" not in user_info:
-            reader.refuse(name, f"must be `user:password`, since `{source_name}` is `USER_INFO`")
+            reader.reject(name, f"must be `user:password`, since `{source_name}` is `USER_INFO`")
     elif source != "URL":
-        reader.refuse(source_name, f"is `{source}`: it must be `URL` or `USER_INFO`")
+        reader.reject(source_name, f"must be `URL` or `USER_INFO`, not `{source}`")
     bearer_name = "bearer.auth.credentials.source"
     bearer = (reader.text(bearer_name) or "").upper()
     token = reader.text("bearer.auth.token") if bearer == "STATIC_TOKEN" else None
     if bearer not in ("", "STATIC_TOKEN"):
-        reader.refuse(bearer_name, f"is `{bearer}`: it must be `STATIC_TOKEN`")
+        reader.reject(bearer_name, f"must be `STATIC_TOKEN`, not `{bearer}`")
     elif bearer and token is None:
-        reader.refuse("bearer.auth.token", f"must be set, since `{bearer_name}` is `STATIC_TOKEN`")
+        reader.reject("bearer.auth.token", f"must be set, since `{bearer_name}` is `STATIC_TOKEN`")
     return user_info, token
 
 
@@ -215,14 +215,14 @@ def _strategy(reader: _Reader, name: str) -> Strategy:
     text = reader.settings.get(name, Strategy.TOPIC.value).removeprefix(_STRATEGIES)
     known = {strategy.value: strategy for strategy in Strategy}
     if text not in known:
-        reader.refuse(name, f"is `{text}`: it must be one of {', '.join(known)}")
+        reader.reject(name, f"must be one of {', '.join(known)}, not `{text}`")
     return known.get(text, Strategy.TOPIC)
 
 
 def _timeout_s(reader: _Reader) -> float:
     text = reader.settings.get("request.timeout.ms", str(_TIMEOUT_MS))
     if not text.isdecimal() or int(text) == 0:
-        reader.refuse("request.timeout.ms", "must be a whole number of milliseconds above 0")
+        reader.reject("request.timeout.ms", "must be a whole number of milliseconds above 0")
         return _TIMEOUT_MS / 1000
     return int(text) / 1000
 
@@ -231,7 +231,7 @@ def _tls(reader: _Reader) -> TlsSettings:
     host_check = f"{_SSL}endpoint.identification.algorithm"
     algorithm = reader.settings.get(host_check, "https").lower()
     if algorithm not in ("", "https"):
-        reader.refuse(host_check, f"is `{algorithm}`: it must be `https`, or empty for no check")
+        reader.reject(host_check, f"must be `https`, or empty for no check, not `{algorithm}`")
     return TlsSettings(
         prefix=f"{reader.prefix}{_SSL}",
         trust=_store(reader, "truststore"),
@@ -245,12 +245,12 @@ def _store(reader: _Reader, kind: Literal["truststore", "keystore"]) -> StoreFil
     declared = reader.text(f"{store}.type")
     if declared is not None and declared.upper() not in _STORE_TYPES:
         known = ", ".join(_STORE_TYPES)
-        reader.refuse(f"{store}.type", f"is `{declared}`: it must be one of {known}")
+        reader.reject(f"{store}.type", f"must be one of {known}, not `{declared}`")
     location = reader.text(f"{store}.location")
     if location is None:
         return None
     path = Path(location)
     if not path.is_file():
-        reader.refuse(f"{store}.location", f"is {location}, and there is no such file")
+        reader.reject(f"{store}.location", f"names the file {location}, which does not exist")
     key_password = reader.text(f"{_SSL}key.password") if kind == "keystore" else None
     return StoreFile(path, reader.text(f"{store}.password"), key_password)

@@ -26,7 +26,7 @@ from tests.support.servers.cassandra_settings import NodeSettings
 pytestmark = pytest.mark.servers
 
 DEADLINE_S = 300.0
-ENDS = ("--set", "refused.action=exit")
+ENDS = ("--set", "access.denied.action=exit")
 Answer = TypeVar("Answer")
 
 

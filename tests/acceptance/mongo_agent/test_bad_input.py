@@ -10,7 +10,7 @@ from tests.support.mongo_agent_command import CDC, FINDER, configuration, mongo_
 from tests.support.mongo_server import MongoReplicaSet, User
 
 COMMANDS = [("run",), ("plan",)]
-ENDS = {"refused.action": "exit"}
+ENDS = {"access.denied.action": "exit"}
 
 
 @pytest.fixture

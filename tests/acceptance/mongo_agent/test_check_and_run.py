@@ -76,7 +76,7 @@ ENDS: Mapping[str, tuple[str, Callable[[Path], Changes]]] = {
     "deployment": ("deployment_unusable", lambda folder: {"mongodb.deployment": "mongos"}),
     "password": (
         "server_refuses",
-        lambda folder: {"mongodb.password": "wrong", "refused.action": "exit"},
+        lambda folder: {"mongodb.password": "wrong", "access.denied.action": "exit"},
     ),
 }
 """`run` ends: these never heal by themselves."""
@@ -171,7 +171,7 @@ def test_a_check_beside_its_own_agent_finds_no_fault(tmp_path: Path, hosts: str)
 
 
 def test_a_missing_privilege_is_found_by_both(tmp_path: Path, hosts: str) -> None:
-    path = configuration(tmp_path, hosts, FINDER, {"refused.action": "exit"})
+    path = configuration(tmp_path, hosts, FINDER, {"access.denied.action": "exit"})
     exit_code, faults = checked(path)
     assert exit_code == 1
     assert {"privilege_missing", "stream_not_open"} <= {each["code"] for each in faults}

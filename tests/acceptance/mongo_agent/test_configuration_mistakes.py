@@ -91,9 +91,9 @@ REFUSED = {
         {"mongodb.ssl.enabled": "true", "mongodb.ssl.ca.path": "{folder}"},
         ("mongodb.ssl.ca.path", "Is a directory"),
     ),
-    "databases: commas": one("database.include.list", ",", "something between its commas"),
-    "collections: commas": one("collection.include.list", " , ,", "something between its commas"),
-    "fields: commas": one("field.exclude.list", ",,", "something between its commas"),
+    "databases: commas": one("database.include.list", ",", "an entry between its commas"),
+    "collections: commas": one("collection.include.list", " , ,", "an entry between its commas"),
+    "fields: commas": one("field.exclude.list", ",,", "an entry between its commas"),
     "targets: space": Mistake(
         {"capture.scope": "database", "capture.target": "sh op"}, ("capture.target", "no database")
     ),

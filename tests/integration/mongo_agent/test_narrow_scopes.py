@@ -62,7 +62,7 @@ def test_a_reader_of_one_database_copies_and_streams_it(
 def test_it_cannot_watch_the_deployment_and_says_so(
     tmp_path: Path, guarded: MongoReplicaSet, root: Client
 ) -> None:
-    ends = {"connect.max.attempts": "2", "refused.action": "exit"}
+    ends = {"connect.max.attempts": "2", "access.denied.action": "exit"}
     with agent_of(tmp_path, guarded, ends) as agent:
         error = agent.wait_until_ended()
     assert isinstance(error, RefusedError)

@@ -201,7 +201,7 @@ def test_a_registry_that_refuses_the_agent_ends_it_where_that_is_wanted(
     writer: Client, run_agent: RunAgent, registry: FakeRegistry
 ) -> None:
     registry.mood = lambda method, subject: (401, {"message": "who are you"})
-    with run_agent(MemorySink(), refused_action="exit", **settings(registry)) as agent:
+    with run_agent(MemorySink(), access_denied_action="exit", **settings(registry)) as agent:
         agent.wait_until_streaming()
         writer.shop.a.insert_one({"_id": 1})
         error = agent.wait_until_ended()

@@ -130,7 +130,7 @@ def test_the_certificate_is_the_login(tmp_path: Path, files: Files) -> None:
             agent = RunningAgent(
                 tmp_path / "offsets",
                 replica_set.connection_string + string,
-                {**files.stores(), "refused.action": "exit"},
+                {**files.stores(), "access.denied.action": "exit"},
             )
             with agent:
                 if replica_set is refused:

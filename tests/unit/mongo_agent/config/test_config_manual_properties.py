@@ -136,6 +136,6 @@ def test_another_name_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
             load(tmp_path, {wrong: "1"})
         except ConfigError as error:
             assert f"`{wrong}`" in str(error)
-            assert "is no known property; the nearest one is" in str(error)
+            assert "is not a known property; the nearest one is" in str(error)
         else:
             raise AssertionError(f"{wrong} is taken")

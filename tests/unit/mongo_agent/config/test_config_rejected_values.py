@@ -112,11 +112,11 @@ FILTERS = "snapshot.collection.filter.overrides"
         ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "schema.registry.url"),
         (
             {"value.converter.schemas.enable": "yes"},
-            "is 'yes': it must be `true` or `false`",
+            "must be `true` or `false`, not `yes`",
         ),
-        ({"value.converter.compression": "x"}, "no setting of the JSON converter"),
+        ({"value.converter.compression": "x"}, "is not a known setting of the JSON converter"),
         ({"value.converter.decimal.format": "hex"}, "must be BASE64 or NUMERIC"),
-        ({"key.converter": "org.example.Own"}, "`org.example.Own`, which is not here"),
+        ({"key.converter": "org.example.Own"}, "under their full names, not `org.example.Own`"),
         ({"schema.name.adjustment.mode": "some"}, "must be 'none', 'avro' or 'avro_unicode'"),
         ({"sanitize.field.names": "some"}, "must be true or false"),
         (

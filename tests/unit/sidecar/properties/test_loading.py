@@ -113,9 +113,9 @@ def test_all_mistakes_at_once(path: Path) -> None:
         zzz=1
         """
     assert problems(path, text) == [
-        "`http.prt` (FILE:1) is no known property; the nearest one is `http.port`.",
-        "`tracing.enabled` (FILE:9) is not in this release: there is no tracing.",
-        "`zzz` (FILE:10) is no known property.",
+        "`http.prt` (FILE:1) is not a known property; the nearest one is `http.port`.",
+        "`tracing.enabled` (FILE:9) is not supported: there is no tracing.",
+        "`zzz` (FILE:10) is not a known property.",
         "`topic.prefix` must be set: First part of a topic.",
         "`http.port` (FILE:2) must be a whole number, not `http`.",
         "`ratio` (FILE:3) must be more than 0, not `0`.",
@@ -144,7 +144,7 @@ def test_all_mistakes_at_once(path: Path) -> None:
         ("topic.prefix=", "must not be empty"),
         ("http.port=", "is empty, and must be a whole number"),
         ("folder=", "must not be empty"),
-        ("folder=/a\\u0000b", "must not hold the character NUL"),
+        ("folder=/a\\u0000b", "must not contain the character NUL"),
         (
             "ratio=99999999999999999999",
             "must be at most 9223372036854775808, not `99999999999999999999`",
@@ -169,8 +169,8 @@ def test_never_in_java_is_a_time_that_clocks_take(path: Path) -> None:
 
 def test_a_property_stands_once_in_a_file(path: Path) -> None:
     assert problems(path, "topic.prefix=a\nkafka.topic.prefix=b\nhttp.port=1\nhttp.port=1") == [
-        "`kafka.topic.prefix` (FILE:2) is set already at `topic.prefix` (FILE:1).",
-        "`http.port` (FILE:4) is set already at `http.port` (FILE:3).",
+        "`kafka.topic.prefix` (FILE:2) is already set at `topic.prefix` (FILE:1).",
+        "`http.port` (FILE:4) is already set at `http.port` (FILE:3).",
     ]
 
 

@@ -66,7 +66,7 @@ def test_current_names_and_values_do_not_warn(tmp_path: Path) -> None:
 def test_an_old_and_a_new_name_in_one_file_are_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         loaded(tmp_path, "segment.hold.max.ms=5\nsegment.blocked.timeout.ms=6")
-    assert "is set already" in str(caught.value)
+    assert "is already set" in str(caught.value)
 
 
 def test_a_mistake_names_the_property_as_it_is_written(tmp_path: Path) -> None:

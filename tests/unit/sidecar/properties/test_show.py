@@ -70,7 +70,7 @@ def test_the_table_of_the_manual() -> None:
         "| `mode` | `initial`, `never` | `never` | When. |\n"
         "| `level` | `ONE`, `ALL` | `ONE` | Level. |\n"
         "| `folder` | path |   | Where. |\n"
-        "| `password` | text |   | Secret. Never shown. |\n"
-        "| `pin` | text | `********` | Secret too. Never shown. |\n"
-        "| `kafka.producer.*` | passed on |   | The producer's own. |\n"
+        "| `password` | text |   | Secret. Masked in all output. |\n"
+        "| `pin` | text | `********` | Secret too. Masked in all output. |\n"
+        "| `kafka.producer.*` | passed to the client |   | The producer's own. |\n"
     )

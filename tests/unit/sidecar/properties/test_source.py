@@ -54,7 +54,9 @@ def test_a_bad_escape_names_its_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("escape", [b"\\ud800", b"\\udfff"])
 def test_what_no_text_holds_is_refused(tmp_path: Path, escape: bytes) -> None:
-    with pytest.raises(ConfigError, match=r"cdc\.properties:2: \\u[0-9A-F]{4} is no character\.$"):
+    with pytest.raises(
+        ConfigError, match=r"cdc\.properties:2: \\u[0-9A-F]{4} is not a character\.$"
+    ):
         read(tmp_path, b"a=\\ud83d\\ude00\nb=x" + escape)
 
 
@@ -69,7 +71,7 @@ def test_the_command_line() -> None:
         Setting("a", "1", origin),
         Setting("b", "x=y", origin),
     ]
-    with pytest.raises(ConfigError, match="`a` is not of the form name=value"):
+    with pytest.raises(ConfigError, match="`a` is not of the form NAME=VALUE"):
         command_line_settings(["a"])
 
 

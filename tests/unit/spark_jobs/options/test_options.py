@@ -17,7 +17,7 @@ class Options(StreamOptions, SourceOptions, SessionOptions):
 
 GOOD = {"kafka.bootstrap.servers": "k:9092", "topics": "shop.a, shop.b", "checkpoint": "/c"}
 BAD = {
-    "unknown name": ({"topcs": "a"}, "`topcs` (command line) is no known property"),
+    "unknown name": ({"topcs": "a"}, "`topcs` (command line) is not a known property"),
     "nearest name": ({"triger": "once"}, "the nearest one is `trigger`"),
     "both subscriptions": (
         {"topics.pattern": "shop.*"},

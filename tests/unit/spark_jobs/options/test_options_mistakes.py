@@ -71,7 +71,7 @@ MISTAKES: list[tuple[type[SessionOptions], Settings, tuple[str, ...]]] = [
     (DedupeJobOptions, {"kafka.sasl.jaas.config": "x"}, ("plaintext", "SASL_SSL")),
     (DedupeJobOptions, {"kafka.ssl.truststore.location": "/t"}, ("plaintext", "Set it to SSL")),
     (DedupeJobOptions, {"kafka.value.deserializer": "x"}, ("values are bytes",)),
-    (DedupeJobOptions, {"topics": ","}, ("something between its commas",)),
+    (DedupeJobOptions, {"topics": ","}, ("an entry between its commas",)),
     (DedupeJobOptions, {"topics": "a b"}, ("`a b`", "letters, digits")),
     (DedupeJobOptions, {"topics": "shop.*"}, ("`shop.*`", "use `topics.pattern`")),
     (DedupeJobOptions, {"topics": "x" * 250}, ("249", "not 250")),

@@ -112,7 +112,7 @@ def _documents(
 def _encoded(
     encode: MongoEncoder, collection: CollectionInfo, documents: list[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
-    batch = encode.encode_copied(
+    batch = encode.encode_snapshot(
         documents,
         database=collection.database,
         collection=collection.name,

@@ -11,15 +11,15 @@ FragmentJoiner = _mongo.FragmentJoiner
 MongoBatch = _mongo.MongoBatch
 MongoEncoder = _mongo.MongoEncoder
 MongoTransaction = _mongo.MongoTransaction
-RefusedEvent = _mongo.RefusedEvent
+EncodingFailure = _mongo.EncodingFailure
 StreamReply = _mongo.StreamReply
 
 __all__ = [
     "ChangeEvents",
+    "EncodingFailure",
     "FragmentJoiner",
     "MongoBatch",
     "MongoEncoder",
     "MongoTransaction",
-    "RefusedEvent",
     "StreamReply",
 ]

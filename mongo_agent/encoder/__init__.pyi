@@ -15,11 +15,11 @@ _Encoding = Literal["json", "json_with_schema", "avro"]
 _Bson = Sequence[bytes | memoryview]
 __all__ = [
     "ChangeEvents",
+    "EncodingFailure",
     "FragmentJoiner",
     "MongoBatch",
     "MongoEncoder",
     "MongoTransaction",
-    "RefusedEvent",
     "StreamReply",
 ]
 
@@ -27,9 +27,9 @@ _ClusterTime = tuple[int, int]
 """Seconds and increment."""
 
 @final
-class RefusedEvent:
-    """An event that gives no message: its bytes are no BSON, or lack what an event must have.
-    `event` is its index in what was given, `cause` one sentence with the offset in its bytes."""
+class EncodingFailure:
+    """An event that could not be encoded: its bytes are not BSON, or a required member is missing.
+    `event` is its index in the input, `cause` a sentence with the offset in its bytes."""
 
     @property
     def event(self) -> int: ...
@@ -40,8 +40,8 @@ class RefusedEvent:
 
 @final
 class ChangeEvents:
-    """Raw events of a change stream, in its order: a sequence of bytes, and columns of what the
-    agent needs of them. Immutable; keeps the replies that its events lie in."""
+    """Raw events of a change stream in its order, with their tokens and times. Immutable; owns the
+    replies that contain the events."""
 
     def __new__(cls, events: _Bson = ...) -> ChangeEvents: ...
     def __len__(self) -> int: ...
@@ -52,13 +52,13 @@ class ChangeEvents:
     def time(self, index: int) -> _ClusterTime | None:
         """The `clusterTime` of an event, else that of its token; None for bytes without either."""
     def after(self, token: str) -> ChangeEvents:
-        """The events that are later in the stream than a token, given by its `_data`. Raises
+        """The events later in the stream than a token, which is given by its `_data`. Raises
         ValueError for tokens that do not begin with a cluster time."""
 
 @final
 class StreamReply:
-    """A raw reply to `aggregate` or `getMore`. Raises ValueError for bytes that are no such reply;
-    the content of events is not checked."""
+    """A raw reply to `aggregate` or `getMore`. Raises ValueError for other bytes; the content of
+    events is not checked."""
 
     def __new__(cls, reply: bytes | memoryview) -> StreamReply: ...
     @property
@@ -91,28 +91,28 @@ class FragmentJoiner:
 
 @final
 class MongoTransaction:
-    """A transaction that has begun, as it goes from batch to batch and into the stored position.
-    Immutable."""
+    """A transaction that began and did not end: passed from batch to batch, and stored with the
+    offset. Immutable."""
 
     def __new__(
         cls, *, id: str, time: _ClusterTime, ts_ms: int, counts: Mapping[str, int]
     ) -> MongoTransaction: ...
     @staticmethod
     def from_json(text: str) -> MongoTransaction:
-        """What `to_json` gave. Raises ValueError for another text."""
+        """The inverse of `to_json`. Raises ValueError for other texts."""
     def to_json(self) -> str: ...
     @property
     def id(self) -> str:
         """`lsid` as strict JSON, a colon, `txnNumber`."""
     @property
     def time(self) -> _ClusterTime:
-        """Of its last event."""
+        """Cluster time of its last event."""
     @property
     def ts_ms(self) -> int:
         """`source.ts_ms` of its last event."""
     @property
     def counts(self) -> dict[str, int]:
-        """Its events so far by database.collection."""
+        """Number of its events by database.collection."""
     @property
     def events(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
@@ -124,40 +124,40 @@ class MongoBatch:
     def __len__(self) -> int: ...
     @property
     def size_bytes(self) -> int:
-        """Keys and values."""
+        """Bytes of keys and values."""
     @property
     def skipped(self) -> dict[str, int]:
-        """Events that give no message by intent: those of no document, where these give none, and
-        those of `skipped_operations` by their `operationType` (a copied document is a `read`),
-        those of collections that are not captured as `not captured`."""
+        """Number of events without a message by intent: DDL events and `skipped_operations` by
+        their `operationType` (`read` for snapshots), those of other collections as
+        `not captured`."""
     @property
-    def refused(self) -> list[RefusedEvent]:
-        """Events that gave no message. `position_after` counts them as done: whoever goes on
-        puts them into quarantine first."""
+    def failures(self) -> list[EncodingFailure]:
+        """Events that could not be encoded. `position_after` counts them as done, so the caller
+        quarantines them first."""
     @property
     def unregistered(self) -> list[Unregistered]:
-        """Schemas of Avro that have no id yet. With any of them the messages are no messages, and
-        the batch is to be made again."""
+        """Avro schemas without an id. If there are any, the messages are not valid: register the
+        schemas and encode the events again."""
     @property
     def counts(self) -> dict[tuple[str, str], int]:
-        """Messages by (database.collection, kind); those of a database by its name,
-        those of transactions by `""`."""
+        """Number of messages by (database.collection, kind). Messages of a database have its name,
+        those of transactions `""`."""
     @property
     def last_write_ts_us(self) -> int | None: ...
     def position_after(self, messages: int) -> int:
-        """How many of the events that were given are wholly done when the first `messages`
-        messages are: a delete only with its tombstone; `len(batch)` gives all of them."""
+        """Number of events whose messages are all among the first `messages`. A delete is done only
+        with its tombstone; `len(batch)` returns the number of all events."""
     def transaction_after(self, events: int) -> MongoTransaction | None:
-        """The transaction that is open when so many of the events are done; None without one, and
-        where transactions are not told of."""
+        """The transaction that is open after the first `events` events; None if there is none, or
+        without `transaction_topic`."""
     def messages(self, first: int, stop: int) -> list[_Message]:
-        """As `EventBatch.messages`; the value of a tombstone is None."""
+        """Messages as `EventBatch.messages` returns them; the value of a tombstone is None."""
     def produce_arguments(
         self, first: int, stop: int, partitions: _Partitions, on_delivery: _Delivered
     ) -> list[_Arguments]:
-        """The same messages as `EventBatch.produce_arguments` has them."""
+        """Arguments as `EventBatch.produce_arguments` returns them."""
     def ndjson(self, first: int, stop: int) -> bytes:
-        """One line a message: {"topic","key","value","headers"}; key and value as JSON."""
+        """A line for each message: {"topic","key","value","headers"}; key and value as JSON."""
 
 @final
 class MongoEncoder:
@@ -187,22 +187,23 @@ class MongoEncoder:
         names: Literal["none", "avro", "avro_unicode"] = "none",
         schema_ids: SchemaIds | None = None,
     ) -> MongoEncoder:
-        """`captures` is asked once by database and collection, until 10,000 answers are remembered
-        and all are forgotten; without it all collections are captured. Copied documents are those
-        that were asked for. `skipped_operations` give no message. With `transaction_topic`, a whole
-        name, events say which transaction they are part of, and begin and end of each go there.
-        `excluded_fields` as `database.collection.field.nested` are left out of values, those of
-        `renamed_fields`, with `:name` behind it, get another name; `*` in database and collection
-        is any text. A document that has a field of the new name already is refused. Keys and event
-        ids stay as they are. `schema_topic`, a whole name, is where events of no document go (drop,
-        rename, create, …); without it they give no message, but in the layout `mongodb`, where each
-        goes to the topic of its collection or database. `topics` gives the topic of a database and
-        collection, asked and remembered as `captures`, and instead of the name by prefix and
-        delimiter. `source_version` is `v1` for the `source` of releases before 0.10, in the layout
-        `debezium-1.x` alone. `key` and `value` are what those are written as, `names` how the
-        names of their schemas are adjusted, `schema_ids` the ids of such as are Avro. Raises
-        ValueError for a layout, JSON or operation that is not known, and for a field that is
-        none."""
+        """`captures` and `topics` are called once for each database and collection; the cache of
+        10,000 answers is cleared when it is full. Without `captures` all collections are captured;
+        snapshot documents always are. Without `topics` the prefix and the delimiter make the names.
+
+        `skipped_operations` have no messages. `transaction_topic` is the topic of begins and ends
+        of transactions; events then have transaction metadata. `schema_topic` is the topic of DDL
+        events (drop, rename, create, …). Without it they have no messages, except in the layout
+        `mongodb`: there they go to the topic of their collection or database. Both are whole names.
+
+        `excluded_fields` are `database.collection.field.nested`, `renamed_fields`
+        `database.collection.field:name`; `*` in database and collection matches any text. A
+        document that already has a field of the new name fails. Keys and event ids do not change.
+
+        `source_version` is `v1` for the `source` of releases before 0.10, in the layout
+        `debezium-1.x` only. `key` and `value` are the encodings, `names` the adjustment of schema
+        names, `schema_ids` the ids of Avro schemas. Raises ValueError for unknown values and
+        invalid field rules."""
     def encode(
         self,
         events: _Bson | ChangeEvents,
@@ -210,13 +211,13 @@ class MongoEncoder:
         transaction: MongoTransaction | None = None,
         at_ns: int | None = None,
     ) -> MongoBatch:
-        """Raw events of a change stream, in its order, published at `at_ns` or now. `transaction`
-        is the one that is open in front of them. Bytes are never an error: see
-        `MongoBatch.refused`. Releases the GIL. Raises what `captures` raises."""
+        """Encode raw events of a change stream in its order, published at `at_ns` or now.
+        `transaction` is open before them. Events that cannot be encoded are `MongoBatch.failures`,
+        not exceptions. Releases the GIL. Raises the exceptions of `captures` and `topics`."""
     def end_transaction(self, transaction: MongoTransaction, time: _ClusterTime) -> MongoBatch:
-        """The end of a transaction, when `time`, that of a resume token behind all its events, is
-        later than it; else no message. The token is the one event of the batch."""
-    def encode_copied(
+        """Encode the end of a transaction if `time`, that of a resume token after all its events,
+        is later; otherwise the batch is empty. The token counts as the only event of the batch."""
+    def encode_snapshot(
         self,
         documents: _Bson,
         *,
@@ -227,12 +228,12 @@ class MongoEncoder:
         snapshot: _SnapshotMark,
         at_ns: int | None = None,
     ) -> MongoBatch:
-        """Raw documents of one collection as `read` messages. `cluster_time` (seconds, increment)
-        goes into the event ids, so all documents of one copy must have the same; `snapshot` is
-        what `source.snapshot` says. Raises ValueError for another mark. Releases the GIL."""
+        """Encode raw documents of one collection as `read` messages. `cluster_time` is a part of
+        the event ids, so all documents of a snapshot must have the same. `snapshot` is the value of
+        `source.snapshot`; raises ValueError for others. Releases the GIL."""
     def unregistered(self, database: str, collection: str) -> list[Unregistered]:
-        """Schemas of the documents of a collection that have no id."""
+        """Schemas without an id of the documents of a collection."""
     def heartbeat(self, topic: str, server_name: str, ts_ms: int) -> tuple[bytes, bytes] | None:
-        """Key and value; None while their schemas have no id."""
+        """Key and value of a heartbeat; None until their schemas have ids."""
     def unregistered_heartbeat(self, topic: str) -> list[Unregistered]:
-        """Schemas of heartbeats that have no id."""
+        """Schemas without an id of heartbeats."""

@@ -206,7 +206,7 @@ class Stream:
             if read.lost.is_copied_again:
                 self.copying.copy_again(read.lost.reason)
         first = 0 if read.lost is None else 1
-        for index, refused in enumerate(read.batch.refused, first):
+        for index, refused in enumerate(read.batch.failures, first):
             if index < self._kept:
                 continue
             raw = read.events[refused.event]

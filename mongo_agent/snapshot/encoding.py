@@ -57,7 +57,7 @@ def encode_chunk(
         ranges = list(marker_ranges(len(documents), place)) or [(0, 0, "true")]
     found = []
     for start, stop, mark in ranges:
-        batch = encoder.encode_copied(
+        batch = encoder.encode_snapshot(
             documents[start:stop],
             database=copy.database,
             collection=copy.collection,
@@ -66,7 +66,7 @@ def encode_chunk(
             snapshot=mark,
         )
         refused = [
-            RefusedDocument(documents[start + each.event], each.cause) for each in batch.refused
+            RefusedDocument(documents[start + each.event], each.cause) for each in batch.failures
         ]
         rest_from = id_document(documents[stop]) if stop < len(documents) else None
         found.append(ChunkPart(batch, stop - start, tuple(refused), rest_from))

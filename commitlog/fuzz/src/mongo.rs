@@ -1,17 +1,17 @@
-//! Any bytes as events of MongoDB.
+//! Encodes any bytes as events of MongoDB.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use mongo_encoder::batch::{EventBatch, MessageEntry};
+use mongo_encoder::batch::{MessageBatch, MessageEntry};
 use mongo_encoder::bson::{Document, Timestamp};
-use mongo_encoder::change::{Copy, SnapshotMark};
+use mongo_encoder::change::{SnapshotMark, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
 use mongo_encoder::format::{DocumentJson, Encoding, EventFormat, Layout};
 use mongo_encoder::fragments::{join_fragments, split_of};
-use mongo_encoder::position::{cluster_time, token_of};
 use mongo_encoder::reply::parse_reply;
+use mongo_encoder::stream_place::{cluster_time, token_of};
 use mongo_encoder::transaction::OpenTransaction;
 use serde_json::Value;
 
@@ -19,10 +19,11 @@ const AT_NS: i64 = 1_700_000_000_000_000_000;
 const EXCLUDED: [&str; 3] = ["*.*.n", "*.*.a.b", "shop.*.x.y.z"];
 const RENAMED: [&str; 3] = ["*.*.a:z", "*.*.x.y:w", "*.c*.name:n"];
 
-/// The input: a byte for the layout and one for the form of JSON, then events, each as long as it says
-/// itself. What comes out is JSON, in the order of the events, or the same messages in another encoding; rules change values alone; what is encoded
-/// in two parts, with the state of the transaction handed on, is what is encoded in one; parts that
-/// join make an event; the events of a reply lie in it.
+/// The input is a byte for the layout, a byte for the flavour of JSON, and events with their lengths.
+///
+/// Messages are JSON in the order of the events, and equal in other encodings. Field rules change
+/// values only. Two batches with a shared transaction equal one batch. Joined fragments are an event,
+/// and the events of a reply lie inside it.
 pub fn mongo(input: &[u8]) {
     let Some(([layout, json], rest)) = input.split_first_chunk::<2>() else {
         return;
@@ -38,8 +39,8 @@ pub fn mongo(input: &[u8]) {
     }
     let with_rules = encode(&ruled, &events, None);
     check(&with_rules, &events, ruled.layout);
-    if with_rules.refused.len() == whole.refused.len() {
-        let ids = |batch: &EventBatch| {
+    if with_rules.failures.len() == whole.failures.len() {
+        let ids = |batch: &MessageBatch| {
             let keys = batch.entries.iter().map(|entry| batch.key(entry).to_vec());
             let ids = batch.entries.iter().map(|entry| entry.id);
             ids.zip(keys).collect::<Vec<_>>()
@@ -101,7 +102,7 @@ fn format(layout: u8, json: u8, fields: FieldRules) -> EventFormat {
     }
 }
 
-/// The last one is what is left, whatever it says.
+/// The last event takes the rest, whatever its length.
 fn events_of(mut rest: &[u8]) -> Vec<&[u8]> {
     let mut events = Vec::new();
     while let Some(length) = rest.first_chunk::<4>() {
@@ -117,15 +118,15 @@ fn encode(
     format: &EventFormat,
     events: &[&[u8]],
     transaction: Option<OpenTransaction>,
-) -> EventBatch {
+) -> MessageBatch {
     let mut captures = |_: &[u8], collection: &[u8]| Ok::<_, Infallible>(collection != b"hidden");
     let encoder = Encoder::new(format.clone());
     let Ok(batch) =
-        encoder.encode_captured(events.iter().copied(), transaction, AT_NS, &mut captures);
+        encoder.encode_routed(events.iter().copied(), transaction, AT_NS, &mut captures);
     batch
 }
 
-fn check(batch: &EventBatch, events: &[&[u8]], layout: Layout) {
+fn check(batch: &MessageBatch, events: &[&[u8]], layout: Layout) {
     assert!(batch.events == events.len(), "events that are not counted");
     let mut position = 0;
     for (number, entry) in batch.entries.iter().enumerate() {
@@ -144,7 +145,7 @@ fn check(batch: &EventBatch, events: &[&[u8]], layout: Layout) {
         batch.position_after(batch.len()) == events.len(),
         "events that are never done"
     );
-    for refused in &batch.refused {
+    for refused in &batch.failures {
         let event = events.get(refused.event);
         assert!(
             event.is_some_and(|event| refused.error.offset <= event.len()),
@@ -154,7 +155,7 @@ fn check(batch: &EventBatch, events: &[&[u8]], layout: Layout) {
     }
 }
 
-/// And the documents that are texts in it. Readers of JSON go less deep than documents may.
+/// Checks nested documents too. JSON readers accept fewer levels than BSON does.
 fn check_json(text: &[u8], layout: Layout) {
     match serde_json::from_slice::<Value>(text) {
         Ok(Value::Object(members)) if layout != Layout::Native => {
@@ -173,8 +174,8 @@ fn check_json(text: &[u8], layout: Layout) {
     }
 }
 
-/// What keys and values are written as changes nothing else.
-fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &EventBatch, encoding: Encoding) {
+/// The encoding of keys and values changes nothing else.
+fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &MessageBatch, encoding: Encoding) {
     let format = EventFormat {
         key: encoding,
         value: encoding,
@@ -186,7 +187,7 @@ fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &EventBatch, enc
     }
     let batch = encode(&format, events, None);
     assert!(batch.unregistered.is_empty(), "a schema without an id");
-    let ids = |batch: &EventBatch| {
+    let ids = |batch: &MessageBatch| {
         batch
             .entries
             .iter()
@@ -194,11 +195,11 @@ fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &EventBatch, enc
             .collect::<Vec<_>>()
     };
     assert!(ids(&batch) == ids(json), "other messages than in JSON");
-    let refused = |batch: &EventBatch| {
-        let refused = batch.refused.iter();
+    let refused = |batch: &MessageBatch| {
+        let refused = batch.failures.iter();
         refused.map(|each| each.event).collect::<Vec<_>>()
     };
-    assert!(refused(&batch) == refused(json), "other events are refused");
+    assert!(refused(&batch) == refused(json), "other events fail");
     for entry in &batch.entries {
         let key = batch.key(entry).first();
         assert!(key == Some(&0) || encoding != Encoding::Avro, "no Avro");
@@ -209,7 +210,7 @@ fn check_encoding(format: &EventFormat, events: &[&[u8]], json: &EventBatch, enc
     }
 }
 
-fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &EventBatch) {
+fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &MessageBatch) {
     let (first, second) = events.split_at(events.len() / 2);
     let first_batch = encode(format, first, None);
     let state = first_batch.transaction_after(first.len());
@@ -223,7 +224,7 @@ fn check_halves(format: &EventFormat, events: &[&[u8]], whole: &EventBatch) {
         assert!(is_same, "a state changes by being stored");
     });
     let second_batch = encode(format, second, stored);
-    let of = |batch: &EventBatch| -> Vec<_> {
+    let of = |batch: &MessageBatch| -> Vec<_> {
         let message = |entry: &MessageEntry| {
             let value = batch.value(entry).map(<[u8]>::to_vec);
             (entry.id, batch.key(entry).to_vec(), value)
@@ -239,7 +240,7 @@ fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
         seconds: 5,
         increment: 6,
     };
-    let copy = Copy {
+    let copy = SnapshotSource {
         database: b"shop",
         collection: b"cust",
         cluster_time: time,
@@ -247,6 +248,6 @@ fn check_copied(format: &EventFormat, documents: &[&[u8]]) {
         mark: SnapshotMark::True,
     };
     let encoder = Encoder::new(format.clone());
-    let batch = encoder.encode_copied(documents.iter().copied(), &copy, AT_NS);
+    let batch = encoder.encode_snapshot(documents.iter().copied(), &copy, AT_NS);
     check(&batch, documents, format.layout);
 }

@@ -1,4 +1,4 @@
-//! Many messages in one buffer, with what delivery needs to know of each.
+//! Encoded messages in one buffer, with the columns that delivery needs.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,13 @@ use event_encoding::schema_ids::UnregisteredSchema;
 use crate::bson::Timestamp;
 use crate::change::Operation;
 use crate::error::BsonError;
+use crate::topic::Topic;
 use crate::transaction::{OpenTransaction, Timeline};
 
-/// As what events of collections that are not captured are counted.
+/// The reason under which events of other collections are counted as skipped.
 pub const NOT_CAPTURED: &str = "not captured";
 
-/// What a message tells.
+/// The kind of a message (`cdc.kind`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Insert,
@@ -20,11 +21,11 @@ pub enum Kind {
     Replace,
     Delete,
     Read,
-    /// No value: the key's older messages may go from a compacted topic.
+    /// No value: a compacted topic may drop the key's older messages.
     Tombstone,
-    /// A transaction begins or ends.
+    /// The begin or the end of a transaction.
     Transaction,
-    /// Something happened to a collection or a database.
+    /// DDL of a collection or a database.
     Schema,
 }
 
@@ -70,7 +71,7 @@ impl From<Operation> for Kind {
 #[derive(Debug, Clone, Copy)]
 pub struct MessageEntry {
     pub topic: usize,
-    /// Where key and value are in the buffer; the value begins behind the key.
+    /// Places in the buffer; the value follows the key.
     pub key_start: usize,
     pub value_start: usize,
     pub value_end: usize,
@@ -79,45 +80,39 @@ pub struct MessageEntry {
     /// Time of the change, microseconds.
     pub timestamp_us: i64,
     pub cluster_time: Timestamp,
-    /// Kafka's murmur of the key, 31 bits.
+    /// Kafka's murmur2 of the key, 31 bits.
     pub partition_hash: u32,
-    /// Which of the events that were given it is of.
+    /// Index of the event that the message is of.
     pub event: usize,
 }
 
+/// An event that could not be encoded.
 #[derive(Debug, Clone)]
-pub struct Topic {
-    /// What its messages are counted as: `database.collection`, or what of it there is.
-    pub subject: String,
-    pub name: String,
-}
-
-/// An event that gives no message because its bytes cannot be read.
-#[derive(Debug, Clone)]
-pub struct Refused {
+pub struct EncodingFailure {
     pub event: usize,
     pub error: BsonError,
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct EventBatch {
+pub struct MessageBatch {
     pub entries: Vec<MessageEntry>,
     pub topics: Vec<Topic>,
-    /// How many events were given.
+    /// Number of events that were given.
     pub events: usize,
-    /// Events that gave no message by intent: those of no document and of operations that are left out by
-    /// their operation, those of collections that are not captured as [`NOT_CAPTURED`].
+    /// Events without a message by intent, by operation: DDL and skipped operations. Those of
+    /// collections that are not captured are counted as [`NOT_CAPTURED`].
     pub skipped: BTreeMap<String, u64>,
-    pub refused: Vec<Refused>,
-    /// Schemas that have no id yet. With any of them the messages have none either, and the batch is to be
-    /// made again.
+    pub failures: Vec<EncodingFailure>,
+    /// Schemas without an id. If there are any, the messages are not valid and the events have to
+    /// be
+    /// encoded again.
     pub unregistered: Vec<UnregisteredSchema>,
-    /// How the transaction went on that was open in front of the batch, and those behind it.
+    /// The state of transactions after each event.
     pub(crate) transactions: Timeline,
     pub(crate) bytes: Vec<u8>,
 }
 
-impl EventBatch {
+impl MessageBatch {
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -147,14 +142,15 @@ impl EventBatch {
         topic.map_or("", |topic| &topic.name)
     }
 
-    /// How many of the events that were given are wholly done when the first `messages` messages are: a delete
-    /// only with its tombstone.
+    /// Number of events whose messages are all among the first `messages`: a delete is complete
+    /// only
+    /// with its tombstone.
     pub fn position_after(&self, messages: usize) -> usize {
         let next = self.entries.get(messages);
         next.map_or(self.events, |next| next.event)
     }
 
-    /// The transaction that is open when so many of the events that were given are done.
+    /// The transaction that is open after the first `events` events.
     pub fn transaction_after(&self, events: usize) -> Option<OpenTransaction> {
         self.transactions.after(events, &self.topics)
     }

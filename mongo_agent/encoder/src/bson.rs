@@ -1,19 +1,19 @@
-//! BSON as it lies in the bytes: documents are slices, elements are read one after the other.
+//! Reads BSON in place: documents are slices, elements are read in order.
 //!
-//! Nothing is built, and nothing is read behind the end of the document that is being read. Text
-//! is not looked at: what a server holds need not be UTF-8 (<https://bsonspec.org/spec.html>).
+//! No tree is built. Strings are not checked, because servers store invalid UTF-8 too
+//! (<https://bsonspec.org/spec.html>).
 
 use crate::error::{BsonError, Problem};
 
-/// So many documents may lie in each other; servers accept 100.
+/// Limit of nested documents; servers accept 100.
 pub const MAX_DEPTH: usize = 200;
 
-/// A document or an array, which is a document with positions as names.
+/// A document, or an array: a document whose names are indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Document<'b> {
-    /// From the length to the zero at the end.
+    /// From the length to the terminating zero.
     bytes: &'b [u8],
-    /// Where it begins in what was given.
+    /// Place in the given bytes.
     offset: usize,
 }
 
@@ -21,10 +21,10 @@ pub struct Document<'b> {
 pub struct Element<'b> {
     pub name: &'b [u8],
     pub value: Value<'b>,
-    /// The value as it lies there.
+    /// The bytes of the value.
     pub raw: &'b [u8],
     pub tag: u8,
-    /// Where the value begins.
+    /// Place of the value in the given bytes.
     pub offset: usize,
 }
 
@@ -66,7 +66,7 @@ pub enum Value<'b> {
     MaxKey,
 }
 
-/// A time of the cluster's clock.
+/// A time of the cluster clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Timestamp {
     pub seconds: u32,
@@ -74,7 +74,7 @@ pub struct Timestamp {
 }
 
 impl<'b> Document<'b> {
-    /// A document that fills the bytes.
+    /// Parses a document that fills the bytes.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, BsonError> {
         let mut cursor = Cursor {
             bytes,
@@ -108,7 +108,7 @@ impl<'b> Document<'b> {
     }
 }
 
-/// The elements of a document, up to the first that is damaged.
+/// The elements of a document, up to the first damaged one.
 #[derive(Debug, Clone)]
 pub struct Elements<'b> {
     cursor: Cursor<'b>,
@@ -124,12 +124,12 @@ impl<'b> Elements<'b> {
     }
 }
 
-/// The one reader of bytes: every access is checked here.
+/// The only reader of bytes; it checks every access.
 #[derive(Debug, Clone)]
 struct Cursor<'b> {
     bytes: &'b [u8],
     at: usize,
-    /// Where `bytes` begin in what was given.
+    /// Place of `bytes` in the given bytes.
     base: usize,
 }
 
@@ -186,7 +186,7 @@ impl<'b> Cursor<'b> {
         Ok(i64::from_le_bytes(*self.take_array()?))
     }
 
-    /// Bytes up to a zero, without it.
+    /// Reads up to a zero; the result excludes it.
     #[inline]
     fn read_name(&mut self) -> Result<&'b [u8], BsonError> {
         let rest = self.rest();
@@ -204,7 +204,7 @@ impl<'b> Cursor<'b> {
         let start = self.offset();
         let length = self.read_i32()?;
         let whole = usize::try_from(length).ok().filter(|whole| {
-            // The zero is counted.
+            // The length includes the zero.
             (1..=self.left()).contains(whole)
         });
         let Some(whole) = whole else {
@@ -249,7 +249,7 @@ impl<'b> Cursor<'b> {
         if subtype != OLD {
             return Ok(Value::Binary { subtype, bytes });
         }
-        // The old form has its length a second time.
+        // The old subtype repeats its length.
         let (inner, bytes) = bytes.split_first_chunk::<4>().ok_or_else(wrong)?;
         let inner = usize::try_from(i32::from_le_bytes(*inner));
         if inner == Ok(bytes.len()) {

@@ -1,23 +1,23 @@
-//! What a message needs of an event of a change stream, or of a copied document: slices of its bytes.
+//! Change events and snapshot documents, parsed into slices of their bytes.
 
 use crate::bson::{Document, Element, Timestamp, Value};
 use crate::error::{BsonError, Problem};
 use crate::json::{self, Flavour, Spacing};
-use crate::token;
+use crate::resume_token;
 
-/// What happened to a document.
+/// The operation of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     Insert,
     Update,
     Replace,
     Delete,
-    /// Nothing: it was copied.
+    /// A document of a snapshot.
     Read,
 }
 
 impl Operation {
-    /// What the server calls it; a copied document is a `read`.
+    /// The `operationType` of the server; `read` for a document of a snapshot.
     pub fn name(self) -> &'static str {
         match self {
             Self::Insert => "insert",
@@ -39,7 +39,7 @@ impl Operation {
     }
 }
 
-/// The multi-document transaction that a change is of.
+/// The multi-document transaction of a change.
 #[derive(Debug, Clone, Copy)]
 pub struct Transaction<'b> {
     pub lsid: Document<'b>,
@@ -47,7 +47,7 @@ pub struct Transaction<'b> {
 }
 
 impl Transaction<'_> {
-    /// Appends the name that messages have for it: `lsid` as strict JSON, a colon, the number.
+    /// Appends the id that messages have: `lsid` as strict JSON, a colon, the number.
     pub(crate) fn write_id(&self, out: &mut Vec<u8>) -> Result<(), BsonError> {
         json::write_document(out, self.lsid, Flavour::Strict, Spacing::Compact)?;
         out.push(b':');
@@ -63,7 +63,7 @@ pub struct UpdateDescription<'b> {
     pub truncated_arrays: Option<Document<'b>>,
 }
 
-/// Where a copy stands, as `source.snapshot` says it.
+/// The marker of a snapshot document (`source.snapshot`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotMark {
     True,
@@ -100,14 +100,14 @@ impl SnapshotMark {
     }
 }
 
-/// What all documents of a copied collection share.
+/// Facts that all snapshot documents of a collection share.
 #[derive(Debug, Clone, Copy)]
-pub struct Copy<'b> {
+pub struct SnapshotSource<'b> {
     pub database: &'b [u8],
     pub collection: &'b [u8],
-    /// The time of the cluster that the copy began with or was read at.
+    /// The cluster time at which the snapshot began or was read.
     pub cluster_time: Timestamp,
-    /// When it was read, milliseconds.
+    /// Time of the read, milliseconds.
     pub read_at_ms: i64,
     pub mark: SnapshotMark,
 }
@@ -119,54 +119,55 @@ pub struct Change<'b> {
     pub collection: &'b [u8],
     /// `_id` of the document.
     pub id: Element<'b>,
-    /// The raw document key, with the shard key if there is one; of a copied document the raw `_id`.
+    /// The raw document key, with a shard key if there is one; for a snapshot document its raw
+    /// `_id`.
     pub key: &'b [u8],
     pub cluster_time: Timestamp,
-    /// Position among the operations of one transaction.
+    /// Index of the operation in its transaction.
     pub transaction_index: u64,
     pub transaction: Option<Transaction<'b>>,
     pub wall_time_ms: Option<i64>,
-    /// Milliseconds: the wall time, else the cluster time, else the time of the copy.
+    /// Milliseconds: the wall time, else the cluster time; for a snapshot the time of the read.
     pub source_ms: i64,
     pub before: Option<Document<'b>>,
     pub after: Option<Document<'b>>,
     pub update: Option<UpdateDescription<'b>>,
     pub snapshot: Option<SnapshotMark>,
-    /// The whole event, or the copied document.
+    /// The whole event or document.
     pub raw: Document<'b>,
 }
 
-/// What an event of a change stream is.
+/// An event of a change stream.
 #[allow(clippy::large_enum_variant, reason = "nearly all are changes")]
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'b> {
     Change(Change<'b>),
-    Other(OtherEvent<'b>),
+    Ddl(DdlEvent<'b>),
 }
 
-/// An event of no document: `drop`, `invalidate`, …
+/// An event of a collection or a database: `drop`, `rename`, `invalidate`, …
 #[derive(Debug, Clone, Copy)]
-pub struct OtherEvent<'b> {
+pub struct DdlEvent<'b> {
     pub operation: &'b [u8],
-    /// None for an `invalidate`.
+    /// `None` for `invalidate`.
     pub database: Option<&'b [u8]>,
-    /// None for what happens to a database.
+    /// `None` for an event of a database.
     pub collection: Option<&'b [u8]>,
-    /// What a collection is renamed to: database and collection.
+    /// Database and collection after a rename.
     pub to: Option<(&'b [u8], &'b [u8])>,
-    /// `operationDescription`, as it lies there.
+    /// The raw `operationDescription`.
     pub description: &'b [u8],
-    /// That of the token, where the event has none; 0 where that tells none either.
+    /// That of the token if the event has none; zero if the token has none.
     pub cluster_time: Timestamp,
     pub transaction_index: u64,
     pub transaction: Option<Transaction<'b>>,
     pub wall_time_ms: Option<i64>,
-    /// As that of a change.
+    /// As [`Change::source_ms`].
     pub source_ms: i64,
     pub raw: Document<'b>,
 }
 
-/// The members of an event that are looked for, as they come.
+/// The members that encoding needs.
 #[derive(Default)]
 struct Members<'b> {
     operation: Option<&'b [u8]>,
@@ -188,7 +189,7 @@ struct Members<'b> {
 }
 
 impl<'b> Event<'b> {
-    /// An event as the server sends it.
+    /// Parses an event as the server sends it.
     pub fn parse(bytes: &'b [u8]) -> Result<Self, BsonError> {
         let event = Document::parse(bytes)?;
         let members = Members::read(event)?;
@@ -203,11 +204,7 @@ impl<'b> Event<'b> {
             b"replace" => Operation::Replace,
             b"delete" => Operation::Delete,
             operation => {
-                return Ok(Self::Other(members.into_other(
-                    operation,
-                    transaction,
-                    event,
-                )));
+                return Ok(Self::Ddl(members.into_ddl(operation, transaction, event)));
             }
         };
         let key = members.key.ok_or_else(|| missing("documentKey"))?;
@@ -234,25 +231,25 @@ impl<'b> Event<'b> {
 }
 
 impl<'b> Change<'b> {
-    /// A copied document.
-    pub fn of_copy(bytes: &'b [u8], copy: &Copy<'b>) -> Result<Self, BsonError> {
+    /// A document of a snapshot.
+    pub fn of_snapshot(bytes: &'b [u8], source: &SnapshotSource<'b>) -> Result<Self, BsonError> {
         let document = Document::parse(bytes)?;
         let id = id_of(document)?;
         Ok(Self {
             operation: Operation::Read,
-            database: copy.database,
-            collection: copy.collection,
+            database: source.database,
+            collection: source.collection,
             id,
             key: id.raw,
-            cluster_time: copy.cluster_time,
+            cluster_time: source.cluster_time,
             transaction_index: 0,
             transaction: None,
             wall_time_ms: None,
-            source_ms: copy.read_at_ms,
+            source_ms: source.read_at_ms,
             before: None,
             after: Some(document),
             update: None,
-            snapshot: Some(copy.mark),
+            snapshot: Some(source.mark),
             raw: document,
         })
     }
@@ -278,15 +275,15 @@ impl<'b> Members<'b> {
         Ok(members)
     }
 
-    fn into_other(
+    fn into_ddl(
         self,
         operation: &'b [u8],
         transaction: Option<Transaction<'b>>,
         raw: Document<'b>,
-    ) -> OtherEvent<'b> {
+    ) -> DdlEvent<'b> {
         let cluster_time = self.cluster_time.or(self.token_time).unwrap_or_default();
         let of_cluster_ms = i64::from(cluster_time.seconds).saturating_mul(1000);
-        OtherEvent {
+        DdlEvent {
             operation,
             database: self.database,
             collection: self.collection,
@@ -305,10 +302,10 @@ impl<'b> Members<'b> {
         match element.name {
             b"_id" => {
                 if let Value::Document(token) = element.value
-                    && let Some(hex) = token::hex_of(token)?
+                    && let Some(hex) = resume_token::hex_of(token)?
                 {
-                    self.transaction_index = token::index_of(hex).unwrap_or_default();
-                    self.token_time = token::time_of(hex);
+                    self.transaction_index = resume_token::index_of(hex).unwrap_or_default();
+                    self.token_time = resume_token::time_of(hex);
                 }
             }
             b"operationType" => self.operation = Some(text(element, "operationType")?),
@@ -401,7 +398,7 @@ pub(crate) fn integer(element: &Element<'_>, member: &'static str) -> Result<i64
     }
 }
 
-/// None is null: a document that was gone when it was looked up.
+/// `None` for null: the document was deleted before the server looked it up.
 pub(crate) fn document<'b>(
     element: &Element<'b>,
     member: &'static str,

@@ -1,23 +1,23 @@
-//! From raw events or copied documents to a batch of messages.
+//! Encodes events and snapshot documents as batches of messages.
 
 use event_encoding::schema_ids::UnregisteredSchema;
 
-use crate::batch::EventBatch;
+use crate::batch::MessageBatch;
+use crate::batch_builder::BatchBuilder;
 use crate::bson::Timestamp;
-use crate::change::{Change, Copy, Event};
-use crate::filling::Filling;
+use crate::change::{Change, Event, SnapshotSource};
 use crate::format::EventFormat;
-use crate::frame::Remembered;
 use crate::heartbeat;
-use crate::namespaces::{Captures, Everything};
+use crate::namespaces::{CaptureAll, Routing};
 use crate::schemas::Record;
 use crate::transaction::OpenTransaction;
+use crate::wire_format::SchemaCache;
 
-/// Makes messages; each batch stands for itself.
+/// Batches are independent of each other.
 #[derive(Debug)]
 pub struct Encoder {
     format: EventFormat,
-    schemas: Remembered,
+    schemas: SchemaCache,
 }
 
 /// Key and value of a message.
@@ -27,7 +27,7 @@ impl Encoder {
     pub fn new(format: EventFormat) -> Self {
         Self {
             format,
-            schemas: Remembered::default(),
+            schemas: SchemaCache::default(),
         }
     }
 
@@ -35,86 +35,87 @@ impl Encoder {
         &self.format
     }
 
-    /// Events of a change stream, in its order, published at a time (nanoseconds).
+    /// Encodes events in stream order; `at_ns` is the time of publication (nanoseconds).
     pub fn encode<'b>(
         &self,
         events: impl IntoIterator<Item = &'b [u8], IntoIter: Clone>,
         at_ns: i64,
-    ) -> EventBatch {
-        let Ok(batch) = self.encode_captured(events, None, at_ns, &mut Everything);
+    ) -> MessageBatch {
+        let Ok(batch) = self.encode_routed(events, None, at_ns, &mut CaptureAll);
         batch
     }
 
-    /// The same where a transaction may be open in front of them, and not all collections are captured.
-    pub fn encode_captured<'b, C: Captures>(
+    /// Encodes events after an open transaction, with a choice of collections and topics.
+    pub fn encode_routed<'b, C: Routing>(
         &self,
         events: impl IntoIterator<Item = &'b [u8], IntoIter: Clone>,
         transaction: Option<OpenTransaction>,
         at_ns: i64,
         captures: &mut C,
-    ) -> Result<EventBatch, C::Error> {
+    ) -> Result<MessageBatch, C::Error> {
         let events = events.into_iter();
-        let mut filling = Filling::new(&self.format, &self.schemas, at_ns)
-            .going_on(transaction)
-            .with_room(events.clone().map(<[u8]>::len));
+        let mut builder = BatchBuilder::new(&self.format, &self.schemas, at_ns)
+            .with_transaction(transaction)
+            .with_capacity_for(events.clone().map(<[u8]>::len));
         for bytes in events {
-            filling.add(Event::parse(bytes), captures)?;
+            builder.add(Event::parse(bytes), captures)?;
         }
-        Ok(filling.into_batch())
+        Ok(builder.into_batch())
     }
 
-    /// What a resume token behind all events tells of an open transaction: when it is of a later time the
-    /// transaction is over. The token is the one event of the batch.
-    pub fn end_transaction(&self, transaction: OpenTransaction, time: Timestamp) -> EventBatch {
-        let mut filling = Filling::new(&self.format, &self.schemas, 0).going_on(Some(transaction));
-        filling.add_token(time);
-        filling.into_batch()
+    /// Ends an open transaction if a resume token after all its events has a later time. The token
+    /// counts as the only event of the batch.
+    pub fn end_transaction(&self, transaction: OpenTransaction, time: Timestamp) -> MessageBatch {
+        let mut builder =
+            BatchBuilder::new(&self.format, &self.schemas, 0).with_transaction(Some(transaction));
+        builder.add_token(time);
+        builder.into_batch()
     }
 
-    /// Copied documents of one collection.
-    pub fn encode_copied<'b>(
+    /// Encodes snapshot documents of one collection.
+    pub fn encode_snapshot<'b>(
         &self,
         documents: impl IntoIterator<Item = &'b [u8]>,
-        copy: &Copy<'b>,
+        source: &SnapshotSource<'b>,
         at_ns: i64,
-    ) -> EventBatch {
-        let Ok(batch) = self.encode_copied_captured(documents, copy, at_ns, &mut Everything);
+    ) -> MessageBatch {
+        let Ok(batch) = self.encode_snapshot_routed(documents, source, at_ns, &mut CaptureAll);
         batch
     }
 
-    /// The same where a collection may have a topic of its own.
-    pub fn encode_copied_captured<'b, C: Captures>(
+    /// Encodes snapshot documents with a choice of topics.
+    pub fn encode_snapshot_routed<'b, C: Routing>(
         &self,
         documents: impl IntoIterator<Item = &'b [u8]>,
-        copy: &Copy<'b>,
+        source: &SnapshotSource<'b>,
         at_ns: i64,
         captures: &mut C,
-    ) -> Result<EventBatch, C::Error> {
-        let mut filling = Filling::new(&self.format, &self.schemas, at_ns);
+    ) -> Result<MessageBatch, C::Error> {
+        let mut builder = BatchBuilder::new(&self.format, &self.schemas, at_ns);
         for bytes in documents {
-            let event = Change::of_copy(bytes, copy).map(Event::Change);
-            filling.add(event, captures)?;
+            let event = Change::of_snapshot(bytes, source).map(Event::Change);
+            builder.add(event, captures)?;
         }
-        Ok(filling.into_batch())
+        Ok(builder.into_batch())
     }
 
-    /// A heartbeat to a topic at a time (milliseconds); None while its schemas have no id.
+    /// Encodes a heartbeat; `ts_ms` is its time. `None` until its schemas have ids.
     pub fn heartbeat(&self, topic: &str, server_name: &str, ts_ms: i64) -> Option<KeyAndValue> {
         let format = &self.format;
         let schemas = self.schemas.of(Record::Heartbeat, topic, format);
-        let frames = schemas.frames(format).ok()?;
+        let formats = schemas.formats(format).ok()?;
         let (mut key, mut value) = (Vec::new(), Vec::new());
-        frames.key.around(&mut key, format.key, |form| {
+        formats.key.around(&mut key, format.key, |form| {
             heartbeat::write_key(form, server_name);
         });
-        frames.value.around(&mut value, format.value, |form| {
+        formats.value.around(&mut value, format.value, |form| {
             heartbeat::write_value(form, ts_ms);
         });
         Some((key, value))
     }
 
-    /// Schemas of the documents of a collection that have no id.
-    pub fn unregistered_of<C: Captures>(
+    /// Schemas without an id of the documents of a collection.
+    pub fn unregistered_of<C: Routing>(
         &self,
         database: &str,
         collection: &str,
@@ -125,7 +126,7 @@ impl Encoder {
         Ok(self.unregistered(Record::Document, &topic))
     }
 
-    /// Schemas of such messages of a topic that have no id.
+    /// Schemas without an id of a topic's messages.
     pub fn unregistered(&self, record: Record, topic: &str) -> Vec<UnregisteredSchema> {
         let schemas = self.schemas.of(record, topic, &self.format);
         let ids = &self.format.schema_ids;

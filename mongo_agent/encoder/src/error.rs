@@ -1,8 +1,8 @@
-//! Why bytes give no event.
+//! Why bytes cannot be encoded.
 
 use thiserror::Error;
 
-/// What is wrong and where: an offset into the bytes that were given.
+/// A problem and its offset in the given bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem} at byte {offset}")]
 pub struct BsonError {
@@ -13,46 +13,46 @@ pub struct BsonError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Problem {
-    #[error("{needed} bytes are needed and {left} are left")]
+    #[error("expected {needed} bytes; {left} remain")]
     TooShort { needed: usize, left: usize },
-    #[error("a document says it has {length} bytes, which does not fit")]
+    #[error("a document has the length {length}, which does not fit")]
     DocumentLength { length: i32 },
     #[error("a document does not end with a zero")]
     DocumentEnd,
-    #[error("a text says it has {length} bytes, which does not fit")]
+    #[error("a string has the length {length}, which does not fit")]
     TextLength { length: i32 },
-    #[error("a text does not end with a zero")]
+    #[error("a string does not end with a zero")]
     TextEnd,
-    #[error("a name has no end")]
+    #[error("a name does not end with a zero")]
     NameEnd,
-    #[error("a binary says it has {length} bytes, which does not fit")]
+    #[error("a binary has the length {length}, which does not fit")]
     BinaryLength { length: i32 },
-    #[error("code with a scope says it has {length} bytes, which does not fit")]
+    #[error("code with a scope has the length {length}, which does not fit")]
     CodeLength { length: i32 },
-    #[error("a boolean is {value}")]
+    #[error("a boolean has the value {value}")]
     Boolean { value: u8 },
-    #[error("{tag:#04x} is no type of BSON")]
+    #[error("{tag:#04x} is not a BSON type")]
     Type { tag: u8 },
-    #[error("documents lie more than {limit} deep in each other")]
+    #[error("documents are nested more than {limit} levels deep")]
     Depth { limit: usize },
     #[error("{extra} bytes follow the document")]
     Extra { extra: usize },
     #[error("the event has no {member}")]
     Missing { member: &'static str },
-    #[error("{member} is of another type than events have")]
+    #[error("{member} has an unexpected type")]
     Member { member: &'static str },
-    #[error("the field {field:?} cannot be renamed: there is a {name:?} already")]
+    #[error("the field {field:?} cannot be renamed to {name:?}: the document has that field")]
     NameTaken { field: String, name: String },
-    #[error("a document would have {length} bytes, which is more than documents can have")]
+    #[error("the document would have {length} bytes, more than BSON allows")]
     Size { length: usize },
     #[error("the reply has no batch of documents")]
     Batch,
     #[error("the cursor of the reply has no {member}")]
     Cursor { member: &'static str },
-    #[error("a part of a split event cannot be published without the others")]
+    #[error("a fragment of a split event cannot be published alone")]
     Fragment,
-    #[error("the schema registry refuses the schema of its {side} in the topic {topic}")]
-    Unregistered { side: &'static str, topic: String },
+    #[error("the schema registry rejects the schema of the {part} in topic {topic}")]
+    Unregistered { part: &'static str, topic: String },
 }
 
 impl Problem {

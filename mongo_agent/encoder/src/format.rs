@@ -1,4 +1,4 @@
-//! How events look, as the configuration asks for it.
+//! The configured format of messages.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use event_encoding::schema_ids::SchemaIds;
 use crate::fields::FieldRules;
 use crate::json::{Flavour, Spacing};
 
-/// The shape of values.
+/// The layout of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
     /// The envelope of Debezium 3.
@@ -45,10 +45,10 @@ impl Layout {
     }
 }
 
-/// The extended JSON of documents; keys are not affected.
+/// The extended JSON of documents; keys do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DocumentJson {
-    /// Documents strict, the fields of updates relaxed: what Debezium does at first.
+    /// Strict for documents, relaxed for fields of updates: Debezium's default.
     #[default]
     Legacy,
     Strict,
@@ -89,7 +89,7 @@ impl DocumentJson {
     }
 }
 
-/// What stands between the parts of a topic's name.
+/// The delimiter between the parts of a topic name.
 #[derive(Debug, Clone)]
 pub struct Delimiter(pub String);
 
@@ -99,41 +99,43 @@ impl Default for Delimiter {
     }
 }
 
-/// Everything that shapes events besides what happened.
+/// All options of the encoding.
 #[derive(Debug, Clone, Default)]
 pub struct EventFormat {
     pub topic_prefix: String,
     pub topic_delimiter: Delimiter,
     pub connector_version: String,
     pub replica_set: String,
-    /// Who reads; never part of an identity.
+    /// The reading agent; not a part of event ids.
     pub node_id: String,
     pub layout: Layout,
     pub document_json: DocumentJson,
-    /// Whether `source` is that of the releases before 0.10, in the layout of Debezium 1.
+    /// Whether `source` is that of releases before 0.10, in the layout of Debezium 1.
     pub is_first_source: bool,
-    /// Whether a delete is followed by a message without a value.
+    /// Whether a tombstone follows a delete.
     pub tombstones: bool,
-    /// Letters of `op` that give no message.
+    /// Letters of `op` that are skipped.
     pub skipped_operations: Vec<&'static str>,
-    /// Where begin and end of transactions go; None: events are told nothing of their transaction.
+    /// Topic of begin and end of transactions; without it messages have no transaction metadata.
     pub transaction_topic: Option<String>,
-    /// Where events of no document go. None: in the native layout to the topic of what they are of, in the
-    /// others they give no message.
+    /// Topic of DDL events. Without it they go to the topic of their collection in the native
+    /// layout;
+    /// other layouts skip them.
     pub schema_topic: Option<String>,
-    /// What is left out of values, and renamed in them.
+    /// Fields that are excluded from values or renamed there.
     pub fields: FieldRules,
     pub key: Encoding,
     pub value: Encoding,
-    /// How names of schemas are adjusted.
+    /// Adjustment of schema names.
     pub names: NameAdjustment,
-    /// What Avro needs.
+    /// Ids of Avro schemas.
     pub schema_ids: Arc<SchemaIds>,
 }
 
 impl EventFormat {
-    /// `prefix.database.collection` or less of it, with `_` for what Kafka does not allow: for each UTF-16
-    /// code unit, as Debezium counts, and as much of it as a topic's name may have.
+    /// `prefix.database.collection`, or less. Characters that Kafka forbids become `_`, one for
+    /// each
+    /// UTF-16 code unit as in Debezium; the name is cut to Kafka's limit.
     pub(crate) fn topic(&self, parts: &[&str]) -> String {
         const LONGEST: usize = 249;
         let allowed = |unit: u16| match u8::try_from(unit).map(char::from) {
@@ -145,13 +147,13 @@ impl EventFormat {
         name.encode_utf16().take(LONGEST).map(allowed).collect()
     }
 
-    /// Whether events of no document give messages.
-    pub(crate) fn tells_of_others(&self) -> bool {
+    /// Whether DDL events have messages.
+    pub(crate) fn publishes_ddl(&self) -> bool {
         self.schema_topic.is_some() || self.layout == Layout::Native
     }
 
-    /// How messages of a transaction name a collection, which is given as `database.collection`: in front of it
-    /// Debezium had the replica set until it read sharded clusters by one stream.
+    /// The name of `database.collection` in messages of a transaction. Debezium put the replica set
+    /// before it until it read sharded clusters by one stream.
     pub(crate) fn data_collection(&self, collection: &str) -> String {
         match self.layout {
             Layout::Debezium21 | Layout::Debezium1 => format!("{}.{collection}", self.replica_set),

@@ -1,47 +1,48 @@
-//! Events that were too large for one reply: `$changeStreamSplitLargeEvent` sends them in parts, each
-//! with some of the outermost members and `splitEvent: {fragment, of}`, numbered from 1 on.
+//! Events too large for one reply. `$changeStreamSplitLargeEvent` sends them as fragments, each
+//! with
+//! some of the outermost members and `splitEvent: {fragment, of}`, numbered from 1.
 
 use thiserror::Error;
 
 use crate::bson::{Document, Element, Timestamp, Value};
+use crate::bson_writer::{close, open, write_element};
 use crate::change::integer;
 use crate::error::BsonError;
-use crate::token;
-use crate::writing::{close, open, write_element};
+use crate::resume_token;
 
-/// Why parts give no event.
+/// Why fragments cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FragmentError {
-    #[error("part {number} of a split event cannot be read: {error}")]
+    #[error("fragment {number} of a split event cannot be decoded: {error}")]
     Bytes { number: usize, error: BsonError },
-    #[error("part {number} of a split event has no splitEvent")]
+    #[error("fragment {number} of a split event has no splitEvent")]
     Whole { number: usize },
-    #[error("a split event begins with no part")]
+    #[error("a split event has no fragments")]
     Nothing,
-    #[error("part {fragment} of {of} stands where part {expected} of {count} is expected")]
+    #[error("found fragment {fragment} of {of}; expected fragment {expected} of {count}")]
     Order {
         fragment: u32,
         of: u32,
         expected: usize,
         count: usize,
     },
-    #[error("part {number} is of another event than part 1: their tokens differ")]
+    #[error("fragment {number} belongs to another event than fragment 1: their tokens differ")]
     Event { number: usize },
-    #[error("two parts of a split event have {member:?}")]
+    #[error("two fragments of a split event have {member:?}")]
     Twice { member: String },
-    #[error("a split event of {bytes} bytes is larger than a document can be")]
+    #[error("a split event of {bytes} bytes is larger than BSON allows")]
     Size { bytes: usize },
 }
 
-/// What an event says of itself: part `fragment` of `of`.
+/// The place of a fragment: `fragment` of `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
     pub fragment: u32,
     pub of: u32,
 }
 
-/// None for whole events, and for bytes that are no event.
+/// `None` for whole events, and for bytes that are no event.
 pub fn split_of(event: &[u8]) -> Option<Split> {
     let mut elements = Document::parse(event).ok()?.elements();
     while let Some(element) = elements.read().ok()? {
@@ -52,8 +53,8 @@ pub fn split_of(event: &[u8]) -> Option<Split> {
     None
 }
 
-/// The event of which these are all the parts, in their order. Its token is that of the last one: going on behind it
-/// goes on behind the whole event.
+/// Joins all fragments of an event. Its token is that of the last fragment, so resuming after it
+/// resumes after the whole event.
 pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
     let mut parts = Vec::with_capacity(fragments.len());
     for (index, bytes) in fragments.iter().enumerate() {
@@ -98,7 +99,7 @@ pub fn join_fragments(fragments: &[&[u8]]) -> Result<Vec<u8>, FragmentError> {
     Ok(joined)
 }
 
-/// An event that is whole.
+/// A whole event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WholeEvent {
     /// The given event with this index.
@@ -158,10 +159,10 @@ impl FragmentJoiner {
 
 struct Part<'b> {
     token: Option<Element<'b>>,
-    /// Cluster time and position in the transaction, which all parts of an event have in common.
+    /// Cluster time and index in the transaction, equal in all fragments of an event.
     place: (Option<Timestamp>, Option<u64>),
     split: Option<Split>,
-    /// All others.
+    /// All other members.
     members: Vec<Element<'b>>,
 }
 
@@ -178,9 +179,9 @@ impl<'b> Part<'b> {
             match element.name {
                 b"_id" => {
                     if let Value::Document(token) = element.value
-                        && let Some(hex) = token::hex_of(token)?
+                        && let Some(hex) = resume_token::hex_of(token)?
                     {
-                        part.place = (token::time_of(hex), token::index_of(hex));
+                        part.place = (resume_token::time_of(hex), resume_token::index_of(hex));
                     }
                     part.token = Some(element);
                 }
@@ -192,7 +193,7 @@ impl<'b> Part<'b> {
     }
 }
 
-/// None where a number is not there.
+/// `None` if a number is missing.
 fn read_split(element: &Element<'_>) -> Result<Option<Split>, BsonError> {
     let Value::Document(split) = element.value else {
         return Ok(None);

@@ -1,17 +1,17 @@
-//! Messages that say that somebody is there.
+//! Heartbeats, which show that an idle agent is alive.
 
-use crate::form::Form;
+use crate::value_writer::ValueWriter;
 
 /// `{"serverName":…}`
-pub(crate) fn write_key(form: &mut dyn Form, server_name: &str) {
-    form.literal(br#"{"serverName":"#);
-    form.text(server_name.as_bytes());
-    form.literal(b"}");
+pub(crate) fn write_key(writer: &mut dyn ValueWriter, server_name: &str) {
+    writer.literal(br#"{"serverName":"#);
+    writer.text(server_name.as_bytes());
+    writer.literal(b"}");
 }
 
 /// `{"ts_ms":…}`
-pub(crate) fn write_value(form: &mut dyn Form, ts_ms: i64) {
-    form.literal(br#"{"ts_ms":"#);
-    form.number(ts_ms);
-    form.literal(b"}");
+pub(crate) fn write_value(writer: &mut dyn ValueWriter, ts_ms: i64) {
+    writer.literal(br#"{"ts_ms":"#);
+    writer.number(ts_ms);
+    writer.literal(b"}");
 }

@@ -1,22 +1,24 @@
-//! The event id: equal on all members of a replica set, whoever reads the event.
+//! The event id: equal for all members of a replica set and all readers.
 //!
-//! The first 16 bytes of BLAKE3 over a canonical form (`docs/reference/mongodb-event-format.md`, "Event id").
-//! No clock of a reader goes in and nothing that was looked up: two readers may find different documents.
+//! The first 16 bytes of BLAKE3 over a canonical form (`docs/reference/mongodb-event-format.md`,
+//! "Event id"). The form has no clock of a reader and no looked-up document, because two readers
+//! may
+//! find different ones.
 
 use event_encoding::blake3_batch::{Blake3Batch, HalfDigest, half_digest};
 
 use crate::batch::MessageEntry;
 use crate::bson::Document;
-use crate::change::{Change, Operation, OtherEvent};
+use crate::change::{Change, DdlEvent, Operation};
 use crate::transaction::Boundary;
 
 /// Version of the canonical form.
 const VERSION: u8 = 1;
 
-/// Forms are followed by zeros up to a multiple of this, so that many can be hashed side by side.
+/// Forms are padded with zeros to whole blocks, so that many are hashed together.
 const BLOCK_BYTES: usize = 64;
 
-/// Reused from event to event. Ids of changes come some events later.
+/// Sets ids of changes in groups, some events later.
 #[derive(Default)]
 pub struct Identity {
     canonical: Vec<u8>,
@@ -24,13 +26,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Gives an entry of a batch its id, and those that waited for it theirs.
-    pub fn set_of_change(
-        &mut self,
-        change: &Change<'_>,
-        entry: usize,
-        entries: &mut [MessageEntry],
-    ) {
+    /// Sets the id of a change's message, now or later.
+    pub fn set_change(&mut self, change: &Change<'_>, entry: usize, entries: &mut [MessageEntry]) {
         let kind = match change.operation {
             Operation::Insert => 0,
             Operation::Update => 1,
@@ -41,8 +38,8 @@ impl Identity {
         self.set(change, kind, entry, entries);
     }
 
-    /// The same for the message behind a delete: another id, or it would be taken for a repeat.
-    pub fn set_of_tombstone(
+    /// Sets the id of a tombstone. It differs from that of its delete, or it would be a duplicate.
+    pub fn set_tombstone(
         &mut self,
         change: &Change<'_>,
         entry: usize,
@@ -51,16 +48,17 @@ impl Identity {
         self.set(change, 5, entry, entries);
     }
 
-    /// Gives ids to all that wait for theirs.
+    /// Sets all pending ids.
     pub fn finish(&mut self, entries: &mut [MessageEntry]) {
         self.hashes.finish(|entry, id| {
             set_id(entries, entry, id);
         });
     }
 
-    /// That of the message with which a transaction begins or ends. Each replica set tells of its own part of
-    /// a transaction, so its name goes in.
-    pub fn of_boundary(&mut self, boundary: Boundary, replica_set: &str, id: &str) -> [u8; 16] {
+    /// The id of the begin or the end of a transaction. The replica set is included, because each
+    /// one
+    /// reports its own part of a transaction.
+    pub fn boundary_id(&mut self, boundary: Boundary, replica_set: &str, id: &str) -> [u8; 16] {
         let kind = match boundary {
             Boundary::Begin => 6,
             Boundary::End => 7,
@@ -73,8 +71,8 @@ impl Identity {
         self.hash()
     }
 
-    /// That of an event of no document.
-    pub fn of_other(&mut self, event: &OtherEvent<'_>) -> [u8; 16] {
+    /// The id of a DDL event.
+    pub fn ddl_id(&mut self, event: &DdlEvent<'_>) -> [u8; 16] {
         const KIND: u8 = 8;
         let form = &mut self.canonical;
         form.clear();
@@ -149,7 +147,7 @@ fn set_id(entries: &mut [MessageEntry], entry: usize, id: HalfDigest) {
     }
 }
 
-/// One that is empty is as good as none: servers of different versions send the one or the other.
+/// An empty document counts as absent: servers differ by version.
 fn write_document(form: &mut Vec<u8>, document: Option<Document<'_>>) {
     const EMPTY_BYTES: usize = 5;
     let bytes = document.map_or(&[][..], |document| document.bytes());
@@ -168,7 +166,7 @@ fn write_bytes(form: &mut Vec<u8>, bytes: &[u8]) {
     form.extend_from_slice(bytes);
 }
 
-/// Seven bits a byte, the lowest first, the high bit set in all but the last.
+/// Seven bits a byte, the lowest first; the high bit is set in all but the last.
 fn write_count(form: &mut Vec<u8>, mut count: u64) {
     while count >= 0x80 {
         form.push(count as u8 | 0x80);

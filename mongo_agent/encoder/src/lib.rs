@@ -1,30 +1,34 @@
-//! Turns raw BSON of MongoDB into change events: key, value and headers as bytes.
+//! Encodes raw BSON of MongoDB as messages: key, value and headers as bytes
+//! (`docs/reference/mongodb-event-format.md`).
 //!
-//! [`bson`] reads bytes where they lie, [`json`] writes them as Java's driver does, [`change`] finds
-//! in an event of a change stream what a message needs, `layout` says what values hold and `form` how it is written,
-//! `schemas` and `frame` what stands around them, `identity` makes event ids, [`transaction`] counts the events of transactions, and [`encoder`] fills a [`batch::EventBatch`]. No tree is built on the way. What
-//! the bytes look like is in `docs/reference/mongodb-event-format.md`.
+//! [`reply`] parses a reply of the server, [`fragments`] joins split events, and [`stream_place`]
+//! reads
+//! tokens and times of events. [`change`] parses an event into slices; no tree is built.
+//! [`encoder`] fills a [`batch::MessageBatch`]: `layout` defines the members of a value,
+//! `value_writer` writes them as JSON or Avro, `wire_format` adds schemas and their ids, `identity`
+//! makes event ids, and [`transaction`] counts the events of transactions.
 
 pub mod batch;
+mod batch_builder;
 pub mod bson;
+mod bson_writer;
 pub mod change;
 pub mod encoder;
 pub mod error;
 pub mod fields;
-mod filling;
-mod form;
 pub mod format;
 pub mod fragments;
-mod frame;
-mod framed;
 mod heartbeat;
 mod identity;
 pub mod json;
 mod layout;
+mod message_writer;
 pub mod namespaces;
-pub mod position;
 pub mod reply;
+mod resume_token;
 pub mod schemas;
-mod token;
+pub mod stream_place;
+pub mod topic;
 pub mod transaction;
-mod writing;
+mod value_writer;
+mod wire_format;

@@ -1,20 +1,20 @@
-//! The collections that a batch has met, each looked up but once.
+//! The collections of a batch, each looked up once.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 
-use crate::batch::Topic;
 use crate::fields::CollectionRules;
 use crate::format::EventFormat;
+use crate::topic::Topic;
 
-/// Which collections are captured, and where their events go.
-pub trait Captures {
+/// Which collections are captured, and the topics of their events.
+pub trait Routing {
     type Error;
 
-    /// Asked at most once a batch for each collection. An error is that of the whole call.
+    /// Called at most once a batch for each collection.
     fn captures(&mut self, database: &[u8], collection: &[u8]) -> Result<bool, Self::Error>;
 
-    /// The topic, asked as often; None: that of the format.
+    /// The topic, if it is not that of the format. Called as often.
     fn topic(
         &mut self,
         _database: &[u8],
@@ -24,7 +24,7 @@ pub trait Captures {
     }
 }
 
-impl<E, F: FnMut(&[u8], &[u8]) -> Result<bool, E>> Captures for F {
+impl<E, F: FnMut(&[u8], &[u8]) -> Result<bool, E>> Routing for F {
     type Error = E;
 
     fn captures(&mut self, database: &[u8], collection: &[u8]) -> Result<bool, E> {
@@ -32,11 +32,11 @@ impl<E, F: FnMut(&[u8], &[u8]) -> Result<bool, E>> Captures for F {
     }
 }
 
-/// All collections are captured.
+/// Captures all collections.
 #[derive(Debug, Clone, Copy)]
-pub struct Everything;
+pub struct CaptureAll;
 
-impl Captures for Everything {
+impl Routing for CaptureAll {
     type Error = Infallible;
 
     fn captures(&mut self, _: &[u8], _: &[u8]) -> Result<bool, Infallible> {
@@ -44,31 +44,31 @@ impl Captures for Everything {
     }
 }
 
-/// What is known of a collection while a batch is made.
+/// A collection of a batch.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     pub is_captured: bool,
     pub rules: CollectionRules,
-    /// The topic where it is not that of the format.
+    /// The topic, if it is not that of the format.
     name: Option<String>,
-    /// Among the batch's topics; there from the first message on.
+    /// Index of its topic, from the first message on.
     topic: Option<usize>,
 }
 
-/// Found by a number; most events are of the collection of the event before.
+/// Most events are of the same collection as the previous event.
 #[derive(Debug, Default)]
 pub(crate) struct Namespaces {
     numbers: HashMap<Box<[u8]>, usize>,
     all: Vec<Namespace>,
-    /// Database, a dot, which no database has in its name, and collection of the event before.
+    /// Database, a dot and collection of the previous event. Database names have no dots.
     last_name: Vec<u8>,
     last: usize,
     name: Vec<u8>,
 }
 
 impl Namespaces {
-    /// Asks whether a collection is captured when it comes for the first time.
-    pub(crate) fn find<C: Captures>(
+    /// Looks a collection up.
+    pub(crate) fn find<C: Routing>(
         &mut self,
         database: &[u8],
         collection: &[u8],
@@ -106,14 +106,14 @@ impl Namespaces {
         self.all.get(number)
     }
 
-    /// The topic of a collection that was found, where it is not that of the format.
+    /// The topic of a known collection, if it is not that of the format.
     pub(crate) fn topic_name(&self, database: &[u8], collection: &[u8]) -> Option<&str> {
         let name = [database, b".", collection].concat();
         let number = self.numbers.get(&*name)?;
         self.all.get(*number)?.name.as_deref()
     }
 
-    /// The topic of a collection's documents, made when it is not there.
+    /// The topic of a collection's documents; added on first use.
     pub(crate) fn topic(
         &mut self,
         number: usize,

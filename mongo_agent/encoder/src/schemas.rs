@@ -1,26 +1,28 @@
-//! The schemas of keys and values: those of Debezium's connector, release by release of the layout
+//! The schemas of keys and values, equal to those of Debezium's connector in the release of the
+//! layout
 //! (`MongoDbSchema`, `MongoDbSchemaFactory`, `SchemaFactory`, `MongoDbSourceInfoStructMaker`).
 //!
-//! Documents are text, so they are the same for all collections but for the names, which are made of
-//! those of the topics. Members stand in the order in which the layouts write them.
+//! Documents are strings, so schemas of collections differ by their names only. Members have the
+//! order
+//! in which the layouts write them.
 
 use event_encoding::avro_names::NameAdjustment;
 use event_encoding::connect::{Schema, Shape};
 
 use crate::format::{EventFormat, Layout};
 
-/// What a message is of.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Record {
     Document,
-    /// Begin or end of a transaction.
+    /// The begin or the end of a transaction.
     Transaction,
-    /// What happened to a collection or a database.
-    Other,
+    /// DDL of a collection or a database.
+    Ddl,
     Heartbeat,
 }
 
-/// All marks that copied documents may have, in every layout.
+/// All markers of snapshot documents, in every layout.
 const SNAPSHOTS: &str =
     "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental";
 const COMMON: &str = "io.debezium.connector.common";
@@ -33,7 +35,7 @@ pub(crate) fn key(
     format: &EventFormat,
 ) -> Schema {
     match record {
-        Record::Document | Record::Other => {
+        Record::Document | Record::Ddl => {
             structure(vec![("id", text())]).named(of_topic(topic, "Key", names))
         }
         Record::Transaction => {
@@ -57,11 +59,11 @@ pub(crate) fn value(
     format: &EventFormat,
 ) -> Schema {
     match record {
-        // The event itself is text, as the connector of MongoDB has it.
-        Record::Document | Record::Other if format.layout == Layout::Native => text(),
+        // MongoDB's own connector writes the event as a string.
+        Record::Document | Record::Ddl if format.layout == Layout::Native => text(),
         Record::Document => document(topic, names, format),
         Record::Transaction => boundary(format),
-        Record::Other => structure(vec![
+        Record::Ddl => structure(vec![
             ("source", source(format)),
             ("operation", text()),
             ("event", json()),
@@ -115,7 +117,7 @@ fn update_description() -> Schema {
     .optional()
 }
 
-/// What an event is told of its transaction.
+/// The transaction metadata of an event.
 fn part(format: &EventFormat) -> Schema {
     let part = structure(vec![
         ("id", text()),
@@ -205,7 +207,7 @@ fn source(format: &EventFormat) -> Schema {
     }
 }
 
-/// Which releases before 2 did not say.
+/// Schemas have a version since release 2.
 fn since_2(schema: Schema, format: &EventFormat) -> Schema {
     match format.layout {
         Layout::Debezium1 => schema,

@@ -1,35 +1,35 @@
-//! Which transaction each event is part of, and when a transaction has come to its end.
+//! The transaction of each event, and the end of transactions.
 //!
-//! Events of a transaction come one behind the other. That it is over is seen by an event of something
-//! else, or by a resume token of a later time, whichever is first. The state is stored with the
-//! position, so that after a restart in the middle the numbers go on and nothing begins twice.
+//! Events of a transaction follow each other. It ends at the first event of anything else, or at a
+//! resume token of a later time. The state is stored with the offset, so numbers continue after a
+//! restart in the middle and no transaction begins twice.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::Topic;
 use crate::bson::Timestamp;
-use crate::form::Form;
 use crate::format::{EventFormat, Layout};
+use crate::topic::Topic;
+use crate::value_writer::ValueWriter;
 
-/// A transaction that has begun.
+/// A transaction that began and did not end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenTransaction {
     /// `lsid` as strict JSON, a colon, `txnNumber`.
     pub id: String,
-    /// The cluster time of its last event: a large transaction has several. Seconds and increment.
+    /// Cluster time of its last event, as a large transaction has several. Seconds and increment.
     #[serde(with = "pair")]
     pub time: Timestamp,
     /// `source.ts_ms` of its last event.
     pub ts_ms: i64,
-    /// Its events so far by `database.collection`.
+    /// Number of its events by `database.collection`.
     pub counts: BTreeMap<String, u64>,
 }
 
 impl OpenTransaction {
-    /// All its events so far.
+    /// Number of its events.
     pub fn events(&self) -> u64 {
         let counts = self.counts.values();
         counts.fold(0, |sum, count| sum.saturating_add(*count))
@@ -67,28 +67,28 @@ pub enum Boundary {
     End,
 }
 
-/// What an event is told of its transaction: numbers from 1 on.
+/// The numbers of an event in its transaction, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct TransactionOrder {
     pub total_order: u64,
     pub data_collection_order: u64,
 }
 
-/// What one event leads to.
+/// A change of the state by one event.
 #[derive(Debug, Clone)]
 struct Step {
-    /// Its number in the batch.
+    /// Index of the event in its batch.
     event: usize,
-    what: What,
+    what: Transition,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum Transition {
     Ended,
     Began {
         id: String,
     },
-    /// An event of it, whose topic is this one of the batch.
+    /// An event of the transaction, with the index of its topic.
     Counted {
         topic: usize,
         time: Timestamp,
@@ -96,7 +96,7 @@ enum What {
     },
 }
 
-/// The state in front of a batch, and what its events did to it.
+/// The state before a batch, and its changes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Timeline {
     start: Option<OpenTransaction>,
@@ -113,14 +113,18 @@ impl Timeline {
     }
 }
 
-/// Gives the numbers of an event that was counted.
-fn apply(open: &mut Option<OpenTransaction>, what: &What, topics: &[Topic]) -> Option<Part> {
+/// Returns the numbers of a counted event.
+fn apply(
+    open: &mut Option<OpenTransaction>,
+    what: &Transition,
+    topics: &[Topic],
+) -> Option<TransactionOrder> {
     match what {
-        What::Ended => {
+        Transition::Ended => {
             *open = None;
             None
         }
-        What::Began { id } => {
+        Transition::Began { id } => {
             *open = Some(OpenTransaction {
                 id: id.clone(),
                 time: Timestamp::default(),
@@ -129,7 +133,7 @@ fn apply(open: &mut Option<OpenTransaction>, what: &What, topics: &[Topic]) -> O
             });
             None
         }
-        What::Counted { topic, time, ts_ms } => {
+        Transition::Counted { topic, time, ts_ms } => {
             let state = open.as_mut()?;
             let subject = topics.get(*topic).map_or("", |topic| &topic.subject);
             let data_collection_order = match state.counts.get_mut(subject) {
@@ -141,7 +145,7 @@ fn apply(open: &mut Option<OpenTransaction>, what: &What, topics: &[Topic]) -> O
             };
             state.time = state.time.max(*time);
             state.ts_ms = *ts_ms;
-            Some(Part {
+            Some(TransactionOrder {
                 total_order: state.events(),
                 data_collection_order,
             })
@@ -149,7 +153,7 @@ fn apply(open: &mut Option<OpenTransaction>, what: &What, topics: &[Topic]) -> O
     }
 }
 
-/// The state while a batch is made.
+/// The state during a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
     open: Option<OpenTransaction>,
@@ -176,12 +180,12 @@ impl Transactions {
     }
 
     pub(crate) fn end(&mut self, event: usize) {
-        self.step(event, What::Ended, &[]);
+        self.step(event, Transition::Ended, &[]);
     }
 
     pub(crate) fn begin(&mut self, event: usize, id: &str) {
         let id = id.to_owned();
-        self.step(event, What::Began { id }, &[]);
+        self.step(event, Transition::Began { id }, &[]);
     }
 
     pub(crate) fn count(
@@ -190,18 +194,23 @@ impl Transactions {
         topic: usize,
         (time, ts_ms): (Timestamp, i64),
         topics: &[Topic],
-    ) -> Option<Part> {
-        self.step(event, What::Counted { topic, time, ts_ms }, topics)
+    ) -> Option<TransactionOrder> {
+        self.step(event, Transition::Counted { topic, time, ts_ms }, topics)
     }
 
-    fn step(&mut self, event: usize, what: What, topics: &[Topic]) -> Option<Part> {
+    fn step(
+        &mut self,
+        event: usize,
+        what: Transition,
+        topics: &[Topic],
+    ) -> Option<TransactionOrder> {
         let part = apply(&mut self.open, &what, topics);
         self.timeline.steps.push(Step { event, what });
         part
     }
 
-    /// As if an event had not been there.
-    pub(crate) fn take_back(&mut self, event: usize, topics: &[Topic]) {
+    /// Undoes an event.
+    pub(crate) fn rollback(&mut self, event: usize, topics: &[Topic]) {
         let steps = &mut self.timeline.steps;
         if steps.last().is_some_and(|step| step.event == event) {
             steps.retain(|step| step.event != event);
@@ -211,82 +220,82 @@ impl Transactions {
 }
 
 /// `{"id":"…"}`
-pub(crate) fn write_key(form: &mut dyn Form, id: &str) {
-    form.literal(br#"{"id":"#);
-    form.text(id.as_bytes());
-    form.literal(b"}");
+pub(crate) fn write_key(writer: &mut dyn ValueWriter, id: &str) {
+    writer.literal(br#"{"id":"#);
+    writer.text(id.as_bytes());
+    writer.literal(b"}");
 }
 
-/// `{"status":…,"id":…,"event_count":…,"data_collections":…,"ts_ms":…}`; when it begins nothing is counted. Debezium 1
-/// has no `ts_ms`.
+/// `{"status":…,"id":…,"event_count":…,"data_collections":…,"ts_ms":…}`. A begin has no counts, and
+/// Debezium 1 no `ts_ms`.
 pub(crate) fn write_value(
-    form: &mut dyn Form,
+    writer: &mut dyn ValueWriter,
     boundary: Boundary,
     (id, ts_ms): (&str, i64),
     counts: &BTreeMap<String, u64>,
     format: &EventFormat,
 ) {
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    form.literal(br#"{"status":"#);
-    form.plain(match boundary {
+    writer.literal(br#"{"status":"#);
+    writer.plain(match boundary {
         Boundary::Begin => "BEGIN",
         Boundary::End => "END",
     });
-    form.literal(br#","id":"#);
-    form.text(id.as_bytes());
+    writer.literal(br#","id":"#);
+    writer.text(id.as_bytes());
     match boundary {
         Boundary::Begin => {
-            form.literal(br#","event_count":"#);
-            form.null();
-            form.literal(br#","data_collections":"#);
-            form.null();
+            writer.literal(br#","event_count":"#);
+            writer.null();
+            writer.literal(br#","data_collections":"#);
+            writer.null();
         }
         Boundary::End => {
             let events = counts
                 .values()
                 .fold(0_u64, |sum, count| sum.saturating_add(*count));
-            form.literal(br#","event_count":"#);
-            form.there();
-            form.number(number(events));
-            form.literal(br#","data_collections":"#);
-            form.there();
-            form.open_list();
+            writer.literal(br#","event_count":"#);
+            writer.there();
+            writer.number(number(events));
+            writer.literal(br#","data_collections":"#);
+            writer.there();
+            writer.open_list();
             for (index, (collection, count)) in counts.iter().enumerate() {
-                form.next(index == 0);
-                // What Debezium 1 counts is not optional in a list.
+                writer.next(index == 0);
+                // Counts of Debezium 1 are not optional.
                 if format.layout != Layout::Debezium1 {
-                    form.there();
+                    writer.there();
                 }
-                form.literal(br#"{"data_collection":"#);
-                form.text(format.data_collection(collection).as_bytes());
-                form.literal(br#","event_count":"#);
-                form.number(number(*count));
-                form.literal(b"}");
+                writer.literal(br#"{"data_collection":"#);
+                writer.text(format.data_collection(collection).as_bytes());
+                writer.literal(br#","event_count":"#);
+                writer.number(number(*count));
+                writer.literal(b"}");
             }
-            form.close_list();
+            writer.close_list();
         }
     }
     if format.layout != Layout::Debezium1 {
-        form.literal(br#","ts_ms":"#);
-        form.number(ts_ms);
+        writer.literal(br#","ts_ms":"#);
+        writer.number(ts_ms);
     }
-    form.literal(b"}");
+    writer.literal(b"}");
 }
 
 /// The member `transaction` of an event: `{"id":…,"total_order":…,"data_collection_order":…}`.
-pub(crate) fn write_part<F: Form>(form: &mut F, part: Option<(&str, Part)>) {
-    form.literal(br#""transaction":"#);
+pub(crate) fn write_part<F: ValueWriter>(writer: &mut F, part: Option<(&str, TransactionOrder)>) {
+    writer.literal(br#""transaction":"#);
     let Some((id, part)) = part else {
-        form.null();
+        writer.null();
         return;
     };
     let number = |order: u64| i64::try_from(order).unwrap_or(i64::MAX);
-    form.there();
-    form.literal(br#"{"id":"#);
-    form.text(id.as_bytes());
-    form.literal(br#","total_order":"#);
-    form.number(number(part.total_order));
-    form.literal(br#","data_collection_order":"#);
-    form.number(number(part.data_collection_order));
-    form.literal(b"}");
+    writer.there();
+    writer.literal(br#"{"id":"#);
+    writer.text(id.as_bytes());
+    writer.literal(br#","total_order":"#);
+    writer.number(number(part.total_order));
+    writer.literal(br#","data_collection_order":"#);
+    writer.number(number(part.data_collection_order));
+    writer.literal(b"}");
 }

@@ -111,7 +111,7 @@ fn depth_is_bounded() {
     let error = deep(201).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "documents lie more than 200 deep in each other at byte 1400"
+        "documents are nested more than 200 levels deep at byte 1400"
     );
 }
 

@@ -8,7 +8,7 @@ use mongo_encoder::bson::Timestamp;
 use mongo_encoder::fragments::{
     FragmentError, FragmentJoiner, Split, WholeEvent, join_fragments, split_of,
 };
-use mongo_encoder::position::{StreamPlace, cluster_time, token_of};
+use mongo_encoder::stream_place::{StreamPlace, cluster_time, token_of};
 use proptest::prelude::*;
 use written::{document, int32, int64, nested, string, timestamp};
 
@@ -74,33 +74,35 @@ fn parts_become_their_event() {
 #[test]
 fn what_is_not_one_event_is_refused() {
     let [first, second] = [part(1, 2, &[member("a")]), part(2, 2, &[member("b")])];
-    assert_eq!(why_not(&[]), "a split event begins with no part");
+    assert_eq!(why_not(&[]), "a split event has no fragments");
     assert_eq!(
         why_not(std::slice::from_ref(&first)),
-        "part 1 of 2 stands where part 1 of 1 is expected"
+        "found fragment 1 of 2; expected fragment 1 of 1"
     );
     assert_eq!(
         why_not(&[second.clone(), first.clone()]),
-        "part 2 of 2 stands where part 1 of 2 is expected"
+        "found fragment 2 of 2; expected fragment 1 of 2"
     );
     assert_eq!(
         why_not(&[first.clone(), document(&[token(2)])]),
-        "part 2 of a split event has no splitEvent"
+        "fragment 2 of a split event has no splitEvent"
     );
     assert_eq!(
         why_not(&[first.clone(), part(2, 2, &[member("a")])]),
-        "two parts of a split event have \"a\""
+        "two fragments of a split event have \"a\""
     );
     let of_another = "8263D2A4F6000000032B042C0100296E5A10042B0204";
     let split = nested("splitEvent", &[int32("fragment", 2), int32("of", 2)]);
     let other = document(&[nested("_id", &[string("_data", of_another)]), split]);
     assert_eq!(
         why_not(&[first.clone(), other]),
-        "part 2 is of another event than part 1: their tokens differ"
+        "fragment 2 belongs to another event than fragment 1: their tokens differ"
     );
     let mut short = second;
     short.pop();
-    assert!(why_not(&[first, short]).starts_with("part 2 of a split event cannot be read: "));
+    assert!(
+        why_not(&[first, short]).starts_with("fragment 2 of a split event cannot be decoded: ")
+    );
 }
 
 #[test]

@@ -4,9 +4,9 @@
 
 mod written;
 
-use mongo_encoder::batch::{EventBatch, Kind, NOT_CAPTURED};
+use mongo_encoder::batch::{Kind, MessageBatch, NOT_CAPTURED};
 use mongo_encoder::bson::Timestamp;
-use mongo_encoder::change::{Copy, SnapshotMark};
+use mongo_encoder::change::{SnapshotMark, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::format::{DocumentJson, EventFormat, Layout};
 use proptest::prelude::*;
@@ -26,16 +26,16 @@ fn format() -> EventFormat {
     }
 }
 
-fn encode_with(format: EventFormat, events: &[Vec<u8>]) -> EventBatch {
+fn encode_with(format: EventFormat, events: &[Vec<u8>]) -> MessageBatch {
     Encoder::new(format).encode(events.iter().map(Vec::as_slice), AT_NS)
 }
 
-fn encode(events: &[Vec<u8>]) -> EventBatch {
+fn encode(events: &[Vec<u8>]) -> MessageBatch {
     encode_with(format(), events)
 }
 
-fn copied(format: EventFormat, documents: &[Vec<u8>]) -> EventBatch {
-    let copy = Copy {
+fn copied(format: EventFormat, documents: &[Vec<u8>]) -> MessageBatch {
+    let copy = SnapshotSource {
         database: b"shop",
         collection: b"cust",
         cluster_time: Timestamp {
@@ -45,17 +45,17 @@ fn copied(format: EventFormat, documents: &[Vec<u8>]) -> EventBatch {
         read_at_ms: 1_600_000_000_000,
         mark: SnapshotMark::Last,
     };
-    Encoder::new(format).encode_copied(documents.iter().map(Vec::as_slice), &copy, AT_NS)
+    Encoder::new(format).encode_snapshot(documents.iter().map(Vec::as_slice), &copy, AT_NS)
 }
 
-fn value(batch: &EventBatch, index: usize) -> Value {
+fn value(batch: &MessageBatch, index: usize) -> Value {
     let text = batch.value(&batch.entries[index]).unwrap();
     serde_json::from_slice(text).unwrap()
 }
 
 fn key_of(id: Vec<u8>) -> String {
     let batch = copied(format(), &[document(&[id])]);
-    assert_eq!(batch.len(), 1, "{:?}", batch.refused);
+    assert_eq!(batch.len(), 1, "{:?}", batch.failures);
     String::from_utf8(batch.key(&batch.entries[0]).to_vec()).unwrap()
 }
 
@@ -278,19 +278,19 @@ fn what_gives_no_message_is_told() {
     assert_eq!(batch.len(), 1);
     assert_eq!(batch.entries[0].event, 2);
     assert_eq!(batch.skipped["drop"], 1);
-    let refused = batch.refused.iter();
-    let refused: Vec<_> = refused
-        .map(|refused| (refused.event, refused.error.to_string()))
+    let failures = batch.failures.iter();
+    let failures: Vec<_> = failures
+        .map(|failures| (failures.event, failures.error.to_string()))
         .collect();
-    assert_eq!(refused[0].0, 0);
+    assert_eq!(failures[0].0, 0);
     assert!(
-        refused[0].1.contains("which does not fit at byte 0"),
-        "{refused:?}"
+        failures[0].1.contains("which does not fit at byte 0"),
+        "{failures:?}"
     );
-    assert_eq!(refused[1].0, 3);
-    assert!(refused[1].1.contains("a split event"), "{refused:?}");
+    assert_eq!(failures[1].0, 3);
+    assert!(failures[1].1.contains("a split event"), "{failures:?}");
     assert_eq!(
-        refused[2],
+        failures[2],
         (4, "the event has no documentKey at byte 0".to_owned())
     );
     assert_eq!(batch.size_bytes(), encode(&[insert()]).size_bytes());
@@ -309,7 +309,7 @@ fn what_is_not_captured_gives_no_message() {
     let events = [insert(), other("a"), other("b"), insert(), other("a")];
     let mut asked = Vec::new();
     let batch = Encoder::new(format())
-        .encode_captured(
+        .encode_routed(
             events.iter().map(Vec::as_slice),
             None,
             AT_NS,
@@ -325,7 +325,7 @@ fn what_is_not_captured_gives_no_message() {
     let of: Vec<_> = batch.entries.iter().map(|entry| entry.event).collect();
     assert_eq!(of, [0, 3]);
     assert_eq!(batch.position_after(2), 5);
-    let failed = Encoder::new(format()).encode_captured(
+    let failed = Encoder::new(format()).encode_routed(
         events.iter().map(Vec::as_slice),
         None,
         AT_NS,
@@ -462,8 +462,8 @@ proptest! {
         }
         let length = bytes.len();
         let batch = encode_with(EventFormat { layout, ..format() }, &[bytes]);
-        for refused in &batch.refused {
-            prop_assert!(refused.error.offset <= length);
+        for failures in &batch.failures {
+            prop_assert!(failures.error.offset <= length);
         }
         for entry in &batch.entries {
             let key: Result<Value, _> = serde_json::from_slice(batch.key(entry));
@@ -474,7 +474,7 @@ proptest! {
             }
         }
         let skipped: u64 = batch.skipped.values().sum();
-        let told = batch.entries.len() + batch.refused.len();
+        let told = batch.entries.len() + batch.failures.len();
         prop_assert!(told as u64 + skipped >= 1);
     }
 }

@@ -86,8 +86,5 @@ fn what_is_no_reply_is_told() {
     let numbers = array("nextBatch", &[int64("0", 1)]);
     let numbers = document(&[nested("cursor", &[numbers])]);
     assert!(why_not(&numbers).starts_with(no_batch));
-    assert_eq!(
-        why_not(&[5, 0, 0]),
-        "4 bytes are needed and 3 are left at byte 0"
-    );
+    assert_eq!(why_not(&[5, 0, 0]), "expected 4 bytes; 3 remain at byte 0");
 }

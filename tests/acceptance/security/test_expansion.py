@@ -86,7 +86,7 @@ encoder = MongoEncoder(
 content = sys.stdin.buffer.read()
 size = int.from_bytes(content[:4], "little")
 batch = encoder.encode((content[:size], content[size:]))
-print(len(batch.refused), len(batch))
+print(len(batch.failures), len(batch))
 """
 
 

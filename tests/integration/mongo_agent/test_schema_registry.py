@@ -163,7 +163,7 @@ def test_what_has_a_refused_schema_is_kept_and_the_rest_goes_on(
         agent.wait_until(lambda: keys(registry, agent) == [("p.shop.b", {"id": "2"})], "the other")
         kept = tmp_path / "offsets" / "quarantine" / "refused.ndjson"
         (line,) = kept.read_text().splitlines()
-        assert "refuses the schema of its key in the topic p.shop.a" in json.loads(line)["reason"]
+        assert "rejects the schema of the key in topic p.shop.a" in json.loads(line)["reason"]
         assert "p.shop.a-key" in health(agent)
 
 

@@ -113,7 +113,7 @@ def topic(config: MongoConfig, collection: str, **choices: object) -> str:
         topic_delimiter=config.properties.topic_delimiter,
         **choices,  # type: ignore[arg-type]  # `topics`, or nothing
     )
-    batch = encoder.encode_copied(
+    batch = encoder.encode_snapshot(
         [bson.encode({"_id": 1})],
         database="shop",
         collection=collection,

@@ -91,7 +91,7 @@ def copied(
     with MongoClient[Any](connection_string, document_class=RawBSONDocument) as client:
         for database, collection in namespaces:
             documents = [each.raw for each in client[database][collection].find()]
-            batch = encoder(prefix).encode_copied(
+            batch = encoder(prefix).encode_snapshot(
                 documents,
                 database=database,
                 collection=collection,
@@ -104,7 +104,7 @@ def copied(
 
 
 def records(batch: MongoBatch) -> list[PeerRecord]:
-    assert batch.refused == []
+    assert batch.failures == []
     return [
         PeerRecord(topic, key, value) for topic, key, value, _, _ in batch.messages(0, len(batch))
     ]

@@ -84,7 +84,7 @@ def ours(case: Case) -> tuple[str | None, str | None]:
             event("update", updateDescription={"updatedFields": case.updated}),
         ]
     )
-    refused = {each.event for each in batch.refused}
+    refused = {each.event for each in batch.failures}
     values = [json.loads(value or b"") for _, _, value, _, _ in batch.messages(0, len(batch))]
     after = None if 0 in refused else values.pop(0)["after"]
     updated = None if 1 in refused else values.pop(0)["updateDescription"]["updatedFields"]

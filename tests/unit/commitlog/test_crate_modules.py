@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-CRATES = Path(__file__).resolve().parents[3] / "commitlog"
+REPOSITORY = Path(__file__).resolve().parents[3]
 WORD = re.compile(r"[A-Za-z_]\w*|::|[{},*;]")
 PATH_START = re.compile(r"\b(?:crate|self|super)\b\s*::")
 INLINE_TESTS = re.compile(r"^#\[cfg\(test\)\]\s*\nmod \w+ \{.*", re.MULTILINE | re.DOTALL)
@@ -156,12 +156,20 @@ def circles(arrows: dict[tuple[Module, Module], set[str]]) -> list[list[Module]]
     return [list(circle) for circle in sorted(found)]
 
 
-CLEAN = ("capsule", "core", "encoding", "fuzz", "python", "rows")
+CLEAN = (
+    "commitlog/capsule",
+    "commitlog/core",
+    "commitlog/encoding",
+    "commitlog/fuzz",
+    "commitlog/python",
+    "commitlog/rows",
+    "mongo_agent/encoder",
+)
 
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_no_circle_of_modules(name: str) -> None:
-    crate = Crate(CRATES / name)
+    crate = Crate(REPOSITORY / name)
     arrows = crate.arrows()
     for circle in circles(arrows):
         lines = [
@@ -169,4 +177,4 @@ def test_no_circle_of_modules(name: str) -> None:
             for (user, used), files in sorted(arrows.items())
             if user in circle and used in circle
         ]
-        pytest.fail(f"commitlog/{name}: a circle of modules\n" + "\n".join(lines))
+        pytest.fail(f"{name}: a circle of modules\n" + "\n".join(lines))

@@ -1,4 +1,4 @@
-//! `MongoBatch`: messages, and which events gave them.
+//! `MongoBatch`: encoded messages.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,30 +12,30 @@ use super::transaction::MongoTransaction;
 use crate::avro::Unregistered;
 use crate::messages::{self, Messages, SourceText};
 
-/// An event that gives no message because its bytes cannot be read.
+/// An event that could not be encoded.
 #[pyclass(frozen, get_all, module = "mongo_agent.encoder")]
-pub struct RefusedEvent {
+pub struct EncodingFailure {
     event: usize,
     offset: usize,
     cause: String,
 }
 
 #[pymethods]
-impl RefusedEvent {
+impl EncodingFailure {
     fn __repr__(&self) -> String {
-        format!("<RefusedEvent {}: {}>", self.event, self.cause)
+        format!("<EncodingFailure {}: {}>", self.event, self.cause)
     }
 }
 
 /// Messages as bytes.
 #[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoBatch {
-    batch: batch::EventBatch,
+    batch: batch::MessageBatch,
     format: Arc<EventFormat>,
 }
 
 impl MongoBatch {
-    pub fn new(batch: batch::EventBatch, format: Arc<EventFormat>) -> Self {
+    pub fn new(batch: batch::MessageBatch, format: Arc<EventFormat>) -> Self {
         Self { batch, format }
     }
 
@@ -69,13 +69,13 @@ impl MongoBatch {
     }
 
     #[getter]
-    fn refused(&self) -> Vec<RefusedEvent> {
-        let refused = self.batch.refused.iter();
-        refused
-            .map(|refused| RefusedEvent {
-                event: refused.event,
-                offset: refused.error.offset,
-                cause: refused.error.to_string(),
+    fn failures(&self) -> Vec<EncodingFailure> {
+        let failures = self.batch.failures.iter();
+        failures
+            .map(|failure| EncodingFailure {
+                event: failure.event,
+                offset: failure.error.offset,
+                cause: failure.error.to_string(),
             })
             .collect()
     }
@@ -103,7 +103,7 @@ impl MongoBatch {
         self.batch.position_after(messages)
     }
 
-    /// The transaction that is open when so many events are done.
+    /// The transaction that is open after the first `events` events.
     fn transaction_after(&self, events: usize) -> Option<MongoTransaction> {
         self.batch.transaction_after(events).map(MongoTransaction)
     }
@@ -133,7 +133,7 @@ impl MongoBatch {
         messages::produce_arguments(py, &self.batch, entries, source, partitions, on_delivery)
     }
 
-    /// One JSON line a message.
+    /// One line of JSON for each message.
     fn ndjson<'py>(&self, py: Python<'py>, first: usize, stop: usize) -> Bound<'py, PyBytes> {
         let entries = self.entries(first, stop);
         PyBytes::new(py, &messages::ndjson(&self.batch, entries, self.source()))
@@ -141,15 +141,15 @@ impl MongoBatch {
 
     fn __repr__(&self) -> String {
         format!(
-            "<MongoBatch of {} events: {} messages, {} refused>",
+            "<MongoBatch of {} events: {} messages, {} failures>",
             self.batch.events,
             self.batch.len(),
-            self.batch.refused.len()
+            self.batch.failures.len()
         )
     }
 }
 
-impl Messages for batch::EventBatch {
+impl Messages for batch::MessageBatch {
     type Entry = MessageEntry;
     const KINDS: &'static [&'static str] = &{
         let [

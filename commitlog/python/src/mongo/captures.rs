@@ -1,4 +1,4 @@
-//! What an encoder asks of collections: what Python callables said, remembered.
+//! Caches the answers of Python callables about collections.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Mutex, PoisonError};
 use mongo_encoder::namespaces;
 use pyo3::prelude::*;
 
-/// So many answers are remembered; then all are forgotten, since asking again is right too.
+/// The cache is cleared at so many answers; callables are then asked again.
 const MAX_REMEMBERED: usize = 10_000;
 
 type Answers<A> = HashMap<(Box<[u8]>, Box<[u8]>), A>;
 
-/// A callable `(database, collection) -> A`, asked once for each collection.
+/// A callable `(database, collection) -> A`, called once for each collection.
 struct Remembered<A> {
     ask: Py<PyAny>,
     answers: Mutex<Answers<A>>,
@@ -25,8 +25,8 @@ impl<A: Clone> Remembered<A> {
         }
     }
 
-    /// Called without the GIL, which it takes only for a collection that it has not met. An error is
-    /// what the callable raised, or what `read` says of its answer.
+    /// Attaches to the interpreter only for unknown collections. Fails with the exception of the
+    /// callable, or of `read`.
     fn answer(
         &self,
         database: &[u8],
@@ -37,7 +37,7 @@ impl<A: Clone> Remembered<A> {
         if let Some(answer) = self.with_answers(|answers| answers.get(&key).cloned()) {
             return Ok(answer);
         }
-        // Not under the lock: the callable may do anything, also encode.
+        // Without the lock: the callable may encode.
         let answer = Python::attach(|py| {
             let database = String::from_utf8_lossy(database);
             let collection = String::from_utf8_lossy(collection);
@@ -57,14 +57,14 @@ impl<A: Clone> Remembered<A> {
     }
 }
 
-/// Which collections are captured, and where their events go; without callables all of them, and to
-/// the topics of the format.
-pub struct Captures {
+/// Which collections are captured, and their topics. Without callables all are captured, and their
+/// topics are those of the format.
+pub struct Routing {
     admits: Option<Remembered<bool>>,
     topics: Option<Remembered<String>>,
 }
 
-impl Captures {
+impl Routing {
     pub fn new(admits: Option<Py<PyAny>>, topics: Option<Py<PyAny>>) -> Self {
         Self {
             admits: admits.map(Remembered::new),
@@ -79,10 +79,10 @@ impl Captures {
     }
 }
 
-/// For events of a stream.
-pub struct OfStream<'a>(pub &'a Captures);
+/// The routing of change events.
+pub struct StreamRouting<'a>(pub &'a Routing);
 
-impl namespaces::Captures for OfStream<'_> {
+impl namespaces::Routing for StreamRouting<'_> {
     type Error = PyErr;
 
     fn captures(&mut self, database: &[u8], collection: &[u8]) -> PyResult<bool> {
@@ -96,10 +96,10 @@ impl namespaces::Captures for OfStream<'_> {
     }
 }
 
-/// For copied documents, which are those that were asked for.
-pub struct OfCopy<'a>(pub &'a Captures);
+/// The routing of snapshot documents, whose collections are always captured.
+pub struct SnapshotRouting<'a>(pub &'a Routing);
 
-impl namespaces::Captures for OfCopy<'_> {
+impl namespaces::Routing for SnapshotRouting<'_> {
     type Error = PyErr;
 
     fn captures(&mut self, _: &[u8], _: &[u8]) -> PyResult<bool> {

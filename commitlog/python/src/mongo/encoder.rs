@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use event_encoding::avro_names::NameAdjustment;
 use mongo_encoder::batch;
 use mongo_encoder::bson::Timestamp;
-use mongo_encoder::change::{Copy, SnapshotMark};
+use mongo_encoder::change::{SnapshotMark, SnapshotSource};
 use mongo_encoder::encoder::Encoder;
 use mongo_encoder::fields::FieldRules;
 use mongo_encoder::format::{Delimiter, DocumentJson, Encoding, EventFormat, Layout};
@@ -18,19 +18,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::batch::MongoBatch;
-use super::captures::{Captures, OfCopy, OfStream};
+use super::captures::{Routing, SnapshotRouting, StreamRouting};
 use super::events::ChangeEvents;
 use super::input::{Input, inputs};
 use super::transaction::MongoTransaction;
 use crate::avro::{SchemaIds, Unregistered};
 use crate::format::unknown;
 
-/// How messages look, and what makes them.
+/// Encodes events and snapshot documents.
 #[pyclass(frozen, module = "mongo_agent.encoder")]
 pub struct MongoEncoder {
     encoder: Encoder,
     format: Arc<EventFormat>,
-    captures: Captures,
+    captures: Routing,
 }
 
 #[pymethods]
@@ -99,13 +99,13 @@ impl MongoEncoder {
             schema_ids: schema_ids.map(|ids| Arc::clone(&ids.0)).unwrap_or_default(),
         };
         Ok(Self {
-            captures: Captures::new(captures, topics),
+            captures: Routing::new(captures, topics),
             format: Arc::new(format.clone()),
             encoder: Encoder::new(format),
         })
     }
 
-    /// Events of a change stream.
+    /// Encodes events of a change stream.
     #[pyo3(signature = (events, *, transaction = None, at_ns = None))]
     fn encode(
         &self,
@@ -126,18 +126,18 @@ impl MongoEncoder {
         Ok(self.batch(batch?))
     }
 
-    /// The end of a transaction that a token of a later time shows.
+    /// Ends a transaction if a token has a later time.
     fn end_transaction(&self, transaction: &MongoTransaction, time: (u32, u32)) -> MongoBatch {
         let (seconds, increment) = time;
         let time = Timestamp { seconds, increment };
         self.batch(self.encoder.end_transaction(transaction.0.clone(), time))
     }
 
-    /// Copied documents of one collection.
+    /// Encodes snapshot documents of one collection.
     #[pyo3(signature = (documents, *, database, collection, cluster_time, read_at_ms, snapshot,
         at_ns = None))]
     #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
-    fn encode_copied(
+    fn encode_snapshot(
         &self,
         py: Python<'_>,
         documents: Vec<Bound<'_, PyAny>>,
@@ -150,7 +150,7 @@ impl MongoEncoder {
     ) -> PyResult<MongoBatch> {
         let documents = inputs(&documents)?;
         let (seconds, increment) = cluster_time;
-        let copy = Copy {
+        let source = SnapshotSource {
             database: database.as_bytes(),
             collection: collection.as_bytes(),
             cluster_time: Timestamp { seconds, increment },
@@ -160,16 +160,16 @@ impl MongoEncoder {
         let at_ns = at_ns.unwrap_or_else(now_ns);
         let batch = py.detach(|| {
             let documents = documents.iter().map(Input::bytes);
-            let mut captures = OfCopy(&self.captures);
+            let mut captures = SnapshotRouting(&self.captures);
             let encoder = &self.encoder;
-            encoder.encode_copied_captured(documents, &copy, at_ns, &mut captures)
+            encoder.encode_snapshot_routed(documents, &source, at_ns, &mut captures)
         });
         Ok(self.batch(batch?))
     }
 
-    /// Schemas of the documents of a collection that have no id.
+    /// Schemas without an id of the documents of a collection.
     fn unregistered(&self, database: &str, collection: &str) -> PyResult<Vec<Unregistered>> {
-        let mut captures = OfCopy(&self.captures);
+        let mut captures = SnapshotRouting(&self.captures);
         let found = self
             .encoder
             .unregistered_of(database, collection, &mut captures)?;
@@ -188,7 +188,7 @@ impl MongoEncoder {
         Some((PyBytes::new(py, &key), PyBytes::new(py, &value)))
     }
 
-    /// Schemas of heartbeats that have no id.
+    /// Schemas without an id of heartbeats.
     fn unregistered_heartbeat(&self, topic: &str) -> Vec<Unregistered> {
         let found = self.encoder.unregistered(Record::Heartbeat, topic);
         found.into_iter().map(Unregistered).collect()
@@ -201,13 +201,13 @@ impl MongoEncoder {
         events: impl Iterator<Item = &'b [u8]> + Clone,
         transaction: Option<OpenTransaction>,
         at_ns: i64,
-    ) -> PyResult<batch::EventBatch> {
-        let mut captures = OfStream(&self.captures);
+    ) -> PyResult<batch::MessageBatch> {
+        let mut captures = StreamRouting(&self.captures);
         let encoder = &self.encoder;
-        encoder.encode_captured(events, transaction, at_ns, &mut captures)
+        encoder.encode_routed(events, transaction, at_ns, &mut captures)
     }
 
-    fn batch(&self, batch: batch::EventBatch) -> MongoBatch {
+    fn batch(&self, batch: batch::MessageBatch) -> MongoBatch {
         MongoBatch::new(batch, Arc::clone(&self.format))
     }
 }
@@ -221,7 +221,7 @@ fn encoding(argument: &str, name: &str) -> PyResult<Encoding> {
     }
 }
 
-/// The letters of `op` that are left out.
+/// The letters of `op` that are skipped.
 fn letters(given: &HashSet<String>) -> PyResult<Vec<&'static str>> {
     const LETTERS: [&str; 4] = ["c", "u", "d", "r"];
     let letter = |given: &String| LETTERS.into_iter().find(|letter| letter == given);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use mongo_encoder::bson::Timestamp;
-use mongo_encoder::position::{StreamPlace, cluster_time, token_of};
+use mongo_encoder::stream_place::{StreamPlace, cluster_time, token_of};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
@@ -124,7 +124,7 @@ impl ChangeEvents {
             }
             Ok(later)
         });
-        let later = later.map_err(|error: mongo_encoder::position::TokenError| {
+        let later = later.map_err(|error: mongo_encoder::stream_place::TokenError| {
             PyValueError::new_err(error.to_string())
         })?;
         Ok(Self(later))

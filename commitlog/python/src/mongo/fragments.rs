@@ -1,4 +1,4 @@
-//! `FragmentJoiner`: events that the server split, whole again.
+//! `FragmentJoiner`: joins events that the server split.
 
 use mongo_encoder::fragments::{self, WholeEvent};
 use pyo3::exceptions::PyValueError;

@@ -1,14 +1,14 @@
-//! Bytes that Python gives.
+//! Bytes of Python objects.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-/// Bytes that stay where they are without the GIL.
+/// Bytes that are valid while detached from the interpreter.
 pub enum Input {
     Shared(PyBackedBytes),
-    /// What is no `bytes` may change meanwhile.
+    /// Other buffers than `bytes` may change, so they are copied.
     Copied(Vec<u8>),
 }
 

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 #[pymodule(submodule)]
 pub mod _mongo {
     #[pymodule_export]
-    use super::batch::{MongoBatch, RefusedEvent};
+    use super::batch::{EncodingFailure, MongoBatch};
     #[pymodule_export]
     use super::encoder::MongoEncoder;
     #[pymodule_export]

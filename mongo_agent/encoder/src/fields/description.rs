@@ -1,4 +1,4 @@
-//! Descriptions of updates as rules leave them: names there are paths with dots.
+//! Applies field rules to update descriptions, whose names are dotted paths.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use super::Rule;
 use super::document::{taken, write_inside};
 use super::path::{Relation, relation, renamed, rewrite as rewrite_path};
 use crate::bson::{Document, Element, Value};
+use crate::bson_writer::{close, open, write_element, write_head, write_string};
 use crate::error::BsonError;
-use crate::writing::{close, open, write_element, write_head, write_string};
 
-/// `disambiguatedPaths`, which tells the same paths name by name, is left out.
+/// `disambiguatedPaths` is left out: it repeats the paths name by name.
 pub(super) fn rewrite(
     rules: &[Arc<Rule>],
     description: Document<'_>,
@@ -76,7 +76,7 @@ fn write_updated(out: &mut Vec<u8>, rule: &Rule, fields: Document<'_>) -> Result
     close(out, start)
 }
 
-/// Paths, or documents with a path as `field`.
+/// Paths, or documents whose `field` is a path.
 fn write_list(out: &mut Vec<u8>, rules: &[Arc<Rule>], list: Document<'_>) -> Result<(), BsonError> {
     let start = open(out);
     let mut items = list.elements();

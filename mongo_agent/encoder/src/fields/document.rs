@@ -1,11 +1,11 @@
-//! Documents as rules leave them, written anew element by element.
+//! Applies field rules to documents, element by element.
 
 use super::Rule;
 use crate::bson::{Document, Element, Value};
+use crate::bson_writer::{close, open, write_element, write_head};
 use crate::error::{BsonError, Problem};
-use crate::writing::{close, open, write_element, write_head};
 
-/// One rule after the other; a rule whose outermost field is not there costs a look at the names.
+/// Applies rules in order. A rule costs a scan of the names if its outermost field is absent.
 pub(super) fn rewrite<'r>(
     rules: impl Iterator<Item = &'r Rule>,
     document: Document<'_>,
@@ -18,7 +18,7 @@ pub(super) fn rewrite<'r>(
         };
         if has(before, outermost)? {
             let mut out = Vec::with_capacity(current.len());
-            write_ruled(&mut out, before, &rule.path, rule.new_name.as_deref())?;
+            write_value_with_rules(&mut out, before, &rule.path, rule.new_name.as_deref())?;
             current = out;
         }
     }
@@ -35,9 +35,10 @@ fn has(document: Document<'_>, name: &[u8]) -> Result<bool, BsonError> {
     Ok(false)
 }
 
-/// A document without the field at a path, or with a new name for it, which then is the last one, as
-/// in Debezium. Arrays in arrays are not entered, as there.
-fn write_ruled(
+/// A document without the field at a path, or with a new name for it. As in Debezium, a renamed
+/// field
+/// becomes the last one, and arrays in arrays are not entered.
+fn write_value_with_rules(
     out: &mut Vec<u8>,
     document: Document<'_>,
     path: &[Box<[u8]>],
@@ -64,7 +65,7 @@ fn write_ruled(
     close(out, start)
 }
 
-/// An element under a name with a rule applied to what is inside of it.
+/// Applies a rule to the content of an element.
 pub(super) fn write_inside(
     out: &mut Vec<u8>,
     element: &Element<'_>,
@@ -74,7 +75,7 @@ pub(super) fn write_inside(
 ) -> Result<(), BsonError> {
     write_head(out, element.tag, name);
     match element.value {
-        Value::Document(inner) => write_ruled(out, inner, path, new_name),
+        Value::Document(inner) => write_value_with_rules(out, inner, path, new_name),
         Value::Array(items) => {
             let start = open(out);
             let mut items = items.elements();
@@ -93,7 +94,7 @@ pub(super) fn write_inside(
     }
 }
 
-/// Elements that go to the end under new names.
+/// Renamed elements, which go to the end.
 pub(super) struct Moved<'b> {
     new_name: Option<Box<[u8]>>,
     is_taken: bool,

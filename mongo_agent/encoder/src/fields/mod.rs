@@ -1,8 +1,8 @@
-//! Fields that are left out of values, or have another name there.
+//! Excludes fields from values, or renames them there.
 //!
-//! Rules are written as Debezium's `field.exclude.list` and `field.renames` have them, and do what its
-//! `FieldSelector` does; where that leaves a field in that a rule names, the rule is followed. First all
-//! exclusions, then the renamings in their order, each on what the one before has left.
+//! Rules have the form of Debezium's `field.exclude.list` and `field.renames` and the effect of its
+//! `FieldSelector`, except where that misses a field that a rule names. All exclusions apply first,
+//! then the renamings in order.
 
 mod description;
 mod document;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use crate::bson::{Document, Value};
+use crate::bson_writer::{close, open, write_element, write_head};
 use crate::error::BsonError;
-use crate::writing::{close, open, write_element, write_head};
 
-/// Why a rule is none.
+/// Why a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FieldRuleError {
@@ -24,18 +24,18 @@ pub enum FieldRuleError {
     Path { rule: String },
     #[error("`{rule}` is not of the form `database.collection.field:name`")]
     Renaming { rule: String },
-    #[error("`{rule}` gives a field the name that it has")]
+    #[error("`{rule}` renames a field to its own name")]
     Same { rule: String },
 }
 
-/// One field of the collections that a pattern names.
+/// A rule for one field of the collections that a pattern matches.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
-    /// `database.collection`, where `*` is any text.
+    /// `database.collection`, where `*` matches any text.
     namespace: Box<str>,
-    /// Names from the outermost document on, at least one.
+    /// Names from the outermost document, at least one.
     path: Vec<Box<[u8]>>,
-    /// The name that the field gets; None: it is left out.
+    /// The new name; `None` excludes the field.
     new_name: Option<Box<[u8]>>,
 }
 
@@ -49,7 +49,7 @@ pub struct FieldRules {
 }
 
 impl FieldRules {
-    /// `excluded`: `database.collection.field.nested`; `renamed`: the same with `:name` behind it.
+    /// `excluded`: `database.collection.field.nested`; `renamed`: `database.collection.field:name`.
     pub fn parse<'r>(
         excluded: impl IntoIterator<Item = &'r str>,
         renamed: impl IntoIterator<Item = &'r str>,
@@ -103,11 +103,10 @@ impl Rule {
     }
 }
 
-/// Whether a text is of a pattern, where `*` is any text. Upper and lower case of ASCII are one, as in
-/// Debezium.
+/// Whether a pattern matches, where `*` matches any text. As in Debezium, ASCII case is ignored.
 fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut place) = (0, 0);
-    // Where the last star was, and how far its text went.
+    // The last star, and the end of its text.
     let mut star = None;
     while place < text.len() {
         match pattern.get(at) {
@@ -138,7 +137,7 @@ fn matches(pattern: &[u8], text: &[u8]) -> bool {
         .is_some_and(|rest| rest.iter().all(|byte| *byte == b'*'))
 }
 
-/// A document as the rules leave it.
+/// Applies rules to a document.
 pub(crate) fn rewrite_document(
     rules: &[Arc<Rule>],
     document: Document<'_>,
@@ -147,8 +146,9 @@ pub(crate) fn rewrite_document(
     document::rewrite(rules, document)
 }
 
-/// A raw event with its images and its description of the update as the rules leave them. Of the
-/// document key `_id` stays, whatever the rules say: it is the key.
+/// Applies rules to a raw event: to its images and its update description. `_id` of the document
+/// key
+/// always stays.
 pub(crate) fn rewrite_event(
     rules: &[Arc<Rule>],
     event: Document<'_>,
@@ -221,7 +221,7 @@ mod tests {
             let said = format!("`{wrong}` is not of the form `database.collection.field:name`");
             assert_eq!(why(&[], &[wrong]), Some(said));
         }
-        let said = "`a.b.c.d:d` gives a field the name that it has".to_owned();
+        let said = "`a.b.c.d:d` renames a field to its own name".to_owned();
         assert_eq!(why(&[], &["a.b.c.d:d"]), Some(said));
     }
 }

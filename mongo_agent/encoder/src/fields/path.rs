@@ -1,22 +1,22 @@
-//! Paths with dots, as descriptions of updates have them: `address.street`, `items.0.price`.
+//! Dotted paths of update descriptions: `address.street`, `items.0.price`.
 
 use std::ops::Range;
 
 use super::Rule;
 
-/// How a path of an update and the path of a rule lie to each other.
+/// The relation between the path of an update and the path of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// Neither leads to the other.
+    /// Neither contains the other.
     Apart,
-    /// It is the rule's field, or inside of it. Where the name of that field stands in the path.
+    /// The update is the rule's field or inside it, with the index of the field's name in the path.
     Within(Range<usize>),
-    /// The field is inside of it: so many names of the rule's path are behind it.
+    /// The field is inside the update, with the number of names that the update's path has.
     Around(usize),
 }
 
-/// Positions in arrays need not be in the rule, but for arrays in arrays, which rules do not enter. An
-/// outermost name is never a position.
+/// Rules need no array indexes, except for arrays in arrays, which rules do not enter. An outermost
+/// name is never an index.
 pub(super) fn relation(rule: &Rule, path: &[u8]) -> Relation {
     let mut found = 0;
     let mut start = 0;
@@ -39,7 +39,7 @@ pub(super) fn relation(rule: &Rule, path: &[u8]) -> Relation {
     Relation::Around(found)
 }
 
-/// A path that is not inside of a left-out field, with the names that the rules give.
+/// The path with new names, if it is not inside an excluded field.
 pub(super) fn rewrite(rules: &[std::sync::Arc<Rule>], path: &[u8]) -> Option<Vec<u8>> {
     let mut path = path.to_vec();
     for rule in rules {

@@ -1,9 +1,9 @@
-//! Characters that Java's driver writes as `\uXXXX`: those of the categories Cc, Cf, Cn, Co, Cs, Lm,
-//! Mc, Me, Mn, Zl and Zp.
-//!
-//! By Unicode 15, which Java 21 knows. Another Java may differ in what was unassigned to one of them.
+//! Characters that Java's driver writes as `\uXXXX`: the categories Cc, Cf, Cn, Co, Cs, Lm, Mc, Me,
+//! Mn, Zl and Zp of Unicode 15, which Java 21 knows. Other versions of Java may differ in
+//! characters
+//! that were unassigned.
 
-/// Whether a character of the basic plane is written as `\uXXXX`; of the other planes all are.
+/// Whether a character of the basic plane is escaped; characters of other planes always are.
 #[inline]
 pub fn is_escaped(character: u16) -> bool {
     let word = BITS.get(usize::from(character >> 6)).copied();
@@ -28,7 +28,7 @@ const fn bits() -> [u64; 1024] {
     bits
 }
 
-/// First and last.
+/// First and last character of ranges.
 #[rustfmt::skip]
 const RANGES: &[(u16, u16)] = &[
     (0x0000, 0x001f), (0x007f, 0x009f), (0x00ad, 0x00ad), (0x02b0, 0x02c1), (0x02c6, 0x02d1),

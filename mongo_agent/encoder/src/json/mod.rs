@@ -1,7 +1,8 @@
-//! Extended JSON from BSON, byte for byte as Java's driver writes it.
+//! Writes BSON as extended JSON, byte for byte as Java's driver does.
 //!
-//! Text goes either into JSON as it is, or into a string of other JSON, as Debezium's envelope
-//! has documents: then every quote and backslash is escaped once more on the way.
+//! The output is JSON, or the content of a JSON string, as Debezium's envelope embeds documents:
+//! then
+//! each quote and backslash is escaped once more.
 
 mod escaped;
 mod number;
@@ -10,18 +11,19 @@ mod text;
 use crate::bson::{Document, Element, MAX_DEPTH, Value};
 use crate::error::{BsonError, Problem};
 
-/// How types are told that JSON does not have.
+/// How JSON represents types that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// Version 1, strict: `{"$numberLong": "7"}`, `{"$date": 0}`; what is no number as in version 2.
+    /// Version 1, strict: `{"$numberLong": "7"}`, `{"$date": 0}`; NaN and infinities as in version
+    /// 2.
     Strict,
-    /// Version 2, relaxed: numbers and dates as people read them.
+    /// Version 2, relaxed: numbers and dates in their usual form.
     Relaxed,
-    /// Version 2, canonical: every type can be told.
+    /// Version 2, canonical: keeps every type.
     Canonical,
 }
 
-/// What stands between two members.
+/// The separator between members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {
     /// `{"a": 1,"b": 2}`
@@ -40,7 +42,7 @@ pub fn write_document(
     Writer::<false>::new(out, flavour, spacing).write_document(document, 1)
 }
 
-/// Appends a document as the inside of a JSON string.
+/// Appends a document as the content of a JSON string.
 pub fn write_document_in_string(
     out: &mut Vec<u8>,
     document: Document<'_>,
@@ -60,7 +62,7 @@ pub fn write_value(
     Writer::<false>::new(out, flavour, spacing).write_value(element, 0)
 }
 
-/// Appends a value as the inside of a JSON string.
+/// Appends a value as the content of a JSON string.
 pub fn write_value_in_string(
     out: &mut Vec<u8>,
     element: &Element<'_>,
@@ -70,7 +72,7 @@ pub fn write_value_in_string(
     Writer::<true>::new(out, flavour, spacing).write_value(element, 0)
 }
 
-/// Appends text as a JSON string, with the quotes.
+/// Appends a string with its quotes.
 pub fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     text::write_escaped::<false>(out, bytes);
@@ -92,7 +94,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
         }
     }
 
-    /// `depth` counts the document itself.
+    /// `depth` includes the document.
     fn write_document(&mut self, document: Document<'_>, depth: usize) -> Result<(), BsonError> {
         check_depth(document, depth)?;
         self.out.push(b'{');
@@ -186,7 +188,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
                     self.close();
                 }
             }
-            // All others were written before they came here.
+            // All other types were written before.
             _ => {}
         }
     }
@@ -213,7 +215,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
         if self.flavour != Flavour::Canonical && number.is_finite() {
             number::write_double(self.out, number);
         } else {
-            // Java's strict form of what is no number is no JSON.
+            // Java's strict form of NaN and infinities is invalid JSON.
             self.open("$numberDouble");
             self.quote();
             number::write_double(self.out, number);
@@ -303,7 +305,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
         self.close();
     }
 
-    /// Begins an object of one member or more.
+    /// Begins an object that is not empty.
     fn open(&mut self, name: &str) {
         self.out.push(b'{');
         self.write_known_name(name);
@@ -334,7 +336,7 @@ impl<'o, const IN_STRING: bool> Writer<'o, IN_STRING> {
         self.write_raw(b": ");
     }
 
-    /// A name that needs no escape.
+    /// A name without escapes.
     fn write_known_name(&mut self, name: &str) {
         self.quote();
         self.write_raw(name.as_bytes());

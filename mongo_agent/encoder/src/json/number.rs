@@ -1,4 +1,4 @@
-//! Numbers and times as text.
+//! Writes numbers and times as text.
 
 use event_encoding::calendar::date_of_day;
 
@@ -14,8 +14,7 @@ pub fn lower_hex(byte: u8) -> [u8; 2] {
     [digit(byte >> 4), digit(byte & 15)]
 }
 
-/// `Double#toString`, with the digits that Java has chosen since version 19: the fewest that read
-/// back, but two at least.
+/// `Double#toString` with the digits of Java 19 and later: the fewest that read back, at least two.
 pub fn write_double(out: &mut Vec<u8>, number: f64) {
     if !number.is_finite() {
         out.extend_from_slice(match (number.is_nan(), number.is_sign_negative()) {
@@ -33,7 +32,7 @@ pub fn write_double(out: &mut Vec<u8>, number: f64) {
         out.extend_from_slice(b"0.0");
         return;
     }
-    // Where one digit is enough Java takes the nearest two: 4.9E-324.
+    // If one digit is enough, Java writes the nearest two: 4.9E-324.
     let nearest = magnitude
         .is_subnormal()
         .then(|| format!("{magnitude:.1e}"))
@@ -50,7 +49,7 @@ pub fn write_double(out: &mut Vec<u8>, number: f64) {
     }
 }
 
-/// The digits without zeros on either side, and the power of ten of the first one.
+/// The digits without outer zeros, and the power of ten of the first one.
 fn digits_and_exponent(text: &str) -> (Vec<u8>, i32) {
     let (mantissa, power) = text.split_once('e').unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -88,8 +87,9 @@ fn write_scientific(out: &mut Vec<u8>, digits: &[u8], exponent: i32) {
     out.extend_from_slice(itoa::Buffer::new().format(exponent).as_bytes());
 }
 
-/// Decimal128 in binary integer form, as its specification writes it: a coefficient of more than
-/// 34 digits counts as zero.
+/// Decimal128 in binary integer encoding; a coefficient of more than 34 digits counts as zero, as
+/// in
+/// its specification.
 pub fn write_decimal128(out: &mut Vec<u8>, bits: u128) {
     const LARGEST: u128 = 10_u128.pow(34) - 1;
     const BIAS: i32 = 6176;
@@ -144,13 +144,13 @@ pub fn write_decimal128(out: &mut Vec<u8>, bits: u128) {
     }
 }
 
-/// Whether relaxed JSON has a text for a time: those of the years 1970 to 9999.
+/// Whether relaxed JSON has a text for a time: years 1970 to 9999.
 pub fn is_calendar_date(millis: i64) -> bool {
     (0..FIRST_OF_YEAR_10000_MS).contains(&millis)
 }
 
-/// `2020-01-01T00:00:00Z`, with a fraction if there is one, without zeros at its end
-/// (`DateTimeFormatter#ISO_OFFSET_DATE_TIME`). For times of which `is_calendar_date` is true.
+/// `2020-01-01T00:00:00Z`, with a fraction without trailing zeros
+/// (`DateTimeFormatter#ISO_OFFSET_DATE_TIME`). Valid if `is_calendar_date` is true.
 pub fn write_date(out: &mut Vec<u8>, millis: i64) {
     let (year, month, day) = date_of_day(millis.div_euclid(MILLIS_PER_DAY));
     write_padded(out, year, 4);

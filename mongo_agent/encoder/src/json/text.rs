@@ -1,10 +1,10 @@
-//! Text of JSON strings as Java's driver escapes it.
+//! Escapes JSON strings as Java's driver does.
 
 use super::escaped::is_escaped;
 use super::number::lower_hex;
 
-/// Appends the inside of a JSON string; one that stands in a string of other JSON is escaped
-/// twice. What is no UTF-8 becomes U+FFFD, as in Java.
+/// Appends the content of a JSON string; inside a string of other JSON it is escaped twice. Invalid
+/// UTF-8 becomes U+FFFD, as in Java.
 #[inline]
 pub fn write_escaped<const IN_STRING: bool>(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_plain(bytes) {
@@ -14,12 +14,12 @@ pub fn write_escaped<const IN_STRING: bool>(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Whether this is ASCII that needs no escape, as most text is.
+/// Whether this is ASCII without escapes, as most text is.
 #[inline]
 fn is_plain(bytes: &[u8]) -> bool {
     let is_other =
         |byte: u8| byte.cast_signed() < 0x20 || byte == b'"' || byte == b'\\' || byte == 0x7f;
-    // Without a branch for each byte, so that many are compared at once.
+    // Without a branch for each byte, so that the compiler uses vectors.
     let is_plain_block = |block: &[u8]| {
         block
             .iter()

@@ -1,118 +1,123 @@
-//! The envelope of Debezium 1.4 to 1.7, which read the oplog: an update is a `patch` of operators, and
-//! what is updated or deleted is told by a `filter`.
+//! The envelope of Debezium 1.4 to 1.7, which read the oplog: an update is a `patch` of operators,
+//! and
+//! a `filter` selects the document of an update or a delete.
 
-use super::Setting;
+use super::ValueContext;
 use super::envelope::{write_document, write_operation, write_optional};
 use super::source::{Source, write_place, write_start};
 use crate::bson::{Document, Value};
+use crate::bson_writer::{close, open, write_element, write_head};
 use crate::change::{
     Change, Operation, SnapshotMark, Transaction, UpdateDescription, integer, text,
 };
 use crate::error::BsonError;
-use crate::form::Form;
 use crate::format::EventFormat;
 use crate::transaction::write_part;
-use crate::writing::{close, open, write_element, write_head};
+use crate::value_writer::ValueWriter;
 
-pub(super) fn write_value<F: Form>(
-    form: &mut F,
+pub(super) fn write_value<F: ValueWriter>(
+    writer: &mut F,
     change: &Change<'_>,
-    setting: &Setting<'_>,
+    context: &ValueContext<'_>,
 ) -> Result<(), BsonError> {
-    let format = setting.format;
+    let format = context.format;
     let is_update = matches!(change.operation, Operation::Update | Operation::Replace);
-    form.literal(br#"{"after":"#);
-    write_document(form, change.after.filter(|_| !is_update), format)?;
-    form.literal(br#","patch":"#);
+    writer.literal(br#"{"after":"#);
+    write_document(writer, change.after.filter(|_| !is_update), format)?;
+    writer.literal(br#","patch":"#);
     match (change.operation, change.update) {
         (Operation::Update, update) => {
             let patch = patch(update.unwrap_or_default())?;
-            write_document(form, Some(Document::parse(&patch)?), format)?;
+            write_document(writer, Some(Document::parse(&patch)?), format)?;
         }
         // The oplog has the whole document.
-        (Operation::Replace, _) => write_document(form, change.after, format)?,
-        _ => form.null(),
+        (Operation::Replace, _) => write_document(writer, change.after, format)?,
+        _ => writer.null(),
     }
-    form.literal(br#","filter":"#);
+    writer.literal(br#","filter":"#);
     let filter = if is_update || change.operation == Operation::Delete {
         Some(Document::parse(change.key)?)
     } else {
         None
     };
-    write_document(form, filter, format)?;
-    form.literal(b",");
-    write_source(form, &Source::from(change), format)?;
-    write_operation(form, change.operation, setting.at_ns);
-    form.literal(b",");
-    write_part(form, setting.part);
-    form.literal(b"}");
+    write_document(writer, filter, format)?;
+    writer.literal(b",");
+    write_source(writer, &Source::from(change), format)?;
+    write_operation(writer, change.operation, context.at_ns);
+    writer.literal(b",");
+    write_part(writer, context.part);
+    writer.literal(b"}");
     Ok(())
 }
 
-/// What `source` was before Debezium 0.10, and is with `source.struct.version=v1`.
-fn write_first_source<F: Form + ?Sized>(form: &mut F, source: &Source<'_>, format: &EventFormat) {
-    form.literal(br#""source":{"version":"#);
-    form.there();
-    form.text(format.connector_version.as_bytes());
-    form.literal(br#","connector":"#);
-    form.there();
-    form.plain("mongodb");
-    form.literal(br#","name":"#);
-    form.text(format.topic_prefix.as_bytes());
-    form.literal(br#","rs":"#);
-    form.text(format.replica_set.as_bytes());
-    form.literal(br#","ns":"#);
+/// `source` as of releases before 0.10 (`source.struct.version=v1`).
+fn write_first_source<F: ValueWriter + ?Sized>(
+    writer: &mut F,
+    source: &Source<'_>,
+    format: &EventFormat,
+) {
+    writer.literal(br#""source":{"version":"#);
+    writer.there();
+    writer.text(format.connector_version.as_bytes());
+    writer.literal(br#","connector":"#);
+    writer.there();
+    writer.plain("mongodb");
+    writer.literal(br#","name":"#);
+    writer.text(format.topic_prefix.as_bytes());
+    writer.literal(br#","rs":"#);
+    writer.text(format.replica_set.as_bytes());
+    writer.literal(br#","ns":"#);
     let names: Vec<&[u8]> = source
         .database
         .into_iter()
         .chain(source.collection)
         .collect();
-    form.text(&names.join(&b'.'));
-    form.literal(br#","sec":"#);
-    form.unsigned(source.cluster_time.seconds);
-    form.literal(br#","ord":"#);
-    form.unsigned(source.cluster_time.increment);
+    writer.text(&names.join(&b'.'));
+    writer.literal(br#","sec":"#);
+    writer.unsigned(source.cluster_time.seconds);
+    writer.literal(br#","ord":"#);
+    writer.unsigned(source.cluster_time.increment);
     let is_copied = source
         .snapshot
         .is_some_and(|mark| mark != SnapshotMark::Incremental);
-    form.literal(br#","h":"#);
-    form.null();
-    form.literal(br#","initsync":"#);
-    form.there_by_default();
-    form.boolean(is_copied);
-    form.literal(b"}");
+    writer.literal(br#","h":"#);
+    writer.null();
+    writer.literal(br#","initsync":"#);
+    writer.there_by_default();
+    writer.boolean(is_copied);
+    writer.literal(b"}");
 }
 
-/// `h`, the oplog's hash, is not in change streams, and has been no number of its own since MongoDB 4.0.
-pub(super) fn write_source<F: Form + ?Sized>(
-    form: &mut F,
+/// Change streams do not have `h`, the oplog's hash; it is constant since MongoDB 4.0.
+pub(super) fn write_source<F: ValueWriter + ?Sized>(
+    writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
     if format.is_first_source {
-        write_first_source(form, source, format);
+        write_first_source(writer, source, format);
         return Ok(());
     }
-    write_start(form, source, format);
-    form.literal(br#","rs":"#);
-    form.text(format.replica_set.as_bytes());
-    form.literal(b",");
-    write_place(form, source);
-    form.literal(br#","h":"#);
-    form.null();
-    form.literal(br#","tord":"#);
+    write_start(writer, source, format);
+    writer.literal(br#","rs":"#);
+    writer.text(format.replica_set.as_bytes());
+    writer.literal(b",");
+    write_place(writer, source);
+    writer.literal(br#","h":"#);
+    writer.null();
+    writer.literal(br#","tord":"#);
     let transaction = source.transaction.as_ref();
     let order = i64::try_from(source.transaction_index).unwrap_or(i64::MAX);
-    write_optional(form, transaction.map(|_| order.saturating_add(1)));
-    form.literal(br#","stxnid":"#);
+    write_optional(writer, transaction.map(|_| order.saturating_add(1)));
+    writer.literal(br#","stxnid":"#);
     match transaction {
         Some(transaction) => {
-            form.there();
-            form.text(&session_transaction(transaction)?);
+            writer.there();
+            writer.text(&session_transaction(transaction)?);
         }
-        None => form.null(),
+        None => writer.null(),
     }
-    form.literal(b"}");
+    writer.literal(b"}");
     Ok(())
 }
 
@@ -135,9 +140,9 @@ fn session_transaction(transaction: &Transaction<'_>) -> Result<Vec<u8>, BsonErr
     Ok(session)
 }
 
-/// The description of an update as update operators, as the oplog had it:
-/// `{$v: 1, $set: …, $unset: …, $push: …}`. Arrays that became shorter are cut with `$push` and
-/// `$slice`, so applying it once more changes nothing.
+/// An update description as the update operators of the oplog:
+/// `{$v: 1, $set: …, $unset: …, $push: …}`. Truncated arrays are cut with `$push` and `$slice`, so
+/// applying the update twice changes nothing.
 fn patch(update: UpdateDescription<'_>) -> Result<Vec<u8>, BsonError> {
     const DOCUMENT: u8 = 3;
     const ARRAY: u8 = 4;

@@ -1,49 +1,50 @@
-//! The envelope of Debezium 2.1: `rs` in the source, milliseconds only, and two members of the
-//! oplog's time, which are null.
+//! The envelope of Debezium 2.1: `rs` in `source`, milliseconds only, and two members of the oplog,
+//! which
+//! are null.
 
-use super::Setting;
+use super::ValueContext;
 use super::envelope::{write_images, write_operation, write_update};
 use super::source::{Source, write_place, write_session, write_start};
 use crate::change::Change;
 use crate::error::BsonError;
-use crate::form::Form;
 use crate::format::EventFormat;
 use crate::transaction::write_part;
+use crate::value_writer::ValueWriter;
 
-pub(super) fn write_value<F: Form>(
-    form: &mut F,
+pub(super) fn write_value<F: ValueWriter>(
+    writer: &mut F,
     change: &Change<'_>,
-    setting: &Setting<'_>,
+    context: &ValueContext<'_>,
 ) -> Result<(), BsonError> {
-    let format = setting.format;
-    form.literal(b"{");
-    write_images(form, change, format)?;
-    form.literal(br#","patch":"#);
-    form.null();
-    form.literal(br#","filter":"#);
-    form.null();
-    form.literal(b",");
-    write_update(form, change, format)?;
-    form.literal(b",");
-    write_source(form, &Source::from(change), format)?;
-    write_operation(form, change.operation, setting.at_ns);
-    form.literal(b",");
-    write_part(form, setting.part);
-    form.literal(b"}");
+    let format = context.format;
+    writer.literal(b"{");
+    write_images(writer, change, format)?;
+    writer.literal(br#","patch":"#);
+    writer.null();
+    writer.literal(br#","filter":"#);
+    writer.null();
+    writer.literal(b",");
+    write_update(writer, change, format)?;
+    writer.literal(b",");
+    write_source(writer, &Source::from(change), format)?;
+    write_operation(writer, change.operation, context.at_ns);
+    writer.literal(b",");
+    write_part(writer, context.part);
+    writer.literal(b"}");
     Ok(())
 }
 
-pub(super) fn write_source<F: Form + ?Sized>(
-    form: &mut F,
+pub(super) fn write_source<F: ValueWriter + ?Sized>(
+    writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    write_start(form, source, format);
-    form.literal(br#","rs":"#);
-    form.text(format.replica_set.as_bytes());
-    form.literal(b",");
-    write_place(form, source);
-    write_session(form, source)?;
-    form.literal(b"}");
+    write_start(writer, source, format);
+    writer.literal(br#","rs":"#);
+    writer.text(format.replica_set.as_bytes());
+    writer.literal(b",");
+    write_place(writer, source);
+    write_session(writer, source)?;
+    writer.literal(b"}");
     Ok(())
 }

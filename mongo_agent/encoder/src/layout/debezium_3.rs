@@ -1,53 +1,53 @@
-//! The envelope of Debezium 3: no `rs`, but `wallTime`, microseconds and nanoseconds.
+//! The envelope of Debezium 3: `wallTime`, microseconds and nanoseconds, but no `rs`.
 
-use super::Setting;
+use super::ValueContext;
 use super::envelope::{write_images, write_operation, write_optional, write_update};
 use super::source::{Source, write_place, write_session, write_start};
 use crate::change::Change;
 use crate::error::BsonError;
-use crate::form::Form;
 use crate::format::EventFormat;
 use crate::transaction::write_part;
+use crate::value_writer::ValueWriter;
 
-pub(super) fn write_value<F: Form>(
-    form: &mut F,
+pub(super) fn write_value<F: ValueWriter>(
+    writer: &mut F,
     change: &Change<'_>,
-    setting: &Setting<'_>,
+    context: &ValueContext<'_>,
 ) -> Result<(), BsonError> {
-    let (format, at_ns) = (setting.format, setting.at_ns);
-    form.literal(b"{");
-    write_images(form, change, format)?;
-    form.literal(b",");
-    write_update(form, change, format)?;
-    form.literal(b",");
-    write_source(form, &Source::from(change), format)?;
-    write_operation(form, change.operation, at_ns);
-    form.literal(br#","ts_us":"#);
-    write_optional(form, Some(at_ns.div_euclid(1000)));
-    form.literal(br#","ts_ns":"#);
-    write_optional(form, Some(at_ns));
-    form.literal(b",");
-    write_part(form, setting.part);
-    form.literal(b"}");
+    let (format, at_ns) = (context.format, context.at_ns);
+    writer.literal(b"{");
+    write_images(writer, change, format)?;
+    writer.literal(b",");
+    write_update(writer, change, format)?;
+    writer.literal(b",");
+    write_source(writer, &Source::from(change), format)?;
+    write_operation(writer, change.operation, at_ns);
+    writer.literal(br#","ts_us":"#);
+    write_optional(writer, Some(at_ns.div_euclid(1000)));
+    writer.literal(br#","ts_ns":"#);
+    write_optional(writer, Some(at_ns));
+    writer.literal(b",");
+    write_part(writer, context.part);
+    writer.literal(b"}");
     Ok(())
 }
 
-pub(super) fn write_source<F: Form + ?Sized>(
-    form: &mut F,
+pub(super) fn write_source<F: ValueWriter + ?Sized>(
+    writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    write_start(form, source, format);
+    write_start(writer, source, format);
     let source_us = source.ts_ms.saturating_mul(1000);
-    form.literal(br#","ts_us":"#);
-    write_optional(form, Some(source_us));
-    form.literal(br#","ts_ns":"#);
-    write_optional(form, source_us.checked_mul(1000));
-    form.literal(b",");
-    write_place(form, source);
-    write_session(form, source)?;
-    form.literal(br#","wallTime":"#);
-    write_optional(form, source.wall_time_ms);
-    form.literal(b"}");
+    writer.literal(br#","ts_us":"#);
+    write_optional(writer, Some(source_us));
+    writer.literal(br#","ts_ns":"#);
+    write_optional(writer, source_us.checked_mul(1000));
+    writer.literal(b",");
+    write_place(writer, source);
+    write_session(writer, source)?;
+    writer.literal(br#","wallTime":"#);
+    write_optional(writer, source.wall_time_ms);
+    writer.literal(b"}");
     Ok(())
 }

@@ -1,102 +1,102 @@
-//! What the envelopes of all Debezium releases have in common.
+//! Members that the envelopes of all Debezium releases share.
 
 use crate::bson::{Document, Element, Value};
 use crate::change::{Change, Operation, UpdateDescription, integer, text};
 use crate::error::BsonError;
-use crate::form::Form;
 use crate::format::EventFormat;
+use crate::value_writer::ValueWriter;
 
-pub(super) fn write_optional<F: Form + ?Sized>(form: &mut F, number: Option<i64>) {
+pub(super) fn write_optional<F: ValueWriter + ?Sized>(writer: &mut F, number: Option<i64>) {
     match number {
         Some(number) => {
-            form.there();
-            form.number(number);
+            writer.there();
+            writer.number(number);
         }
-        None => form.null(),
+        None => writer.null(),
     }
 }
 
 /// `"before":…,"after":…`
-pub(super) fn write_images<F: Form>(
-    form: &mut F,
+pub(super) fn write_images<F: ValueWriter>(
+    writer: &mut F,
     change: &Change<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    form.literal(br#""before":"#);
-    write_document(form, change.before, format)?;
-    form.literal(br#","after":"#);
-    write_document(form, change.after, format)
+    writer.literal(br#""before":"#);
+    write_document(writer, change.before, format)?;
+    writer.literal(br#","after":"#);
+    write_document(writer, change.after, format)
 }
 
-/// `,"op":…,"ts_ms":…`; the time is given in nanoseconds.
-pub(super) fn write_operation<F: Form>(form: &mut F, operation: Operation, at_ns: i64) {
-    form.literal(br#","op":"#);
-    form.there();
-    form.plain(operation.letter());
-    form.literal(br#","ts_ms":"#);
-    write_optional(form, Some(at_ns.div_euclid(1_000_000)));
+/// `,"op":…,"ts_ms":…`; `at_ns` is in nanoseconds.
+pub(super) fn write_operation<F: ValueWriter>(writer: &mut F, operation: Operation, at_ns: i64) {
+    writer.literal(br#","op":"#);
+    writer.there();
+    writer.plain(operation.letter());
+    writer.literal(br#","ts_ms":"#);
+    write_optional(writer, Some(at_ns.div_euclid(1_000_000)));
 }
 
-/// A document as a string of JSON.
-pub(super) fn write_document<F: Form>(
-    form: &mut F,
+/// A document as a JSON string.
+pub(super) fn write_document<F: ValueWriter>(
+    writer: &mut F,
     document: Option<Document<'_>>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
     let Some(document) = document else {
-        form.null();
+        writer.null();
         return Ok(());
     };
     let (flavour, spacing) = format.document_json.of_documents();
-    form.there();
-    form.document(document, flavour, spacing)
+    writer.there();
+    writer.document(document, flavour, spacing)
 }
 
 /// `"updateDescription":…`
-pub(super) fn write_update<F: Form>(
-    form: &mut F,
+pub(super) fn write_update<F: ValueWriter>(
+    writer: &mut F,
     change: &Change<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    form.literal(br#""updateDescription":"#);
+    writer.literal(br#""updateDescription":"#);
     if let Some(update) = &change.update {
-        return write_description(form, update, format);
+        return write_description(writer, update, format);
     }
-    form.null();
+    writer.null();
     Ok(())
 }
 
-fn write_description<F: Form>(
-    form: &mut F,
+fn write_description<F: ValueWriter>(
+    writer: &mut F,
     update: &UpdateDescription<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    form.there();
-    form.literal(br#"{"removedFields":"#);
-    write_list(form, update.removed_fields, |form, element| {
-        form.text(text(element, "removedFields")?);
+    writer.there();
+    writer.literal(br#"{"removedFields":"#);
+    write_list(writer, update.removed_fields, |writer, element| {
+        writer.text(text(element, "removedFields")?);
         Ok(())
     })?;
-    form.literal(br#","updatedFields":"#);
+    writer.literal(br#","updatedFields":"#);
     match update.updated_fields {
         Some(fields) => {
             let (flavour, spacing) = format.document_json.of_updated_fields();
-            form.there();
-            form.document(fields, flavour, spacing)?;
+            writer.there();
+            writer.document(fields, flavour, spacing)?;
         }
-        None => form.null(),
+        None => writer.null(),
     }
-    form.literal(br#","truncatedArrays":"#);
-    write_list(form, update.truncated_arrays, |form, element| {
-        write_truncated(form, element)
+    writer.literal(br#","truncatedArrays":"#);
+    write_list(writer, update.truncated_arrays, |writer, element| {
+        write_truncated(writer, element)
     })?;
-    form.literal(b"}");
+    writer.literal(b"}");
     Ok(())
 }
 
-/// A list that is empty is null, as in Debezium.
-fn write_list<F: Form>(
-    form: &mut F,
+/// An empty list is null, as in Debezium.
+fn write_list<F: ValueWriter>(
+    writer: &mut F,
     list: Option<Document<'_>>,
     write: impl Fn(&mut F, &Element<'_>) -> Result<(), BsonError>,
 ) -> Result<(), BsonError> {
@@ -105,23 +105,23 @@ fn write_list<F: Form>(
         let mut elements = list.elements();
         while let Some(element) = elements.read()? {
             if is_empty {
-                form.there();
-                form.open_list();
+                writer.there();
+                writer.open_list();
             }
-            form.next(is_empty);
+            writer.next(is_empty);
             is_empty = false;
-            write(form, &element)?;
+            write(writer, &element)?;
         }
     }
     if is_empty {
-        form.null();
+        writer.null();
     } else {
-        form.close_list();
+        writer.close_list();
     }
     Ok(())
 }
 
-fn write_truncated<F: Form>(form: &mut F, element: &Element<'_>) -> Result<(), BsonError> {
+fn write_truncated<F: ValueWriter>(writer: &mut F, element: &Element<'_>) -> Result<(), BsonError> {
     let mut field: &[u8] = b"";
     let mut new_size = 0;
     if let Value::Document(truncated) = element.value {
@@ -134,10 +134,10 @@ fn write_truncated<F: Form>(form: &mut F, element: &Element<'_>) -> Result<(), B
             }
         }
     }
-    form.literal(br#"{"field":"#);
-    form.text(field);
-    form.literal(br#","size":"#);
-    form.number(new_size);
-    form.literal(b"}");
+    writer.literal(br#"{"field":"#);
+    writer.text(field);
+    writer.literal(br#","size":"#);
+    writer.number(new_size);
+    writer.literal(b"}");
     Ok(())
 }

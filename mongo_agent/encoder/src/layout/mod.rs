@@ -1,53 +1,53 @@
-//! Values of messages, one file for each layout.
+//! The values of messages, one module for each layout.
 
+pub(crate) mod ddl;
 mod debezium_1;
 mod debezium_21;
 mod debezium_3;
 mod envelope;
 mod native;
-pub(crate) mod other;
 mod source;
 
 use crate::change::Change;
 use crate::error::BsonError;
-use crate::form::Form;
 use crate::format::{EventFormat, Layout};
-use crate::transaction::Part;
+use crate::transaction::TransactionOrder;
+use crate::value_writer::ValueWriter;
 use source::Source;
 
-/// What a value needs beside the change.
+/// Facts of a value apart from the change.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Setting<'s> {
+pub(crate) struct ValueContext<'s> {
     pub format: &'s EventFormat,
-    /// When it is published, nanoseconds.
+    /// Time of publication, nanoseconds.
     pub at_ns: i64,
-    /// Name of the transaction and the numbers in it.
-    pub part: Option<(&'s str, Part)>,
+    /// Id of the transaction, and the event's numbers in it.
+    pub part: Option<(&'s str, TransactionOrder)>,
 }
 
 /// Appends the value of a change.
-pub(crate) fn write_value<F: Form>(
-    form: &mut F,
+pub(crate) fn write_value<F: ValueWriter>(
+    writer: &mut F,
     change: &Change<'_>,
-    setting: &Setting<'_>,
+    context: &ValueContext<'_>,
 ) -> Result<(), BsonError> {
-    match setting.format.layout {
-        Layout::Debezium3 => debezium_3::write_value(form, change, setting),
-        Layout::Debezium1 => debezium_1::write_value(form, change, setting),
-        Layout::Debezium21 => debezium_21::write_value(form, change, setting),
-        Layout::Native => native::write_value(form, change, setting.format),
+    match context.format.layout {
+        Layout::Debezium3 => debezium_3::write_value(writer, change, context),
+        Layout::Debezium1 => debezium_1::write_value(writer, change, context),
+        Layout::Debezium21 => debezium_21::write_value(writer, change, context),
+        Layout::Native => native::write_value(writer, change, context.format),
     }
 }
 
-/// `"source":{…}`; the native layout has none of its own.
-fn write_source<F: Form + ?Sized>(
-    form: &mut F,
+/// Writes `"source":{…}`; the native layout has none of its own.
+fn write_source<F: ValueWriter + ?Sized>(
+    writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
     match format.layout {
-        Layout::Debezium1 => debezium_1::write_source(form, source, format),
-        Layout::Debezium21 => debezium_21::write_source(form, source, format),
-        Layout::Debezium3 | Layout::Native => debezium_3::write_source(form, source, format),
+        Layout::Debezium1 => debezium_1::write_source(writer, source, format),
+        Layout::Debezium21 => debezium_21::write_source(writer, source, format),
+        Layout::Debezium3 | Layout::Native => debezium_3::write_source(writer, source, format),
     }
 }

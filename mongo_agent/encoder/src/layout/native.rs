@@ -1,18 +1,19 @@
-//! The change event as the server sends it. A copied document becomes an insert whose `_id` says that
-//! it was copied, as the connector of MongoDB has it. To a schema it is text.
+//! The change event as the server sends it. As in MongoDB's connector, a snapshot document becomes
+//! an
+//! insert whose `_id` marks it as copied. With a schema the event is a string.
 
 use crate::change::{Change, Operation};
 use crate::error::BsonError;
-use crate::form::Form;
 use crate::format::EventFormat;
 use crate::json::{write_document, write_text, write_value as write_json};
+use crate::value_writer::ValueWriter;
 
-pub(super) fn write_value<F: Form>(
-    form: &mut F,
+pub(super) fn write_value<F: ValueWriter>(
+    writer: &mut F,
     change: &Change<'_>,
     format: &EventFormat,
 ) -> Result<(), BsonError> {
-    form.nested(&mut |out| write_event(out, change, format))
+    writer.nested(&mut |out| write_event(out, change, format))
 }
 
 fn write_event(

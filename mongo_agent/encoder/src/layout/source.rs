@@ -1,14 +1,14 @@
-//! `source`: where an event comes from.
+//! `source`: the origin of an event.
 
 use super::envelope::write_optional;
 use crate::bson::Timestamp;
-use crate::change::{Change, OtherEvent, SnapshotMark, Transaction};
+use crate::change::{Change, DdlEvent, SnapshotMark, Transaction};
 use crate::error::BsonError;
-use crate::form::Form;
 use crate::format::EventFormat;
 use crate::json::{Flavour, Spacing};
+use crate::value_writer::ValueWriter;
 
-/// What the block tells of any event.
+/// The members of `source` for any event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'b> {
     pub database: Option<&'b [u8]>,
@@ -37,8 +37,8 @@ impl<'b> From<&Change<'b>> for Source<'b> {
     }
 }
 
-impl<'b> From<&OtherEvent<'b>> for Source<'b> {
-    fn from(event: &OtherEvent<'b>) -> Self {
+impl<'b> From<&DdlEvent<'b>> for Source<'b> {
+    fn from(event: &DdlEvent<'b>) -> Self {
         Self {
             database: event.database,
             collection: event.collection,
@@ -52,52 +52,52 @@ impl<'b> From<&OtherEvent<'b>> for Source<'b> {
     }
 }
 
-/// `"source":{…` up to `"sequence":null`, which all releases begin with.
-pub(super) fn write_start<F: Form + ?Sized>(
-    form: &mut F,
+/// `"source":{…` up to `"sequence":null`, with which all releases begin.
+pub(super) fn write_start<F: ValueWriter + ?Sized>(
+    writer: &mut F,
     source: &Source<'_>,
     format: &EventFormat,
 ) {
-    form.literal(br#""source":{"version":"#);
-    form.text(format.connector_version.as_bytes());
-    form.literal(br#","connector":"#);
-    form.plain("mongodb");
-    form.literal(br#","name":"#);
-    form.text(format.topic_prefix.as_bytes());
-    form.literal(br#","ts_ms":"#);
-    form.number(source.ts_ms);
-    form.literal(br#","snapshot":"#);
-    form.there_by_default();
-    form.plain(source.snapshot.map_or("false", |mark| mark.name()));
-    form.literal(br#","db":"#);
-    form.text_or_null(source.database);
-    form.literal(br#","sequence":"#);
-    form.null();
+    writer.literal(br#""source":{"version":"#);
+    writer.text(format.connector_version.as_bytes());
+    writer.literal(br#","connector":"#);
+    writer.plain("mongodb");
+    writer.literal(br#","name":"#);
+    writer.text(format.topic_prefix.as_bytes());
+    writer.literal(br#","ts_ms":"#);
+    writer.number(source.ts_ms);
+    writer.literal(br#","snapshot":"#);
+    writer.there_by_default();
+    writer.plain(source.snapshot.map_or("false", |mark| mark.name()));
+    writer.literal(br#","db":"#);
+    writer.text_or_null(source.database);
+    writer.literal(br#","sequence":"#);
+    writer.null();
 }
 
 /// `"collection":…,"ord":…`
-pub(super) fn write_place<F: Form + ?Sized>(form: &mut F, source: &Source<'_>) {
-    form.literal(br#""collection":"#);
-    form.text_or_null(source.collection);
-    form.literal(br#","ord":"#);
-    form.unsigned(source.cluster_time.increment);
+pub(super) fn write_place<F: ValueWriter + ?Sized>(writer: &mut F, source: &Source<'_>) {
+    writer.literal(br#""collection":"#);
+    writer.text_or_null(source.collection);
+    writer.literal(br#","ord":"#);
+    writer.unsigned(source.cluster_time.increment);
 }
 
 /// `,"lsid":…,"txnNumber":…`
-pub(super) fn write_session<F: Form + ?Sized>(
-    form: &mut F,
+pub(super) fn write_session<F: ValueWriter + ?Sized>(
+    writer: &mut F,
     source: &Source<'_>,
 ) -> Result<(), BsonError> {
-    form.literal(br#","lsid":"#);
+    writer.literal(br#","lsid":"#);
     match &source.transaction {
         Some(transaction) => {
-            form.there();
-            form.document(transaction.lsid, Flavour::Strict, Spacing::Compact)?;
+            writer.there();
+            writer.document(transaction.lsid, Flavour::Strict, Spacing::Compact)?;
         }
-        None => form.null(),
+        None => writer.null(),
     }
-    form.literal(br#","txnNumber":"#);
+    writer.literal(br#","txnNumber":"#);
     let number = source.transaction.as_ref();
-    write_optional(form, number.map(|transaction| transaction.number));
+    write_optional(writer, number.map(|transaction| transaction.number));
     Ok(())
 }

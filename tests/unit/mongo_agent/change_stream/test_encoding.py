@@ -102,7 +102,7 @@ def test_many_schemas_that_are_refused_are_held_for_as_long_as_one() -> None:
     assert place.registration.wait(schemas, place.closed)
     assert HOLD_S <= place.registry.now_s < 2 * HOLD_S
     assert all(place.ids.get(schema) is None for schema in schemas)
-    refused = place.encoder.encode([inserted("c0"), inserted("c29")]).refused
+    refused = place.encoder.encode([inserted("c0"), inserted("c29")]).failures
     assert [each.event for each in refused] == [0, 1]
 
 
@@ -164,7 +164,7 @@ def test_nobody_is_asked_behind_a_question_that_is_not_answered() -> None:
     registry.mood = lambda subject: "takes"
     place.registration.reconsider(place.closed)
     assert all(place.ids.get(schema) is not None for schema in schemas)
-    assert not place.encoder.encode([inserted("a"), inserted("c")]).refused
+    assert not place.encoder.encode([inserted("a"), inserted("c")]).failures
 
 
 def test_nothing_is_asked_for_once_it_is_closed() -> None:
@@ -187,7 +187,7 @@ def test_nothing_is_asked_for_once_it_is_closed() -> None:
     registry.mood = lambda subject: "takes"
     registry.now_s += HOUR_S
     place.registration.reconsider(threading.Event())
-    assert not place.encoder.encode([inserted("a"), inserted("b"), inserted("c")]).refused
+    assert not place.encoder.encode([inserted("a"), inserted("b"), inserted("c")]).failures
 
 
 def test_begin_and_end_of_transactions_are_never_given_up() -> None:
@@ -205,5 +205,5 @@ def test_begin_and_end_of_transactions_are_never_given_up() -> None:
     place.registry.mood = lambda subject: "takes"
     batch = place.encoding.encode(events, place.closed)
     assert batch is not None
-    assert not batch.refused
+    assert not batch.failures
     assert len(batch) == 2

@@ -45,7 +45,7 @@ def said(raw: bytes, layout: Any = "debezium-3") -> list[DocumentState | None]:
 
 
 def copied(document: Mapping[str, Any], layout: Any = "debezium-3") -> DocumentState:
-    batch = encoder(layout).encode_copied(
+    batch = encoder(layout).encode_snapshot(
         [bson.encode(document)],
         database="shop",
         collection="a.b",

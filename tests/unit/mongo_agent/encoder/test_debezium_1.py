@@ -24,7 +24,7 @@ def encoder(**choices: Any) -> MongoEncoder:
 
 def value_of(raw: bytes, **choices: Any) -> Json:
     batch = encoder(**choices).encode([raw], at_ns=1_700_000_000_123_456_789)
-    assert batch.refused == []
+    assert batch.failures == []
     [value] = [value for _, _, value, _, _ in batch.messages(0, 9) if b'"op"' in (value or b"")]
     read: Json = json.loads(value or b"")
     return read
@@ -101,7 +101,7 @@ def test_a_delete_has_a_filter_with_the_shard_key() -> None:
 
 
 def test_a_copied_document() -> None:
-    batch = encoder().encode_copied(
+    batch = encoder().encode_snapshot(
         [encoded(_DOCUMENT)],
         database="shop",
         collection="cust",
@@ -165,7 +165,7 @@ def test_the_first_form_of_the_source(snapshot: Any, is_initial: bool) -> None:
         "initsync": False,
     }
     assert list(changed["source"].items()) == list(expected.items())
-    batch = encoder(source_version="v1").encode_copied(
+    batch = encoder(source_version="v1").encode_snapshot(
         [bson.encode(_DOCUMENT)],
         database="shop",
         collection="cust",

@@ -27,7 +27,7 @@ def test_avro_means_what_the_json_says(layout: str, given: list[bytes], source: 
     )
     assert len(avro) == len(plain)
     assert (avro.counts, avro.skipped) == (plain.counts, plain.skipped)
-    assert [each.event for each in avro.refused] == [each.event for each in plain.refused]
+    assert [each.event for each in avro.failures] == [each.event for each in plain.failures]
     pairs = zip(avro.messages(0, len(avro)), plain.messages(0, len(plain)), strict=True)
     for (topic, key, value, headers, _), (topic_2, key_2, value_2, headers_2, _) in pairs:
         assert (topic, headers) == (topic_2, headers_2)
@@ -90,7 +90,7 @@ def test_copied_documents_have_the_schemas_of_the_stream() -> None:
     ]
     ids.give(lacking)
     assert making.unregistered("shop", "cust") == []
-    batch = making.encode_copied(
+    batch = making.encode_snapshot(
         [encoded({"_id": 7, "n": "x" * size}) for size in (0, 50, 8000, 9000)],
         database="shop",
         collection="cust",
@@ -133,16 +133,13 @@ def test_what_is_given_up_is_refused_and_the_others_go_on() -> None:
     for schema in making.unregistered("shop", "cust"):
         ids.ids.give_up(schema)
     batch = registered(making, ids, given)
-    (refused,) = batch.refused
+    (refused,) = batch.failures
     assert refused.event == 0
-    assert (
-        "the schema registry refuses the schema of its key in the topic L.shop.cust"
-        in refused.cause
-    )
+    assert "the schema registry rejects the schema of the key in topic L.shop.cust" in refused.cause
     assert [topic for topic, *_ in batch.messages(0, len(batch))] == ["L.shop.other"]
     for schema in making.unregistered("shop", "cust"):
         ids.give([schema])
-    assert registered(making, ids, given).refused == []
+    assert registered(making, ids, given).failures == []
 
 
 def test_heartbeats() -> None:

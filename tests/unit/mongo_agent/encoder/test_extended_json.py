@@ -48,7 +48,7 @@ def texts(document: bytes, document_json: DocumentJson) -> tuple[str, str]:
             event("update", updateDescription={"updatedFields": fields}),
         ]
     )
-    assert batch.refused == []
+    assert batch.failures == []
     insert, update = (json.loads(message[2] or b"") for message in batch.messages(0, 2))
     return insert["after"], update["updateDescription"]["updatedFields"]
 

@@ -40,7 +40,7 @@ def encoder(
 
 
 def copied(making: MongoEncoder, document: Mapping[str, Any]) -> MongoBatch:
-    return making.encode_copied(
+    return making.encode_snapshot(
         [encoded(document)],
         database="shop",
         collection="cust",
@@ -51,7 +51,7 @@ def copied(making: MongoEncoder, document: Mapping[str, Any]) -> MongoBatch:
 
 
 def value_of(batch: MongoBatch) -> Json:
-    assert batch.refused == []
+    assert batch.failures == []
     read: Json = json.loads(batch.messages(0, 1)[0][2] or b"")
     return read
 
@@ -184,13 +184,13 @@ def test_exclusions_come_before_renamings() -> None:
 def test_a_name_that_is_taken_is_refused() -> None:
     making = encoder((), ["address.street:city"])
     batch = making.encode([event("insert", fullDocument=_SALLY), event("insert")])
-    assert [refused.event for refused in batch.refused] == [0]
-    assert 'the field "street" cannot be renamed: there is a "city" already' in (
-        batch.refused[0].cause
+    assert [refused.event for refused in batch.failures] == [0]
+    assert 'the field "street" cannot be renamed to "city": the document has that field' in (
+        batch.failures[0].cause
     )
     assert len(batch) == 1
     update = event("update", updateDescription={"updatedFields": {"a.street": 1, "a.city": 2}})
-    assert len(encoder((), ["a.street:city"]).encode([update]).refused) == 1
+    assert len(encoder((), ["a.street:city"]).encode([update]).failures) == 1
 
 
 def test_other_collections_are_as_they_are() -> None:
@@ -242,7 +242,7 @@ def test_the_native_event() -> None:
     [
         (["shop.cust"], [], "`shop.cust` is not of the form `database.collection.field`"),
         ([], ["a.b.c"], "`a.b.c` is not of the form `database.collection.field:name`"),
-        ([], ["a.b.c:c"], "`a.b.c:c` gives a field the name that it has"),
+        ([], ["a.b.c:c"], "`a.b.c:c` renames a field to its own name"),
     ],
 )
 def test_rules_that_are_none(excluded: list[str], renamed: list[str], said: str) -> None:
@@ -315,7 +315,7 @@ def test_documents_are_those_of_a_second_implementation(
         for path, name in renamed:
             expected = ruled(expected, path, name)
     except TakenError:
-        assert len(batch.refused) == 1
+        assert len(batch.failures) == 1
         return
     after = json.loads(value_of(batch)["after"])
     assert json.dumps(after) == json.dumps(expected)
@@ -330,7 +330,7 @@ def test_any_bytes_are_refused_or_read(noise: bytes, data: st.DataObject) -> Non
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
     given_bytes = [noise, bytes(changed), bson.encode({"operationType": noise})]
     batch = encoder(["a.b"], ["a:c", "n:m"]).encode(given_bytes)
-    for refused in batch.refused:
+    for refused in batch.failures:
         assert refused.offset <= len(given_bytes[refused.event])
     for _, key, value, _, _ in batch.messages(0, len(batch)):
         json.loads(key)

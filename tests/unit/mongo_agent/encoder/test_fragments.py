@@ -56,7 +56,7 @@ def test_parts_become_one_event() -> None:
     del expected["_id"]
     assert read == expected
     batch = MongoEncoder(topic_prefix="L", replica_set="rs0", node_id="a").encode([joined])
-    assert (len(batch), batch.refused) == (1, [])
+    assert (len(batch), batch.failures) == (1, [])
 
 
 def test_parts_of_several_replies() -> None:
@@ -81,9 +81,9 @@ def test_however_an_event_is_split_it_is_the_same(document: Json, sizes: list[in
 
 def test_what_is_not_one_event_is_refused() -> None:
     first, second = parts_of(event("insert"), [3])
-    with pytest.raises(ValueError, match="part 2 of 2 stands where part 1 of 1 is expected"):
+    with pytest.raises(ValueError, match="found fragment 2 of 2; expected fragment 1 of 1"):
         join([second])
-    with pytest.raises(ValueError, match='two parts of a split event have "operationType"'):
+    with pytest.raises(ValueError, match='two fragments of a split event have "operationType"'):
         join([first, encoded({**bson.decode(second), "operationType": "drop"})])
     assert list(FragmentJoiner().join(ChangeEvents([b""]))[0]) == [b""]
 

@@ -28,7 +28,7 @@ def copied(*given_documents: bytes) -> MongoBatch:
 
 
 def copied_by(making: MongoEncoder, *given_documents: bytes) -> MongoBatch:
-    return making.encode_copied(
+    return making.encode_snapshot(
         given_documents,
         database="shop",
         collection="cust",
@@ -187,7 +187,7 @@ def test_other_inputs_are_refused() -> None:
     with pytest.raises((TypeError, BufferError)):
         encoder().encode(["text"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r'snapshot: "no" is not known'):
-        encoder().encode_copied(
+        encoder().encode_snapshot(
             [],
             database="d",
             collection="c",
@@ -201,8 +201,8 @@ def test_what_gives_no_message() -> None:
     drop = encoded({"operationType": "drop", "ns": {"db": "shop", "coll": "cust"}})
     batch = encoder().encode([b"\x05\0\0\0\1", drop, event("insert"), event("delete")[:-1]])
     assert batch.skipped == {"drop": 1}
-    assert [refused.event for refused in batch.refused] == [0, 3]
-    assert batch.refused[0].cause == "a document does not end with a zero at byte 0"
+    assert [refused.event for refused in batch.failures] == [0, 3]
+    assert batch.failures[0].cause == "a document does not end with a zero at byte 0"
     assert len(batch) == 1
     assert batch.position_after(0) == 2
     assert batch.position_after(1) == 4
@@ -309,7 +309,7 @@ def test_any_bytes_are_refused_or_read(noise: bytes, document: Json, data: st.Da
     batch = encoder(layout=data.draw(st.sampled_from(["debezium-3", "mongodb"]))).encode(
         given_bytes
     )
-    assert all(refused.offset <= len(given_bytes[refused.event]) for refused in batch.refused)
+    assert all(refused.offset <= len(given_bytes[refused.event]) for refused in batch.failures)
     for _, key, value, _, _ in batch.messages(0, len(batch)):
         json.loads(key)
         json.loads(value or b"null")

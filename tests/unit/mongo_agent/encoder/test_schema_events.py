@@ -46,7 +46,7 @@ def test_they_go_to_the_topic_that_is_given() -> None:
         ("L.schema", b'{"id":""}'),
         ("L.schema", b'{"id":"shop.cust"}'),
     ]
-    assert (batch.skipped, batch.refused) == ({}, [])
+    assert (batch.skipped, batch.failures) == ({}, [])
     assert batch.counts == {("shop.cust", "schema"): 3, ("shop", "schema"): 1, ("", "schema"): 1}
     values = [json.loads(message[2] or b"") for message in batch.messages(0, 5)]
     assert [value["operation"] for value in values] == [
@@ -129,7 +129,7 @@ def test_times_come_from_the_token_when_nothing_else_tells_them() -> None:
     assert dict(batch.messages(0, 1)[0][3])["cdc.source"] == b"a/rs0/1674749174.2/0"
     del read["_id"]
     batch = encoder(schema_topic="S").encode([encoded(read)])
-    assert batch.refused[0].cause == "the event has no clusterTime at byte 0"
+    assert batch.failures[0].cause == "the event has no clusterTime at byte 0"
 
 
 def test_they_end_a_transaction_but_their_own() -> None:

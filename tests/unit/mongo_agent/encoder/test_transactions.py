@@ -200,7 +200,7 @@ def test_an_event_that_is_refused_leaves_no_trace() -> None:
     before = making.encode([in_transaction(1, "a")])
     state = before.transaction_after(1)
     batch = making.encode([bytes(damaged), good], transaction=state)
-    assert [refused.event for refused in batch.refused] == [0]
+    assert [refused.event for refused in batch.failures] == [0]
     assert batch.transaction_after(1) == state
     without = making.encode([good], transaction=state)
     assert [message.value for message in told(batch)] == [

@@ -1,17 +1,17 @@
-//! Members as JSON.
+//! Writes members as JSON.
 
-use super::{Form, Write};
+use super::{ValueWriter, Write};
 use crate::bson::{Document, Element};
 use crate::error::BsonError;
 use crate::format::Encoding;
 use crate::json::{Flavour, Spacing, write_document_in_string, write_text, write_value_in_string};
 
-pub(crate) struct Json<'o> {
+pub(crate) struct JsonWriter<'o> {
     out: &'o mut Vec<u8>,
     has_schema: bool,
 }
 
-impl<'o> Json<'o> {
+impl<'o> JsonWriter<'o> {
     pub(crate) fn new(out: &'o mut Vec<u8>, encoding: Encoding) -> Self {
         Self {
             out,
@@ -20,7 +20,7 @@ impl<'o> Json<'o> {
     }
 }
 
-impl Form for Json<'_> {
+impl ValueWriter for JsonWriter<'_> {
     #[inline]
     fn literal(&mut self, json: &[u8]) {
         self.out.extend_from_slice(json);

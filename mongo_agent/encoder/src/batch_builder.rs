@@ -1,59 +1,61 @@
-//! A batch in the making.
+//! Adds events one by one to a batch.
 
 use std::collections::BTreeMap;
 
 use event_encoding::partition_hash::kafka_partition_hash;
 use event_encoding::schema_ids::UnregisteredSchema;
 
-use crate::batch::{EventBatch, Kind, MessageEntry, NOT_CAPTURED, Refused, Topic};
+use crate::batch::{EncodingFailure, Kind, MessageBatch, MessageEntry, NOT_CAPTURED};
 use crate::bson::Timestamp;
-use crate::change::{Change, Event, Operation, OtherEvent, Transaction};
+use crate::change::{Change, DdlEvent, Event, Operation, Transaction};
 use crate::error::{BsonError, Problem};
 use crate::format::EventFormat;
-use crate::frame::{Frames, Missing, Remembered};
-use crate::framed::{write_framed, write_key, write_ruled};
 use crate::identity::Identity;
-use crate::layout::{Setting, other};
-use crate::namespaces::{Captures, Namespaces};
+use crate::layout::{ValueContext, ddl};
+use crate::message_writer::{write_key, write_value_of, write_value_with_rules};
+use crate::namespaces::{Namespaces, Routing};
 use crate::schemas::Record;
-use crate::transaction::{self, Boundary, OpenTransaction, Part, Transactions};
+use crate::topic::Topic;
+use crate::transaction::{self, Boundary, OpenTransaction, TransactionOrder, Transactions};
+use crate::wire_format::{SchemaCache, SchemaMissing, TopicFormats};
 
-pub(crate) struct Filling<'f> {
+pub(crate) struct BatchBuilder<'f> {
     format: &'f EventFormat,
-    schemas: &'f Remembered,
+    schemas: &'f SchemaCache,
     at_ns: i64,
-    batch: EventBatch,
-    /// Those of the topics of the batch, by their numbers.
-    frames: Vec<Option<Frames>>,
-    /// Those of the topics that are not of a collection's documents, and what their messages are of. One of
-    /// the same name may be there for documents, whose frames are others.
+    batch: MessageBatch,
+    /// Wire formats by the index of their topic.
+    formats: Vec<Option<TopicFormats>>,
+    /// Topics of other messages than documents, with the kind of their record. A topic of the same
+    /// name
+    /// may exist for documents; its wire format differs.
     others: Vec<(Record, usize)>,
     identity: Identity,
     namespaces: Namespaces,
     transactions: Transactions,
-    /// The transaction of the event that is being added.
+    /// Id of the transaction of the current event.
     transaction_id: String,
 }
 
-/// What an entry of the batch is made of, beside where it stands.
+/// Facts of a message, apart from its place.
 struct Message {
     key_start: usize,
     value_start: usize,
-    /// That of a change is set behind it, with those of others.
+    /// Zero for a change, whose id is set later together with others.
     id: [u8; 16],
     kind: Kind,
     timestamp_us: i64,
     cluster_time: Timestamp,
 }
 
-impl<'f> Filling<'f> {
-    pub(crate) fn new(format: &'f EventFormat, schemas: &'f Remembered, at_ns: i64) -> Self {
+impl<'f> BatchBuilder<'f> {
+    pub(crate) fn new(format: &'f EventFormat, schemas: &'f SchemaCache, at_ns: i64) -> Self {
         Self {
             format,
             schemas,
             at_ns,
-            batch: EventBatch::default(),
-            frames: Vec::new(),
+            batch: MessageBatch::default(),
+            formats: Vec::new(),
             others: Vec::new(),
             identity: Identity::default(),
             namespaces: Namespaces::default(),
@@ -62,8 +64,8 @@ impl<'f> Filling<'f> {
         }
     }
 
-    /// That goes on with an open transaction. Where they are not told of it is forgotten.
-    pub(crate) fn going_on(self, transaction: Option<OpenTransaction>) -> Self {
+    /// Continues an open transaction, if the format has transaction metadata.
+    pub(crate) fn with_transaction(self, transaction: Option<OpenTransaction>) -> Self {
         let is_told = self.format.transaction_topic.is_some();
         Self {
             transactions: Transactions::new(transaction.filter(|_| is_told)),
@@ -71,8 +73,8 @@ impl<'f> Filling<'f> {
         }
     }
 
-    /// For the messages of events of these sizes, which is seldom too little: growing costs copies.
-    pub(crate) fn with_room(mut self, sizes: impl Iterator<Item = usize>) -> Self {
+    /// Reserves memory for events of these sizes; reallocation would copy.
+    pub(crate) fn with_capacity_for(mut self, sizes: impl Iterator<Item = usize>) -> Self {
         let (events, bytes) = sizes.fold((0_usize, 0_usize), |(events, bytes), size| {
             (events.saturating_add(1), bytes.saturating_add(size))
         });
@@ -81,14 +83,14 @@ impl<'f> Filling<'f> {
         self
     }
 
-    pub(crate) fn into_batch(mut self) -> EventBatch {
+    pub(crate) fn into_batch(mut self) -> MessageBatch {
         self.identity.finish(&mut self.batch.entries);
         self.batch.transactions = self.transactions.into_timeline();
         self.batch
     }
 
-    /// An error is that of `captures`.
-    pub(crate) fn add<C: Captures>(
+    /// Fails only if `routing` does.
+    pub(crate) fn add<C: Routing>(
         &mut self,
         event: Result<Event<'_>, BsonError>,
         captures: &mut C,
@@ -105,13 +107,13 @@ impl<'f> Filling<'f> {
                     None => self.add_change(&change, found),
                 }
             }
-            Ok(Event::Other(event)) => {
+            Ok(Event::Ddl(event)) => {
                 let transaction = event.transaction.as_ref();
-                if !self.format.tells_of_others() {
+                if !self.format.publishes_ddl() {
                     let operation = String::from_utf8_lossy(event.operation);
                     self.skip(&operation, transaction)
                 } else if self.is_captured(&event, captures)? {
-                    self.add_other(&event)
+                    self.add_ddl(&event)
                 } else {
                     self.skip(NOT_CAPTURED, transaction)
                 }
@@ -122,14 +124,14 @@ impl<'f> Filling<'f> {
             let event = self.batch.events;
             self.batch.bytes.truncate(start.0);
             self.batch.entries.truncate(start.1);
-            self.transactions.take_back(event, &self.batch.topics);
-            self.batch.refused.push(Refused { event, error });
+            self.transactions.rollback(event, &self.batch.topics);
+            self.batch.failures.push(EncodingFailure { event, error });
         }
         self.batch.events = self.batch.events.saturating_add(1);
         Ok(())
     }
 
-    /// What is behind all events, a resume token of a time, ends a transaction that is open from before it.
+    /// Adds a resume token after all events: it ends an open transaction of an earlier time.
     pub(crate) fn add_token(&mut self, time: Timestamp) {
         if self
             .transactions
@@ -153,11 +155,11 @@ impl<'f> Filling<'f> {
         }
     }
 
-    /// What happens to a database is told whichever of its collections are captured, a renaming when the
+    /// Events of a database are published regardless of captured collections, a rename if the
     /// collection is captured under its old name or its new one.
-    fn is_captured<C: Captures>(
+    fn is_captured<C: Routing>(
         &mut self,
-        event: &OtherEvent<'_>,
+        event: &DdlEvent<'_>,
         captures: &mut C,
     ) -> Result<bool, C::Error> {
         let named = event.database.zip(event.collection);
@@ -170,7 +172,7 @@ impl<'f> Filling<'f> {
         Ok(is_captured)
     }
 
-    fn add_other(&mut self, event: &OtherEvent<'_>) -> Result<(), BsonError> {
+    fn add_ddl(&mut self, event: &DdlEvent<'_>) -> Result<(), BsonError> {
         self.end_other_transaction(event.transaction.as_ref())?;
         if event.cluster_time == Timestamp::default() {
             let member = "clusterTime";
@@ -184,27 +186,27 @@ impl<'f> Filling<'f> {
             Some(topic) => topic.clone(),
             None => self.topic_of(event, &names),
         };
-        let setting = Setting {
+        let context = ValueContext {
             format: self.format,
             at_ns: self.at_ns,
             part: None,
         };
-        let topic = self.topic(Record::Other, &subject, &name);
-        let frames = self.frames(topic, Record::Other)?;
+        let topic = self.topic(Record::Ddl, &subject, &name);
+        let formats = self.formats(topic, Record::Ddl)?;
         let out = &mut self.batch.bytes;
         let key_start = out.len();
         let key = self.format.key;
-        frames
+        formats
             .key
-            .around(out, key, |form| other::write_key(form, &subject));
+            .around(out, key, |form| ddl::write_key(form, &subject));
         let value_start = out.len();
-        frames.value.around(out, self.format.value, |form| {
-            other::write_value(form, event, &setting)
+        formats.value.around(out, self.format.value, |form| {
+            ddl::write_value(form, event, &context)
         })?;
         let message = Message {
             key_start,
             value_start,
-            id: self.identity.of_other(event),
+            id: self.identity.ddl_id(event),
             kind: Kind::Schema,
             timestamp_us: event.source_ms.saturating_mul(1000),
             cluster_time: event.cluster_time,
@@ -213,15 +215,15 @@ impl<'f> Filling<'f> {
         Ok(())
     }
 
-    /// That of the collection which an event of no document is of, or of its database.
-    fn topic_of(&self, event: &OtherEvent<'_>, names: &[&str]) -> String {
+    /// The topic of the collection or the database of a DDL event.
+    fn topic_of(&self, event: &DdlEvent<'_>, names: &[&str]) -> String {
         let named = event.database.zip(event.collection);
         let own = named
             .and_then(|(database, collection)| self.namespaces.topic_name(database, collection));
         own.map_or_else(|| self.format.topic(names), str::to_owned)
     }
 
-    /// A topic that is not that of a collection's documents, made when it is not there.
+    /// The topic of other messages than documents; added on first use.
     fn topic(&mut self, record: Record, subject: &str, name: &str) -> usize {
         let topics = &mut self.batch.topics;
         let is_it = |topic: &Topic| topic.subject == subject && topic.name == name;
@@ -239,45 +241,44 @@ impl<'f> Filling<'f> {
         number
     }
 
-    /// What stands around the messages of a topic. While schemas have no id they are noted, and it is
-    /// nothing.
-    fn frames(&mut self, topic: usize, record: Record) -> Result<Frames, BsonError> {
+    /// The wire formats of a topic. Schemas without an id are recorded, and the formats are empty.
+    fn formats(&mut self, topic: usize, record: Record) -> Result<TopicFormats, BsonError> {
         self.prepare(topic, record)?;
-        let known = self.frames.get(topic).cloned().flatten();
+        let known = self.formats.get(topic).cloned().flatten();
         Ok(known.unwrap_or_default())
     }
 
     fn prepare(&mut self, topic: usize, record: Record) -> Result<(), BsonError> {
-        if self.frames.get(topic).is_some_and(Option::is_some) {
+        if self.formats.get(topic).is_some_and(Option::is_some) {
             return Ok(());
         }
         let name = self.batch.topics.get(topic).map_or("", |topic| &topic.name);
         let schemas = self.schemas.of(record, name, self.format);
-        let frames = match schemas.frames(self.format) {
-            Ok(frames) => frames,
-            Err(Missing::GivenUp(schema)) if record != Record::Transaction => {
-                let side = schema.part.name();
+        let formats = match schemas.formats(self.format) {
+            Ok(formats) => formats,
+            Err(SchemaMissing::Abandoned(schema)) if record != Record::Transaction => {
+                let part = schema.part.name();
                 let topic = schema.topic;
-                return Err(Problem::Unregistered { side, topic }.at(0));
+                return Err(Problem::Unregistered { part, topic }.at(0));
             }
-            Err(Missing::GivenUp(schema)) => self.lacking(vec![schema]),
-            Err(Missing::Unregistered(schemas)) => self.lacking(schemas),
+            Err(SchemaMissing::Abandoned(schema)) => self.lacking(vec![schema]),
+            Err(SchemaMissing::Unregistered(schemas)) => self.lacking(schemas),
         };
-        if self.frames.len() <= topic {
-            self.frames.resize(topic.saturating_add(1), None);
+        if self.formats.len() <= topic {
+            self.formats.resize(topic.saturating_add(1), None);
         }
-        if let Some(place) = self.frames.get_mut(topic) {
-            *place = Some(frames);
+        if let Some(place) = self.formats.get_mut(topic) {
+            *place = Some(formats);
         }
         Ok(())
     }
 
-    fn lacking(&mut self, schemas: Vec<UnregisteredSchema>) -> Frames {
+    fn lacking(&mut self, schemas: Vec<UnregisteredSchema>) -> TopicFormats {
         self.batch.unregistered.extend(schemas);
-        Frames::default()
+        TopicFormats::default()
     }
 
-    /// A message whose value ends where the bytes end.
+    /// Adds a message whose value ends at the end of the buffer.
     fn push(&mut self, topic: usize, message: &Message) -> MessageEntry {
         let bytes = &self.batch.bytes;
         let key = bytes.get(message.key_start..message.value_start);
@@ -318,21 +319,21 @@ impl<'f> Filling<'f> {
         let topic = self.namespaces.topic(namespace, topics, self.format, name);
         self.prepare(topic, Record::Document)?;
         let part = self.take_part(change, topic)?;
-        let setting = Setting {
+        let context = ValueContext {
             format: self.format,
             at_ns: self.at_ns,
             part: part.map(|part| (self.transaction_id.as_str(), part)),
         };
-        let bare = Frames::default();
-        let frames = self.frames.get(topic).and_then(Option::as_ref);
-        let frames = frames.unwrap_or(&bare);
+        let bare = TopicFormats::default();
+        let formats = self.formats.get(topic).and_then(Option::as_ref);
+        let formats = formats.unwrap_or(&bare);
         let out = &mut self.batch.bytes;
         let key_start = out.len();
-        write_key(out, &frames.key, change, self.format.key)?;
+        write_key(out, &formats.key, change, self.format.key)?;
         let value_start = out.len();
         match self.namespaces.get(namespace).map(|of| of.rules.as_slice()) {
-            Some([]) | None => write_framed(out, &frames.value, change, &setting)?,
-            Some(rules) => write_ruled(out, &frames.value, change, rules, &setting)?,
+            Some([]) | None => write_value_of(out, &formats.value, change, &context)?,
+            Some(rules) => write_value_with_rules(out, &formats.value, change, rules, &context)?,
         }
         let message = Message {
             key_start,
@@ -345,18 +346,22 @@ impl<'f> Filling<'f> {
         let number = self.batch.entries.len();
         let entry = self.push(topic, &message);
         let entries = &mut self.batch.entries;
-        self.identity.set_of_change(change, number, entries);
+        self.identity.set_change(change, number, entries);
         if change.operation == Operation::Delete && self.format.tombstones {
             let kind = Kind::Tombstone;
             entries.push(MessageEntry { kind, ..entry });
             let number = number.saturating_add(1);
-            self.identity.set_of_tombstone(change, number, entries);
+            self.identity.set_tombstone(change, number, entries);
         }
         Ok(())
     }
 
-    /// Counts an event in its transaction, if it has one and transactions are told of.
-    fn take_part(&mut self, change: &Change<'_>, topic: usize) -> Result<Option<Part>, BsonError> {
+    /// Counts an event in its transaction, if the format has transaction metadata.
+    fn take_part(
+        &mut self,
+        change: &Change<'_>,
+        topic: usize,
+    ) -> Result<Option<TransactionOrder>, BsonError> {
         self.end_other_transaction(change.transaction.as_ref())?;
         if self.format.transaction_topic.is_none() || change.transaction.is_none() {
             return Ok(None);
@@ -372,8 +377,9 @@ impl<'f> Filling<'f> {
         Ok(self.transactions.count(event, topic, time, topics))
     }
 
-    /// An event that is not of the open transaction shows that it is over. The name of the event's own one is
-    /// in `transaction_id` from then on.
+    /// Ends the open transaction if the event belongs to another one. Sets `transaction_id` to that
+    /// of
+    /// the event.
     fn end_other_transaction(
         &mut self,
         transaction: Option<&Transaction<'_>>,
@@ -413,16 +419,16 @@ impl<'f> Filling<'f> {
             return;
         };
         let topic = self.topic(Record::Transaction, "", name);
-        // These are not given up.
-        let frames = self.frames(topic, Record::Transaction).unwrap_or_default();
+        // Messages of transactions are never rejected.
+        let formats = self.formats(topic, Record::Transaction).unwrap_or_default();
         let out = &mut self.batch.bytes;
         let key_start = out.len();
         let key = self.format.key;
-        frames
+        formats
             .key
             .around(out, key, |form| transaction::write_key(form, id));
         let value_start = out.len();
-        frames.value.around(out, self.format.value, |form| {
+        formats.value.around(out, self.format.value, |form| {
             transaction::write_value(form, boundary, (id, ts_ms), counts, self.format);
         });
         let message = Message {
@@ -430,7 +436,7 @@ impl<'f> Filling<'f> {
             value_start,
             id: self
                 .identity
-                .of_boundary(boundary, &self.format.replica_set, id),
+                .boundary_id(boundary, &self.format.replica_set, id),
             kind: Kind::Transaction,
             timestamp_us: ts_ms.saturating_mul(1000),
             cluster_time,

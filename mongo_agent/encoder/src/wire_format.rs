@@ -1,4 +1,4 @@
-//! What stands around keys and values: their schema beside them, or its id in front of them.
+//! The bytes before and after keys and values: a schema as JSON, or the header with its id.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,48 +7,48 @@ use event_encoding::avro::confluent_header;
 use event_encoding::connect::JSON_ENVELOPE_END;
 use event_encoding::schema_ids::{MessagePart, UnregisteredSchema};
 
-use crate::form::{Form, form_of};
 use crate::format::{Encoding, EventFormat};
 use crate::schemas::{self, Record};
+use crate::value_writer::{ValueWriter, writer_for};
 
-/// So many topics are remembered; then all are forgotten, since making their schemas again is right too.
+/// The cache is cleared at so many topics; schemas are then made again.
 const MAX_REMEMBERED: usize = 10_000;
 
-/// Bytes in front of a key or a value, and behind it.
+/// The bytes before and after a key or a value.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Frame {
+pub(crate) struct WireFormat {
     pub start: Vec<u8>,
     pub end: &'static [u8],
 }
 
-impl Frame {
-    /// Appends what is seldom written with what stands around it.
+impl WireFormat {
+    /// Writes a rare message in this format.
     pub(crate) fn around<R>(
         &self,
         out: &mut Vec<u8>,
         encoding: Encoding,
-        write: impl FnOnce(&mut dyn Form) -> R,
+        write: impl FnOnce(&mut dyn ValueWriter) -> R,
     ) -> R {
         out.extend_from_slice(&self.start);
-        let written = write(&mut *form_of(encoding, out));
+        let written = write(&mut *writer_for(encoding, out));
         out.extend_from_slice(self.end);
         written
     }
 }
 
-/// Those of the messages of a topic.
+/// The formats of a topic's messages.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Frames {
-    pub key: Frame,
-    pub value: Frame,
+pub(crate) struct TopicFormats {
+    pub key: WireFormat,
+    pub value: WireFormat,
 }
 
-/// What is known of a side of a topic's messages.
+/// The format of a key or a value.
 #[derive(Debug, Clone)]
 enum Known {
-    /// They are framed so.
-    Framed(Frame),
-    /// They begin with a zero and the id of this schema.
+    /// JSON, with a schema or without.
+    Framed(WireFormat),
+    /// Avro, with the id of this schema.
     Registered(UnregisteredSchema),
 }
 
@@ -58,13 +58,13 @@ pub(crate) struct TopicSchemas {
     value: Known,
 }
 
-/// Why there are no frames.
+/// Why a topic has no formats yet.
 #[derive(Debug, Clone)]
-pub(crate) enum Missing {
-    /// These have no id yet.
+pub(crate) enum SchemaMissing {
+    /// Schemas without an id.
     Unregistered(Vec<UnregisteredSchema>),
-    /// This one is refused.
-    GivenUp(UnregisteredSchema),
+    /// A schema that the registry rejects.
+    Abandoned(UnregisteredSchema),
 }
 
 impl TopicSchemas {
@@ -75,7 +75,7 @@ impl TopicSchemas {
                 MessagePart::Value => schemas::value(record, topic, names, format),
             };
             match encoding {
-                Encoding::JsonWithSchema => Known::Framed(Frame {
+                Encoding::JsonWithSchema => Known::Framed(WireFormat {
                     start: schema(format.names).json_envelope(),
                     end: JSON_ENVELOPE_END,
                 }),
@@ -88,8 +88,8 @@ impl TopicSchemas {
                         schema: schema.to_string().into(),
                     })
                 }
-                // Nobody asks for the text of MongoDB's events: it is JSON then.
-                Encoding::Json | Encoding::Text => Known::Framed(Frame::default()),
+                // The text of `StringConverter` is not offered for MongoDB.
+                Encoding::Json | Encoding::Text => Known::Framed(WireFormat::default()),
             }
         };
         Self {
@@ -98,7 +98,7 @@ impl TopicSchemas {
         }
     }
 
-    /// The schemas that have to be in a registry.
+    /// The schemas that need an id.
     pub(crate) fn registered(&self) -> impl Iterator<Item = &UnregisteredSchema> {
         let sides = [&self.key, &self.value].into_iter();
         sides.filter_map(|known| match known {
@@ -107,23 +107,23 @@ impl TopicSchemas {
         })
     }
 
-    pub(crate) fn frames(&self, format: &EventFormat) -> Result<Frames, Missing> {
+    pub(crate) fn formats(&self, format: &EventFormat) -> Result<TopicFormats, SchemaMissing> {
         let ids = &format.schema_ids;
         if let Some(schema) = self.registered().find(|schema| ids.is_abandoned(schema)) {
-            return Err(Missing::GivenUp(schema.clone()));
+            return Err(SchemaMissing::Abandoned(schema.clone()));
         }
-        let frame = |known: &Known| match known {
-            Known::Framed(frame) => Some(frame.clone()),
-            Known::Registered(schema) => Some(Frame {
+        let format_of = |known: &Known| match known {
+            Known::Framed(format_of) => Some(format_of.clone()),
+            Known::Registered(schema) => Some(WireFormat {
                 start: confluent_header(ids.get(schema)?).to_vec(),
                 end: b"",
             }),
         };
-        if let (Some(key), Some(value)) = (frame(&self.key), frame(&self.value)) {
-            return Ok(Frames { key, value });
+        if let (Some(key), Some(value)) = (format_of(&self.key), format_of(&self.value)) {
+            return Ok(TopicFormats { key, value });
         }
         let lacking = self.registered().filter(|schema| ids.get(schema).is_none());
-        Err(Missing::Unregistered(lacking.cloned().collect()))
+        Err(SchemaMissing::Unregistered(lacking.cloned().collect()))
     }
 }
 
@@ -135,11 +135,11 @@ fn record_name(schema: &serde_json::Value) -> String {
 
 type ByTopic = HashMap<(Record, Box<str>), Arc<TopicSchemas>>;
 
-/// The schemas of the topics that were met.
+/// The schemas of known topics.
 #[derive(Debug, Default)]
-pub(crate) struct Remembered(RwLock<ByTopic>);
+pub(crate) struct SchemaCache(RwLock<ByTopic>);
 
-impl Remembered {
+impl SchemaCache {
     pub(crate) fn of(
         &self,
         record: Record,

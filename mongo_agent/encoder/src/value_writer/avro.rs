@@ -1,24 +1,24 @@
-//! Members as Avro's binary form (<https://avro.apache.org/docs/1.12.0/specification/#binary-encoding>).
+//! Writes members in Avro's binary form (<https://avro.apache.org/docs/1.12.0/specification/#binary-encoding>).
 
 use event_encoding::avro::varint;
 
-use super::{Form, Write};
+use super::{ValueWriter, Write};
 use crate::bson::{Document, Element};
 use crate::error::BsonError;
 use crate::json::{Flavour, Spacing, write_document, write_value};
 
-/// The second branch of a union, a one.
+/// The second branch of a union: 1.
 const SECOND: u8 = 2;
-/// A block of one element.
+/// A block of one element: 1.
 const ONE: u8 = 2;
-/// The lengths of most documents, 64 to 8191, take so many bytes.
+/// Bytes of the length of most documents, 64 to 8191.
 const USUAL_LENGTH_BYTES: usize = 2;
 
-pub(crate) struct Avro<'o> {
+pub(crate) struct AvroWriter<'o> {
     out: &'o mut Vec<u8>,
 }
 
-impl<'o> Avro<'o> {
+impl<'o> AvroWriter<'o> {
     pub(crate) fn new(out: &'o mut Vec<u8>) -> Self {
         Self { out }
     }
@@ -36,7 +36,7 @@ impl<'o> Avro<'o> {
         self.out.extend_from_slice(bytes);
     }
 
-    /// What `write` appends, behind its length.
+    /// Writes the length of what `write` appends, then the appended bytes.
     #[inline]
     fn measured(
         &mut self,
@@ -63,7 +63,7 @@ impl<'o> Avro<'o> {
     }
 }
 
-impl Form for Avro<'_> {
+impl ValueWriter for AvroWriter<'_> {
     #[inline]
     fn literal(&mut self, _: &[u8]) {}
 

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::bson::{Document, Timestamp, Value};
-use crate::token;
+use crate::resume_token;
 
 /// Why tokens cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -33,7 +33,9 @@ pub fn cluster_time(event: &[u8]) -> Option<Timestamp> {
         match (element.name, element.value) {
             (b"clusterTime", Value::Timestamp(time)) => return Some(time),
             (b"_id", Value::Document(token)) => {
-                token_time = token::hex_of(token).ok()?.and_then(token::time_of);
+                token_time = resume_token::hex_of(token)
+                    .ok()?
+                    .and_then(resume_token::time_of);
             }
             _ => {}
         }
@@ -47,14 +49,16 @@ pub struct StreamPlace(Vec<u8>);
 impl StreamPlace {
     /// The place of a token, given by its `_data`.
     pub fn of(hex: &[u8]) -> Result<Self, TokenError> {
-        token::sort_key_of(hex).map(Self).ok_or_else(|| TokenError {
-            token: String::from_utf8_lossy(hex).into_owned(),
-        })
+        resume_token::sort_key_of(hex)
+            .map(Self)
+            .ok_or_else(|| TokenError {
+                token: String::from_utf8_lossy(hex).into_owned(),
+            })
     }
 
     /// Whether an event is later in the stream than this place.
     pub fn is_before(&self, event: &[u8]) -> Result<bool, TokenError> {
-        let hex = token_of(event).and_then(|token| token::hex_of(token).ok()?);
+        let hex = token_of(event).and_then(|token| resume_token::hex_of(token).ok()?);
         let event = Self::of(hex.unwrap_or_default())?;
         Ok(self.0 < event.0)
     }

@@ -1,24 +1,25 @@
-//! How the members of keys and values are written: as JSON, or in Avro's binary form.
+//! Writes the members of keys and values, as JSON or in Avro's binary form.
 //!
-//! A layout says once which members there are, in the order of their schema (`schemas`); the text
-//! between them is JSON's alone, and the marks of what is null are Avro's.
+//! A layout lists its members once, in the order of their schema (`schemas`). Literals are written
+//! by
+//! JSON only, union branches by Avro only.
 
 mod avro;
 mod json;
 
-pub(crate) use avro::Avro;
-pub(crate) use json::Json;
+pub(crate) use avro::AvroWriter;
+pub(crate) use json::JsonWriter;
 
 use crate::bson::{Document, Element};
 use crate::error::BsonError;
 use crate::format::Encoding;
 use crate::json::{Flavour, Spacing};
 
-/// Appends what bytes it makes, or fails.
+/// Appends bytes, or fails.
 pub(crate) type Write<'w> = &'w mut dyn FnMut(&mut Vec<u8>) -> Result<(), BsonError>;
 
-/// One key or value in the making.
-pub(crate) trait Form {
+/// Writes one key or value.
+pub(crate) trait ValueWriter {
     /// Brackets, commas and names of members.
     fn literal(&mut self, json: &[u8]);
 
@@ -28,22 +29,22 @@ pub(crate) trait Form {
     /// The value of an optional member follows.
     fn there(&mut self);
 
-    /// The value of an optional member follows that has a value by default.
+    /// The value of an optional member with a default follows.
     fn there_by_default(&mut self);
 
     fn text(&mut self, text: &[u8]);
 
-    /// Text of ASCII that needs no escape.
+    /// ASCII text without escapes.
     fn plain(&mut self, text: &str);
 
     fn number(&mut self, number: i64);
 
-    /// A number that Java has in 32 bits with a sign.
+    /// A number that Java stores in a signed 32-bit integer.
     fn unsigned(&mut self, number: u32);
 
     fn boolean(&mut self, value: bool);
 
-    /// A document as text.
+    /// A document as a string.
     fn document(
         &mut self,
         document: Document<'_>,
@@ -51,7 +52,7 @@ pub(crate) trait Form {
         spacing: Spacing,
     ) -> Result<(), BsonError>;
 
-    /// A value as text.
+    /// A value as a string.
     fn element(
         &mut self,
         element: &Element<'_>,
@@ -59,24 +60,24 @@ pub(crate) trait Form {
         spacing: Spacing,
     ) -> Result<(), BsonError>;
 
-    /// JSON that is no text of its own in JSON without a schema.
+    /// JSON that is nested without a schema, and a string with one.
     fn nested(&mut self, write: Write<'_>) -> Result<(), BsonError>;
 
-    /// Text that a schema does not let be null.
+    /// A string that the schema requires.
     fn text_or_null(&mut self, text: Option<&[u8]>);
 
     fn open_list(&mut self);
 
-    /// One more element follows.
+    /// An element of a list follows.
     fn next(&mut self, is_first: bool);
 
     fn close_list(&mut self);
 }
 
-/// The form of a key or a value that is seldom written.
-pub(crate) fn form_of(encoding: Encoding, out: &mut Vec<u8>) -> Box<dyn Form + '_> {
+/// The writer of a rare key or value.
+pub(crate) fn writer_for(encoding: Encoding, out: &mut Vec<u8>) -> Box<dyn ValueWriter + '_> {
     match encoding {
-        Encoding::Avro => Box::new(Avro::new(out)),
-        json => Box::new(Json::new(out, json)),
+        Encoding::Avro => Box::new(AvroWriter::new(out)),
+        json => Box::new(JsonWriter::new(out, json)),
     }
 }

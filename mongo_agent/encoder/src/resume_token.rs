@@ -1,14 +1,15 @@
-//! What a resume token tells by itself.
+//! The content of a resume token.
 //!
 //! A token is the hexadecimal text of the server's `KeyString` of the cluster time, the token's own
-//! version and kind, and the position of the operation in its transaction. Tokens of servers before
-//! MongoDB 4.0.7 are no such text; they tell nothing here.
+//! version and kind, and the index of the operation in its transaction. Servers before MongoDB
+//! 4.0.7
+//! have other tokens, which are opaque here.
 
 use crate::bson::{Document, Timestamp, Value};
 use crate::error::BsonError;
 
 const TIMESTAMP: u64 = 0x82;
-/// Digits of a cluster time with its tag.
+/// Digits of a cluster time and its tag.
 const TIME_DIGITS: usize = 18;
 
 /// The text of a token.
@@ -45,9 +46,9 @@ pub(crate) fn sort_key_of(hex: &[u8]) -> Option<Vec<u8>> {
     pairs.iter().map(byte).collect()
 }
 
-/// The position of an operation in its transaction.
+/// The index of an operation in its transaction.
 ///
-/// Numbers are a tag that tells zero or the number of bytes, then twice the number in so many bytes.
+/// A number is a tag (zero, or the number of bytes), then twice the number in so many bytes.
 pub(crate) fn index_of(hex: &[u8]) -> Option<u64> {
     const ZERO: u64 = 0x29;
     const ONE_BYTE: u64 = 0x2b;
@@ -71,7 +72,7 @@ pub(crate) fn index_of(hex: &[u8]) -> Option<u64> {
     }
 }
 
-/// At most sixteen digits.
+/// Parses at most sixteen digits.
 fn number_of_hex(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0_u64, |number, digit| {
         let digit = char::from(*digit).to_digit(16)?;

@@ -1,9 +1,9 @@
-//! BSON that is made anew: joined parts, documents that rules have changed.
+//! Writes BSON: joined fragments and documents that field rules changed.
 
 use crate::bson::Element;
 use crate::error::{BsonError, Problem};
 
-/// Begins a document, which [`close`] ends.
+/// Begins a document; [`close`] ends it.
 pub(crate) fn open(out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -35,7 +35,7 @@ pub(crate) fn write_element(out: &mut Vec<u8>, element: &Element<'_>) {
 pub(crate) fn write_string(out: &mut Vec<u8>, name: &[u8], text: &[u8]) {
     const STRING: u8 = 2;
     write_head(out, STRING, name);
-    // A longer one makes its document too long, which is told there.
+    // A longer string makes its document too long; `close` reports it.
     let length = i32::try_from(text.len().saturating_add(1)).unwrap_or(i32::MAX);
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(text);

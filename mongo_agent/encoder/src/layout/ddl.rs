@@ -1,0 +1,41 @@
+//! Values of DDL events: `drop`, `rename`, `create`, …
+
+use super::source::Source;
+use super::{ValueContext, write_source};
+use crate::change::DdlEvent;
+use crate::error::BsonError;
+use crate::format::Layout;
+use crate::json::{Flavour, Spacing, write_document};
+use crate::value_writer::ValueWriter;
+
+/// `{"id":"database.collection"}`, or less.
+pub(crate) fn write_key(writer: &mut dyn ValueWriter, subject: &str) {
+    writer.literal(br#"{"id":"#);
+    writer.text(subject.as_bytes());
+    writer.literal(b"}");
+}
+
+/// `{"source":{…},"operation":…,"event":{…},"ts_ms":…}`; in the native layout only the event. With
+/// a
+/// schema the event is a string.
+pub(crate) fn write_value(
+    writer: &mut dyn ValueWriter,
+    event: &DdlEvent<'_>,
+    context: &ValueContext<'_>,
+) -> Result<(), BsonError> {
+    let format = context.format;
+    if format.layout == Layout::Native {
+        let (flavour, spacing) = format.document_json.of_documents();
+        return writer.nested(&mut |out| write_document(out, event.raw, flavour, spacing));
+    }
+    writer.literal(b"{");
+    write_source(writer, &Source::from(event), format)?;
+    writer.literal(br#","operation":"#);
+    writer.text(event.operation);
+    writer.literal(br#","event":"#);
+    writer.nested(&mut |out| write_document(out, event.raw, Flavour::Relaxed, Spacing::Compact))?;
+    writer.literal(br#","ts_ms":"#);
+    writer.number(context.at_ns.div_euclid(1_000_000));
+    writer.literal(b"}");
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Writes key and value of a change in their wire format.
+
+use std::sync::Arc;
+
+use crate::bson::Document;
+use crate::change::{Change, Event, Operation};
+use crate::error::BsonError;
+use crate::fields::{Rule, rewrite_document, rewrite_event};
+use crate::format::Encoding;
+use crate::json::{Flavour, Spacing};
+use crate::layout::{ValueContext, write_value};
+use crate::value_writer::{AvroWriter, JsonWriter, ValueWriter};
+use crate::wire_format::WireFormat;
+
+/// `{"id":"<relaxed JSON of _id>"}`
+pub(crate) fn write_key(
+    out: &mut Vec<u8>,
+    wire_format: &WireFormat,
+    change: &Change<'_>,
+    encoding: Encoding,
+) -> Result<(), BsonError> {
+    fn write<F: ValueWriter>(writer: &mut F, change: &Change<'_>) -> Result<(), BsonError> {
+        writer.literal(br#"{"id":"#);
+        writer.element(&change.id, Flavour::Relaxed, Spacing::Compact)?;
+        writer.literal(b"}");
+        Ok(())
+    }
+    out.extend_from_slice(&wire_format.start);
+    match encoding {
+        Encoding::Avro => write(&mut AvroWriter::new(out), change)?,
+        json => write(&mut JsonWriter::new(out, json), change)?,
+    }
+    out.extend_from_slice(wire_format.end);
+    Ok(())
+}
+
+/// Writes the value.
+pub(crate) fn write_value_of(
+    out: &mut Vec<u8>,
+    wire_format: &WireFormat,
+    change: &Change<'_>,
+    context: &ValueContext<'_>,
+) -> Result<(), BsonError> {
+    out.extend_from_slice(&wire_format.start);
+    match context.format.value {
+        Encoding::Avro => write_value(&mut AvroWriter::new(out), change, context)?,
+        json => write_value(&mut JsonWriter::new(out, json), change, context)?,
+    }
+    out.extend_from_slice(wire_format.end);
+    Ok(())
+}
+
+/// Writes the value after field rules were applied. The offsets of an error refer to the rewritten
+/// bytes, so the original is written again to find its offset.
+pub(crate) fn write_value_with_rules(
+    out: &mut Vec<u8>,
+    wire_format: &WireFormat,
+    change: &Change<'_>,
+    rules: &[Arc<Rule>],
+    context: &ValueContext<'_>,
+) -> Result<(), BsonError> {
+    let written = if change.operation == Operation::Read {
+        rewrite_document(rules, change.raw).and_then(|bytes| {
+            let document = Document::parse(&bytes)?;
+            let ruled = Change {
+                after: Some(document),
+                raw: document,
+                ..*change
+            };
+            write_value_of(out, wire_format, &ruled, context)
+        })
+    } else {
+        rewrite_event(rules, change.raw).and_then(|bytes| match Event::parse(&bytes)? {
+            Event::Change(ruled) => write_value_of(out, wire_format, &ruled, context),
+            Event::Ddl(_) => Ok(()),
+        })
+    };
+    written.map_err(|error| {
+        let plain = write_value_of(&mut Vec::new(), wire_format, change, context);
+        plain.err().unwrap_or(error)
+    })
+}

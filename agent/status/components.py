@@ -60,11 +60,11 @@ def quarantine_details(usage: QuarantineUsage, max_bytes: int) -> dict[str, obje
 
 
 def _transfer(status: Status, backlog: Backlog) -> Component:
-    sentence = f"finished segments are in {backlog.where}"
+    sentence = f"finished segments are in {backlog.destination}"
     if backlog.segments:
         sentence = (
             f"{backlog.segments} finished segments ({backlog.size_bytes} of {backlog.max_bytes} "
-            f"bytes) wait for {backlog.where}"
+            f"bytes) wait for {backlog.destination}"
         )
     details = {
         "segments": backlog.segments,

@@ -227,14 +227,14 @@ def _progress(facts: Facts) -> Iterator[Condition]:
 def _beside(facts: Facts) -> Iterator[Condition]:
     """Parts that work beside the delivery."""
     backlog = facts.backlog
-    if backlog is not None and backlog.trouble:
+    if backlog is not None and backlog.error:
         yield Condition(
             "transfer_unavailable",
             State.DEGRADED,
             "transfer",
-            f"{backlog.trouble} {backlog.segments} finished segments ({backlog.size_bytes} of "
-            f"{backlog.max_bytes} bytes) wait for {backlog.where}; those that have no room stay in "
-            "cdc_raw.",
+            f"{backlog.error} {backlog.segments} finished segments ({backlog.size_bytes} of "
+            f"{backlog.max_bytes} bytes) wait for {backlog.destination}; those that have no room "
+            "stay in cdc_raw.",
             "Correct the store's address, key or rights; `agent check` asks it.",
         )
     if facts.blocked is None or facts.blocked.cause != "registry":

@@ -1,6 +1,6 @@
-"""Stores of segments on other machines, a file for each kind, and the process that works with one.
+"""Remote stores of segments, a module for each kind, and the worker process that uses one.
 
-What sends to them and fetches from them is in `agent.transfer`.
+`agent.transfer` sends to a store and fetches from it.
 """
 
 from agent.store.remote_directory import RemoteDirectory, parse_remote_directory

@@ -1,7 +1,7 @@
-"""The contract of a store on another machine: files by name in one directory of it.
+"""The protocol of a remote store: files by name in one directory.
 
 StoreError         a file could not be sent, fetched or removed
-StoreStoppedError  it was given up because the agent stops
+StoreStoppedError  a request was cancelled because the agent stops
 """
 
 from pathlib import Path
@@ -16,44 +16,44 @@ class StoreError(Exception):
     """
 
     def __init__(
-        self, sentence: str, *, is_segment_specific: bool = False, is_forbidden: bool = False
+        self, message: str, *, is_segment_specific: bool = False, is_forbidden: bool = False
     ) -> None:
-        super().__init__(sentence)
+        super().__init__(message)
         self.is_segment_specific = is_segment_specific
         self.is_forbidden = is_forbidden
 
 
 class StoreStoppedError(Exception):
-    """What was asked for was given up because the agent stops."""
+    """A request was cancelled because the agent stops."""
 
 
 class Store(Protocol):
-    """Where segments go. For one thread. What it works with is loaded at its first request."""
+    """For one thread. Its client is loaded with the first request."""
 
     @property
-    def where(self) -> str:
-        """Its address, for people."""
+    def address(self) -> str:
+        """Address for messages and logs."""
 
     def put(self, file: Path) -> bool:
-        """The store has the whole file on return, by a checksum that both sides made; False when it
-        had it before. Raises StoreError, OSError for the file."""
+        """Sends a file and compares the checksums. False when the store had it already. Raises
+        StoreError, and OSError for the file."""
 
     def names(self) -> list[str]:
-        """Of the files in it. Raises StoreError."""
+        """File names in the store. Raises StoreError."""
 
     def get(self, name: str, target: Path) -> bool:
-        """`target` is the whole file on return, durably, by its checksum; False when the store has
-        none of that name. Raises StoreError, OSError for the target."""
+        """Writes a file to `target`, durably, and compares the checksums. False when the store does
+        not have it. Raises StoreError, and OSError for the target."""
 
     def remove(self, name: str) -> None:
-        """Deletes a file; one that is not there is none. Raises StoreError."""
+        """Deletes a file if it exists. Raises StoreError."""
 
 
 class StoppableStore(Store, Protocol):
-    """One whose every request can be given up, which then raises StoreStoppedError."""
+    """A store with requests that can be cancelled; they raise StoreStoppedError then."""
 
     def stop(self) -> None:
-        """Gives up the request that goes on, and all that come after. Any thread may call it."""
+        """Cancels the current request and all later ones. Any thread may call it."""
 
     def close(self) -> None:
-        """Lets go of what it works with, by the thread that asks; a later request has it anew."""
+        """Releases resources. Called by the thread that makes requests."""

@@ -1,18 +1,18 @@
-"""Answers of a store in JSON, bounded: a store that sends one without end exhausts no memory."""
+"""Bounds the JSON responses of a store, so that an endless one cannot exhaust the memory."""
 
 from typing import Any
 
 from agent.store.base import StoreError
 
-MAX_ANSWER_BYTES = 16 << 20
-"""Google's longest page of a listing names 1,000 objects in less than 3 MiB."""
+MAX_RESPONSE_BYTES = 16 << 20
+"""Google's longest listing page has 1,000 objects in less than 3 MiB."""
 MAX_NAMES = 1_000_000
 _READ_BYTES = 64 << 10
 
 
-def bound_answers(session: Any) -> None:
-    """Makes a session of `requests` read at most `MAX_ANSWER_BYTES` of an answer that its caller
-    does not read itself as a stream. A longer one raises StoreError."""
+def bound_responses(session: Any) -> None:
+    """Makes a session of `requests` raise StoreError for a response of more than
+    `MAX_RESPONSE_BYTES`, unless the caller streams it."""
     session.hooks["response"].append(_read)
 
 
@@ -22,11 +22,11 @@ def _read(response: Any, **options: Any) -> None:
     content = bytearray()
     for block in response.iter_content(_READ_BYTES):
         content += block
-        if len(content) > MAX_ANSWER_BYTES:
+        if len(content) > MAX_RESPONSE_BYTES:
             response.close()
             raise StoreError(
-                f"The store's answer has more than {MAX_ANSWER_BYTES >> 20} MiB, which no answer "
-                "of Google's has: is STORAGE_EMULATOR_HOST, or a proxy, what it should be?"
+                f"The store's response exceeds {MAX_RESPONSE_BYTES >> 20} MiB; responses of Google "
+                "Cloud Storage are smaller. Check STORAGE_EMULATOR_HOST and proxies."
             )
-    # As `requests` itself keeps what it has read; it has no other way to hand it over.
+    # `requests` caches the content here itself; there is no public way to set it.
     response._content = bytes(content)

@@ -1,4 +1,4 @@
-"""What Google's client raises, as sentences for people."""
+"""Converts errors of Google's client to messages for the operator."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +11,9 @@ LIST, DELETE = "storage.objects.list", "storage.objects.delete"
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Who asks, and where: what every sentence needs."""
+    """Destination and credentials of a request, for messages."""
 
-    where: str
+    address: str
     bucket: str
     key_file: Path | None
 
@@ -28,20 +28,20 @@ class RequestContext:
         return f"the key {self.key_file}"
 
     def lacking(self, rights: str) -> str:
-        """The sentence for rights that are missing."""
-        return f"It needs the rights {rights} in {self.bucket_address}."
+        """Names the missing rights."""
+        return f"Grant {rights} in {self.bucket_address}."
 
     def no_bucket(self) -> StoreError:
         return StoreError(
-            f"There is no bucket {self.bucket_address}: make it, or correct "
+            f"The bucket {self.bucket_address} does not exist. Create it, or correct "
             "remote.commit.log.relocation.dir."
         )
 
 
-def explained(
-    error: BaseException, file_name: str, asking: RequestContext, rights: str
+def to_store_error(
+    error: BaseException, file_name: str, context: RequestContext, rights: str
 ) -> StoreError:
-    """The sentence for what the client raised; `rights` are those that the request needs."""
+    """`rights` are those that the request needs."""
     from google.api_core import exceptions as answers
     from google.auth import exceptions as credentials
     from google.cloud.storage.exceptions import DataCorruption
@@ -49,39 +49,41 @@ def explained(
     for cause in _causes(error):
         match cause:
             case DataCorruption():
-                return StoreError(upload_mismatch(file_name, asking.where))
+                return StoreError(upload_mismatch(file_name, context.address))
             case (
                 credentials.RefreshError() | credentials.InvalidOperation() | answers.Unauthorized()
             ):
                 return StoreError(
-                    f"Google refuses {asking.key}: {_first_line(cause)}. Check "
+                    f"Google rejects {context.key}: {_first_line(cause)}. Check "
                     "storage.credential.key.file."
                 )
             case credentials.DefaultCredentialsError():
                 return StoreError(
-                    f"There are no credentials for Google Cloud Storage: {_first_line(cause)}. "
+                    f"No credentials for Google Cloud Storage: {_first_line(cause)}. "
                     "Set storage.credential.key.file, or GOOGLE_APPLICATION_CREDENTIALS."
                 )
             case answers.Forbidden():
                 return StoreError(
-                    f"Google Cloud Storage does not let {asking.key} work with {asking.where}: "
-                    f"{_first_line(cause)}. {asking.lacking(rights)}",
+                    f"Google Cloud Storage denies {context.key} access to {context.address}: "
+                    f"{_first_line(cause)}. {context.lacking(rights)}",
                     is_forbidden=True,
                 )
             case answers.NotFound():
-                return asking.no_bucket()
-    return StoreError(f"Google Cloud Storage does not take {file_name}: {_first_line(error)}.")
+                return context.no_bucket()
+    return StoreError(f"Google Cloud Storage failed for {file_name}: {_first_line(error)}.")
 
 
-def upload_mismatch(file_name: str, where: str) -> str:
+def upload_mismatch(file_name: str, address: str) -> str:
     return (
-        f"What {where} has of {file_name} is not what was sent, by its checksum; it is sent again."
+        f"{file_name}: the checksum in {address} differs from the sent file; the agent sends it "
+        "again."
     )
 
 
-def download_mismatch(file_name: str, where: str) -> str:
+def download_mismatch(file_name: str, address: str) -> str:
     return (
-        f"What came of {file_name} is not what {where} has, by its checksum; it is fetched again."
+        f"{file_name}: the fetched file has another checksum than {address}; the agent fetches it "
+        "again."
     )
 
 

@@ -1,4 +1,4 @@
-"""The place on another machine that `remote.commit.log.relocation.dir` names."""
+"""The value of `remote.commit.log.relocation.dir`."""
 
 import re
 from dataclasses import dataclass
@@ -10,8 +10,7 @@ _SHORTEST, _LONGEST_PART, _LONGEST = 3, 63, 222
 
 @dataclass(frozen=True, slots=True)
 class RemoteDirectory:
-    """A bucket and what the names of objects in it begin with; `prefix` has no slash at its ends
-    and may be empty."""
+    """A bucket and a prefix of object names, without slashes at its ends; may be empty."""
 
     bucket: str
     prefix: str
@@ -20,18 +19,18 @@ class RemoteDirectory:
         return "gs://" + "/".join(part for part in (self.bucket, self.prefix) if part)
 
     def inside(self, *names: str) -> "RemoteDirectory":
-        """A directory in it."""
+        """A subdirectory."""
         return RemoteDirectory(
             self.bucket, "/".join(part for part in (self.prefix, *names) if part)
         )
 
 
 def parse_remote_directory(text: str) -> RemoteDirectory:
-    """`gs://bucket/prefix`, or `gcs://` as Debezium's manual has it. Raises ValueError."""
+    """Parses `gs://bucket/prefix`, or Debezium's `gcs://`. Raises ValueError."""
     scheme = next((scheme for scheme in _SCHEMES if text.startswith(scheme)), None)
     bucket, _, prefix = text.removeprefix(scheme or "").partition("/")
     if scheme is None:
-        raise ValueError("must be gs://bucket/prefix (or gcs://…), the prefix being optional")
+        raise ValueError("must be gs://bucket/prefix (or gcs://…); the prefix is optional")
     problem = _bucket_problem(bucket)
     if problem is not None:
         raise ValueError(f"must be gs://bucket/prefix, and {problem}")
@@ -39,8 +38,7 @@ def parse_remote_directory(text: str) -> RemoteDirectory:
 
 
 def _bucket_problem(bucket: str) -> str | None:
-    """What Google Cloud Storage has against the name of a bucket. Source: its manual, "About
-    Cloud Storage buckets", naming."""
+    """Why Google Cloud Storage rejects a bucket name. Source: "About Cloud Storage buckets"."""
     if not bucket:
         return "the name of the bucket is missing"
     longest = _LONGEST if "." in bucket else _LONGEST_PART
@@ -48,7 +46,7 @@ def _bucket_problem(bucket: str) -> str | None:
     if len(bucket) < _SHORTEST or is_long:
         return (
             f"the bucket `{bucket}` has {len(bucket)} characters: names have {_SHORTEST} to "
-            f"{_LONGEST_PART}, with dots up to {_LONGEST} of which {_LONGEST_PART} in a row"
+            f"{_LONGEST_PART}; with dots up to {_LONGEST}, {_LONGEST_PART} between dots"
         )
     if not _BUCKET.fullmatch(bucket):
         return (

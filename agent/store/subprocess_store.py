@@ -1,9 +1,9 @@
-"""A store that a process of its own works with.
+"""A store that a worker process accesses.
 
     thread of the agent ── pickled, over a socket ──► agent.store.worker ── HTTP ──► store
 
-Sending has its own interpreter, whose lock delivery never waits for, and a lower priority than
-delivery. A request is given up at any point by ending the process.
+The worker has its own interpreter lock and a lower priority, so uploads do not slow down delivery.
+To cancel a request the agent ends the process.
 """
 
 import signal
@@ -21,7 +21,7 @@ _SIGNALS = {each.value: each.name for each in signal.Signals}
 
 
 class SubprocessStore:
-    """The same store, worked with elsewhere; its process begins with the first request."""
+    """Starts the worker process with the first request."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -31,12 +31,12 @@ class SubprocessStore:
         self._connection: Connection | None = None
 
     @property
-    def where(self) -> str:
-        return self._store.where
+    def address(self) -> str:
+        return self._store.address
 
     @property
     def pid(self) -> int | None:
-        """Of the process; None while there is none."""
+        """Process id of the worker; None while it is not running."""
         return None if self._process is None else self._process.pid
 
     def put(self, file: Path) -> bool:
@@ -52,7 +52,7 @@ class SubprocessStore:
         self._ask("remove", name)
 
     def missing_rights(self) -> list[str]:
-        """As the store says; for stores that know their rights."""
+        """For stores with this method."""
         return list(self._ask("missing_rights"))
 
     def stop(self) -> None:
@@ -85,24 +85,24 @@ class SubprocessStore:
         return answer
 
     def _connected(self) -> tuple[Connection, bool]:
-        """The socket, and whether its process was begun just now."""
+        """The socket, and whether its process is new."""
         with self._lock:
             if self._is_stopped:
                 raise StoreStoppedError
             if self._connection is not None:
                 return self._connection, False
             try:
-                self._process, self._connection = _begun()
+                self._process, self._connection = _spawn()
             except OSError as error:
                 raise StoreError(
-                    f"The process that works with {self.where} cannot be started: "
-                    f"{error.strerror or error}. Look at the limits of processes, memory and open "
-                    "files, and whether the installation is whole."
+                    f"The worker process for {self.address} cannot be started: "
+                    f"{error.strerror or error}. Check the limits of processes, memory and open "
+                    "files, and the installation."
                 ) from error
             return self._connection, True
 
     def _ended(self) -> StoreError | StoreStoppedError:
-        """Why there is no answer; the next request begins another process."""
+        """The error of a worker that ended; the next request starts another one."""
         assert self._process is not None
         try:
             status = self._process.wait(_END_S)
@@ -114,13 +114,13 @@ class SubprocessStore:
         name = _SIGNALS.get(-status, f"signal {-status}")
         how = f"by {name}" if status < 0 else f"with exit code {status}"
         return StoreError(
-            f"The process that works with {self.where} ended {how}; it is started again. If that "
-            "goes on, look for a limit of memory that is too low, and at the agent's own output."
+            f"The worker process for {self.address} ended {how}; the agent restarts it. If it ends "
+            "again, raise the memory limit and read the agent's output."
         )
 
 
-def _begun() -> tuple[subprocess.Popen[bytes], Connection]:
-    """The process, and this end of its socket. Raises OSError."""
+def _spawn() -> tuple[subprocess.Popen[bytes], Connection]:
+    """Starts the process; returns it with the agent's end of the socket. Raises OSError."""
     ours, theirs = Pipe()
     with theirs:
         # Without -P a folder named `agent` in the working directory would be imported.

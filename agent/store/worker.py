@@ -1,8 +1,7 @@
-"""The process that works with a store for an agent: `python -m agent.store.worker <socket>`.
+"""The worker process of a store: `python -m agent.store.worker <socket>`.
 
-It takes the store and then requests from a socket that it inherits, all of them pickled by the
-agent, and answers each with what the store gives or raises. It ends when the socket does: with the
-agent, however that ends.
+It reads the store and then requests, pickled by the agent, from an inherited socket. It answers
+each request with the result or the error. It ends when the socket closes: with the agent.
 """
 
 import os
@@ -18,17 +17,17 @@ from typing import Any
 from agent.store.base import Store, StoreError
 from sidecar.runtime.tune_malloc import tune_malloc
 
-# A tenth of a processor where others of the same control group want all of it: delivery goes first,
-# and a node that writes at full speed is still kept up with.
+# A tenth of a processor when others of the control group want all of it: enough for a node that
+# writes at full speed.
 _NICENESS = 10
 
 Request = tuple[str, tuple[Any, ...]]
-"""The name of a method of `Store`, and what it is called with."""
+"""A method name of `Store`, and its arguments."""
 
 
 def main() -> None:
     os.nice(_NICENESS)
-    # A signal to all processes of a group or a service is the agent's to answer.
+    # The agent handles signals to its process group or service.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     tune_malloc()
@@ -43,20 +42,20 @@ def main() -> None:
         except (EOFError, OSError):
             raise
         except BaseException:
-            # Here, as closing the connection makes the listener end the process with 0.
+            # Here, because the listener exits with 0 when the connection closes.
             traceback.print_exc()
             os._exit(1)
 
 
 def _listen(connection: Connection, requests: queue.SimpleQueue[Request]) -> None:
-    """Ends the process with the agent, also in the middle of a request."""
+    """Ends the process with the agent, also during a request."""
     try:
         while True:
             requests.put(connection.recv())
     except (EOFError, OSError):
         os._exit(0)
     except BaseException:
-        # Without who listens it would wait for ever, and outlive the agent.
+        # Without the listener thread the process would block forever and outlive the agent.
         traceback.print_exc()
         os._exit(1)
 

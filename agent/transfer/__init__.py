@@ -1,4 +1,4 @@
-"""Where finished segments go: a file for each way, found by the name in the configuration."""
+"""Transfers of finished segments: a module for each value of `commit.log.transfer.class`."""
 
 from agent.transfer.base import Backlog, Transfer, TransferDeferredError
 from agent.transfer.registry import TransferSettings, create_transfer

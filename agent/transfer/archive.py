@@ -1,4 +1,4 @@
-"""Finished segments are kept in a directory of this machine."""
+"""Archives finished segments in a local directory."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ ARCHIVE = "archive"
 
 
 class ArchiveTransfer(Transfer):
-    """Moves both files to `<relocation directory>/archive`, also to another file system. A file of
-    the same name is replaced: it is an earlier link of the same segment."""
+    """Moves both files to `<relocation directory>/archive`. Replaces a file of the same name: it is
+    an earlier link of the same segment."""
 
     def __init__(self, relocation_directory: Path) -> None:
         self.directory = relocation_directory / ARCHIVE

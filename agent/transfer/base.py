@@ -1,4 +1,4 @@
-"""The contract of a transfer."""
+"""The interface of a transfer."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -6,40 +6,40 @@ from pathlib import Path
 
 
 class TransferDeferredError(Exception):
-    """A segment stays in `cdc_raw` for now. The message is a clause that says why."""
+    """A segment stays in `cdc_raw` for now; the message is the reason, without a period."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """Segments that have left `cdc_raw` and are not where they go yet."""
+    """Segments that have left `cdc_raw` and not yet reached their destination."""
 
-    where: str
-    """Where they go, for people."""
+    destination: str
+    """Address for messages."""
     segments: int = 0
     size_bytes: int = 0
     max_bytes: int = 0
-    trouble: str = ""
-    """What is wrong at the moment, in a sentence; empty where nothing is."""
+    error: str = ""
+    """Why segments are not sent; empty while they are."""
 
 
 class Transfer(ABC):
-    """Takes finished segments out of `cdc_raw`. `transfer` is called by one thread."""
+    """Moves finished segments out of `cdc_raw`. One thread calls `transfer`."""
 
     @abstractmethod
     def transfer(self, log: Path, idx: Path) -> None:
-        """Both files are gone on return. Either may be missing, because a crash came in between or
-        the node removed it; then the other one still leaves. Doing it twice is harmless.
+        """Moves both files. Either may be missing after a crash or a deletion by the node. Can be
+        repeated.
 
-        Raises OSError or TransferDeferredError; then it is tried again later.
+        Raises OSError or TransferDeferredError; the caller retries later.
         """
 
-    def open(self) -> None:  # noqa: B027 - most transfers have nothing to begin
-        """Begins what goes on beside the pipeline. Raises OSError."""
+    def open(self) -> None:  # noqa: B027 - optional
+        """Starts background work. Raises OSError."""
 
-    def close(self, deadline_s: float) -> None:  # noqa: B027 - or to end
-        """Ends it; what is not done is done after the next start."""
+    def close(self, deadline_s: float) -> None:  # noqa: B027 - optional
+        """Stops background work, which resumes after the next start."""
 
     @property
     def backlog(self) -> Backlog | None:
-        """None where segments are dealt with at once. Any thread may ask."""
+        """None when `transfer` completes at once. Any thread may call it."""
         return None

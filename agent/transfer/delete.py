@@ -1,4 +1,4 @@
-"""Finished segments are deleted."""
+"""Deletes finished segments."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from agent.transfer.base import Transfer
 
 
 class DeleteTransfer(Transfer):
-    """Deletes both files, the segment first: it is the one that fills `cdc_raw`."""
+    """Deletes the segment first, because it fills `cdc_raw`."""
 
     def transfer(self, log: Path, idx: Path) -> None:
         log.unlink(missing_ok=True)

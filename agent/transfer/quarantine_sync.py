@@ -3,9 +3,9 @@
     error/CommitLog-7-1.log, _cdc.idx ── a thread ──► store    leaves error/CommitLog-7-1.log.remote
     error/CommitLog-7-1.log.remote and .retry ◄── the thread ── store, which has it no more then
 
-So the node's disk does not fill with what nobody settles. Reasons and refused events stay here,
-where a person looks. What is to be done is told by the files alone, so a kill anywhere leaves it to
-be done again. One segment comes back at a time: the next one waits until it has left `cdc_raw`.
+So quarantined segments do not fill the node's disk. Reasons and dead letters stay local, for the
+operator. File names determine the next step, so a crash repeats it. One segment is fetched at a
+time: the next one waits until it has left `cdc_raw`.
 """
 
 import logging
@@ -30,27 +30,27 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class QuarantineSyncSettings:
-    """The quarantine, and how often it is looked at."""
+    """The quarantine, and intervals."""
 
     directory: Path
     cdc_raw: Path
     fetches_all: bool = False
-    """At its start all that the store has is asked for, also what another disk of the node sent."""
-    look_interval_s: float = 5.0
+    """Requests all segments of the store at the start, also those that another disk sent."""
+    scan_interval_s: float = 5.0
     first_pause_s: float = 1.0
     longest_pause_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What is to be sent, and what to be fetched, oldest first."""
+    """Segments to send and to fetch, oldest first."""
 
     send: tuple[SegmentName, ...] = ()
     fetch: tuple[SegmentName, ...] = ()
 
 
 def due(file_names: Collection[str]) -> Due:
-    """By the names in the quarantine."""
+    """Computed from the file names in the quarantine."""
     here, remote, asked_for = (
         segments_with_suffix(file_names, suffix) for suffix in ("", REMOTE, RETRY)
     )
@@ -58,7 +58,7 @@ def due(file_names: Collection[str]) -> Due:
 
 
 class QuarantineSync:
-    """The thread between the quarantine and the store. `open` and `close` it."""
+    """The thread that moves segments between the quarantine and the store."""
 
     def __init__(
         self, store: StoppableStore, settings: QuarantineSyncSettings, metrics: AgentMetrics
@@ -69,17 +69,17 @@ class QuarantineSync:
         self._repeated = RateLimitedLog(logger)
         self._changed = threading.Condition()
         self._is_stopped = False
-        self._trouble = ""
+        self._error = ""
         self._has_listed = not settings.fetches_all
-        self._list_trouble = ""
+        self._list_error = ""
         self._fetched: set[SegmentName] = set()
         self._thread = threading.Thread(target=self._run, name="quarantine", daemon=True)
 
     @property
-    def trouble(self) -> str:
-        """What is wrong at the moment, in sentences; empty where nothing is. Any thread may ask."""
+    def error(self) -> str:
+        """Current errors; empty without one. Any thread may call it."""
         with self._changed:
-            return " ".join(each for each in (self._trouble, self._list_trouble) if each)
+            return " ".join(each for each in (self._error, self._list_error) if each)
 
     def open(self) -> None:
         for file_name in self._file_names():
@@ -88,62 +88,62 @@ class QuarantineSync:
         self._thread.start()
 
     def stop(self) -> None:
-        """Has it end soon, without waiting for that."""
+        """Requests the end of the thread without waiting."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
         self._store.stop()
 
     def close(self, deadline_s: float) -> None:
-        """Ends it; what is not done is done after the next start."""
+        """Ends the thread; pending work continues after the next start."""
         self.stop()
         if self._thread.is_alive():
             self._thread.join(max(deadline_s, _JOIN_S))
 
     def _run(self) -> None:
         try:
-            self._take_turns()
+            self._loop()
         finally:
             self._store.close()
 
-    def _take_turns(self) -> None:
+    def _loop(self) -> None:
         settings = self._settings
         pause_s = settings.first_pause_s
         while not self._is_stopped:
             try:
-                self._turn()
+                self._tick()
             except StoreStoppedError:
                 return
             except (StoreError, OSError) as error:
-                self._say(str(error))
+                self._report(str(error))
                 self._wait(pause_s)
                 pause_s = min(2 * pause_s, settings.longest_pause_s)
             else:
-                self._say("")
+                self._report("")
                 pause_s = settings.first_pause_s
-                self._wait(settings.look_interval_s)
+                self._wait(settings.scan_interval_s)
 
-    def _turn(self) -> None:
-        """All that can be done now. Raises StoreError, OSError."""
+    def _tick(self) -> None:
+        """Sends and fetches all that is due. Raises StoreError, OSError."""
         if not self._has_listed:
             self._list()
-        asked = due(self._file_names())
-        alone: StoreError | None = None
-        for name in asked.send:
-            alone = self._tried(self._send, name, "sent") or alone
-        for name in asked.fetch:
-            if self._is_on_its_way():
+        found = due(self._file_names())
+        failed: StoreError | None = None
+        for name in found.send:
+            failed = self._tried(self._send, name, "sent") or failed
+        for name in found.fetch:
+            if self._is_requeueing():
                 break
-            alone = self._tried(self._fetch, name, "fetched") or alone
-        if alone is not None:
-            raise alone
-        if asked == Due():
+            failed = self._tried(self._fetch, name, "fetched") or failed
+        if failed is not None:
+            raise failed
+        if found == Due():
             self._store.close()
 
     def _tried(
         self, step: Callable[[SegmentName], None], name: SegmentName, what: str
     ) -> StoreError | None:
-        """What keeps this segment alone from it. Raises StoreError for what keeps all."""
+        """What keeps this segment failed from it. Raises StoreError for what keeps all."""
         try:
             step(name)
         except StoreError as error:
@@ -162,15 +162,15 @@ class QuarantineSync:
             return []
 
     def _list(self) -> None:
-        """Asks for all that the store has."""
+        """Requests every segment in the store."""
         directory = self._settings.directory
         try:
             stored = self._store.names()
         except StoreError as error:
             if not error.is_forbidden:
                 raise
-            self._list_trouble = str(error)
-            self._repeated.log("list", self._list_trouble)
+            self._list_error = str(error)
+            self._repeated.log("list", self._list_error)
             stored = []
         here = segments_with_suffix(self._file_names(), "")
         for name in filter(None, map(parse_log_name, stored)):
@@ -188,7 +188,7 @@ class QuarantineSync:
             try:
                 self._store.put(file)
             except FileNotFoundError:
-                # A segment need not have an index, and a person may have settled it meanwhile.
+                # A segment need not have an index, and the operator can have discarded it.
                 if file.exists():
                     raise
                 continue
@@ -197,7 +197,7 @@ class QuarantineSync:
             self._remove(name)
             return
         self._mark_remote(name)
-        # Whoever puts a segment back looks for the mark behind the request: one of both sees.
+        # A requeue checks the marker after the request, so one of the two sees the other.
         if not log.exists() or retry.exists():
             (directory / f"{name.log}{REMOTE}").unlink(missing_ok=True)
             self._remove(name)
@@ -205,25 +205,26 @@ class QuarantineSync:
         for file in sent:
             file.unlink(missing_ok=True)
         self._metrics.transferred_segments.inc()
-        logger.info(
-            "a quarantined segment is sent", extra=fields(segment=name, to=self._store.where)
-        )
+        logger.info("quarantined segment sent", extra=fields(segment=name, to=self._store.address))
 
-    def _is_on_its_way(self) -> bool:
-        """Whether one that came back is not read yet, or not settled again."""
+    def _is_requeueing(self) -> bool:
+        """True while a fetched segment is not yet read again."""
         places = (self._settings.directory, self._settings.cdc_raw)
         return any((place / name.log).exists() for name in self._fetched for place in places)
 
     def _fetch(self, name: SegmentName) -> None:
         directory = self._settings.directory
         log, remote = directory / name.log, directory / f"{name.log}{REMOTE}"
-        where, sent_to = self._store.where, read_regular(remote, MAX_MARKER_BYTES).decode().strip()
-        # A kill can leave the mark empty, with the segment beside it.
-        if sent_to not in ("", where):
+        address, sent_to = (
+            self._store.address,
+            read_regular(remote, MAX_MARKER_BYTES).decode().strip(),
+        )
+        # A crash can leave an empty marker next to the segment.
+        if sent_to not in ("", address):
             raise StoreError(
-                f"{name} is in {sent_to} and cannot be read again from {where}: set "
-                "remote.commit.log.relocation.dir and the id of the node back, or move it there "
-                f"and correct {remote}.",
+                f"{name} is in {sent_to} and cannot be fetched from {address}. Restore "
+                "remote.commit.log.relocation.dir and node.id, or move the segment there and "
+                f"correct {remote}.",
                 is_segment_specific=True,
             )
         is_here = log.exists()
@@ -231,23 +232,23 @@ class QuarantineSync:
             self._store.get(name.idx, directory / name.idx)
             is_here = self._store.get(name.log, log)
         if is_here:
-            # A fetch that was killed may have left it here without this.
+            # An interrupted fetch can have left it unsynced.
             sync_directory(directory)
             self._remove(name)
             self._fetched.add(name)
             remote.unlink(missing_ok=True)
-            logger.info("a quarantined segment is back", extra=fields(segment=name, store=where))
+            logger.info("quarantined segment fetched", extra=fields(segment=name, store=address))
         else:
-            # The mark stays: it says where to look for the segment.
+            # The marker stays: it tells the operator where the segment should be.
             (directory / f"{name.log}{RETRY}").unlink(missing_ok=True)
             logger.warning(
-                "a quarantined segment is not where it was sent; it is not asked for any more",
-                extra=fields(segment=name, to=where),
+                "a quarantined segment is missing in the store; its retry request is removed",
+                extra=fields(segment=name, to=address),
             )
         sync_directory(directory)
 
     def _remove(self, name: SegmentName) -> None:
-        """From the store; without the right to, they stay there. Raises StoreError."""
+        """Deletes it from the store, if allowed. Raises StoreError."""
         try:
             for file_name in (name.log, name.idx):
                 self._store.remove(file_name)
@@ -255,23 +256,23 @@ class QuarantineSync:
             if not error.is_forbidden:
                 raise
             logger.warning(
-                "a quarantined segment stays in the store too",
+                "a quarantined segment cannot be deleted from the store",
                 extra=fields(segment=name, reason=str(error)),
             )
 
     def _mark_remote(self, name: SegmentName) -> None:
         directory = self._settings.directory
-        write_synced(directory / f"{name.log}{REMOTE}", f"{self._store.where}\n".encode())
+        write_synced(directory / f"{name.log}{REMOTE}", f"{self._store.address}\n".encode())
         sync_directory(directory)
 
-    def _say(self, trouble: str) -> None:
+    def _report(self, error: str) -> None:
         with self._changed:
-            self._trouble = trouble
-        if trouble:
+            self._error = error
+        if error:
             self._metrics.transfer_failures.inc()
-            self._repeated.log("quarantine", trouble)
+            self._repeated.log("quarantine", error)
         else:
-            self._repeated.resolved("quarantine", f"{self._store.where} answers again.")
+            self._repeated.resolved("quarantine", f"{self._store.address} is available again.")
 
     def _wait(self, seconds: float) -> None:
         with self._changed:

@@ -1,4 +1,4 @@
-"""Transfers by the values of `commit.log.transfer.class`. Another way is a module and an entry."""
+"""Creates the transfer for `commit.log.transfer.class`. To add one: a module and an entry here."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ ARCHIVE_OF_NODE = "archive"
 
 @dataclass(frozen=True, slots=True)
 class TransferSettings:
-    """What any of them needs; `remote` is what `gcs` cannot do without."""
+    """Settings of all transfers; `gcs` requires `remote`."""
 
     relocation_directory: Path
     cdc_raw_directory: Path
@@ -39,7 +39,7 @@ class TransferSettings:
     timeout_s: float = 60.0
     retry_longest_s: float = 60.0
     requeues_all: bool = False
-    """Quarantined segments come back at every start."""
+    """Requeue all quarantined segments at every start."""
 
     @property
     def first_pause_s(self) -> float:
@@ -93,18 +93,17 @@ _FACTORIES: Mapping[TransferName, Callable[[TransferSettings, AgentMetrics], Tra
 def create_transfer(
     name: TransferName, settings: TransferSettings, metrics: AgentMetrics
 ) -> Transfer:
-    """The transfer that the configuration names; class names are understood there. Raises
-    ConfigError."""
+    """Raises ConfigError."""
     if name != "gcs":
-        _say_what_nobody_fetches(settings.relocation_directory / DIRECTORY)
+        _warn_of_unreachable_segments(settings.relocation_directory / DIRECTORY)
     return _FACTORIES[name](settings, metrics)
 
 
-def _say_what_nobody_fetches(quarantine: Path) -> None:
-    """Quarantined segments that an earlier configuration sent to a store."""
+def _warn_of_unreachable_segments(quarantine: Path) -> None:
+    """Quarantined segments in a store of an earlier configuration."""
     if count := sum(1 for _ in quarantine.glob(f"*{REMOTE}")):
         logger.warning(
-            "quarantined segments are in a store and are not read again without "
+            "quarantined segments are in a remote store and cannot be retried without "
             "commit.log.transfer.class=GCS",
             extra=fields(segments=count, directory=quarantine),
         )

@@ -1,4 +1,4 @@
-"""Finished and quarantined segments, both sent to a store: two directories of it, two threads."""
+"""Sends finished and quarantined segments to a store: two directories, two threads."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,28 +9,28 @@ from agent.transfer.upload_queue import UploadQueue
 
 
 class RemoteTransfer(Transfer):
-    """The transfer of `uploads`, with `errors` beside it."""
+    """Combines the upload queue with the quarantine sync."""
 
-    def __init__(self, uploads: UploadQueue, errors: QuarantineSync) -> None:
+    def __init__(self, uploads: UploadQueue, quarantine: QuarantineSync) -> None:
         self._uploads = uploads
-        self._errors = errors
+        self._quarantine = quarantine
 
     def transfer(self, log: Path, idx: Path) -> None:
         self._uploads.transfer(log, idx)
 
     def open(self) -> None:
         self._uploads.open()
-        self._errors.open()
+        self._quarantine.open()
 
     def close(self, deadline_s: float) -> None:
-        # One does not send on while the other one is waited for.
+        # Stop both first, so that neither continues while the other ends.
         self._uploads.stop()
-        self._errors.close(0)
+        self._quarantine.close(0)
         self._uploads.close(deadline_s)
 
     @property
     def backlog(self) -> Backlog:
-        """Of finished segments; the troubles of both."""
+        """Finished segments, with the errors of both threads."""
         backlog = self._uploads.backlog
-        troubles = [each for each in (backlog.trouble, self._errors.trouble) if each]
-        return replace(backlog, trouble=" ".join(dict.fromkeys(troubles)))
+        errors = [each for each in (backlog.error, self._quarantine.error) if each]
+        return replace(backlog, error=" ".join(dict.fromkeys(errors)))

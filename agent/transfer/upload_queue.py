@@ -1,10 +1,10 @@
-"""Finished segments on their way to a store on another machine, which the pipeline never waits for.
+"""Sends finished segments to a remote store, in the background.
 
     cdc_raw ── linked and unlinked ──► <relocation directory>/upload ── a thread ──► store
 
-A segment is its `.log` and its `_cdc.idx`, sent in this order. It leaves `upload` when the store
-has both whole, which the store's own checksums say. What a kill leaves there is sent after the next
-start. The directory is bounded: a segment that has no room stays in `cdc_raw`, and that is said.
+A segment is its `.log` and its `_cdc.idx`, sent in this order. It is deleted from `upload` when the
+store confirms the checksums of both. After a crash the agent sends what is left there. The
+directory has a size limit; a segment that does not fit stays in `cdc_raw`, with an error.
 """
 
 import logging
@@ -30,7 +30,7 @@ _JOIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class UploadSettings:
-    """Bounds of the directory, and pauses after failures: the first, doubled up to the longest."""
+    """Limit of the directory, and pauses after failures: doubled from the first to the longest."""
 
     directory: Path
     max_bytes: int
@@ -39,7 +39,7 @@ class UploadSettings:
 
 
 class UploadQueue(Transfer):
-    """The directory, and the thread that empties it, the oldest segment first."""
+    """The directory, and the thread that empties it, oldest segment first."""
 
     def __init__(
         self, store: StoppableStore, settings: UploadSettings, metrics: AgentMetrics
@@ -50,8 +50,8 @@ class UploadQueue(Transfer):
         self._repeated = RateLimitedLog(logger)
         self._changed = threading.Condition()
         self._waiting: dict[SegmentName, int] = {}
-        self._troubles: dict[SegmentName | None, str] = {}
-        self._passed_over: set[SegmentName] = set()
+        self._errors: dict[SegmentName | None, str] = {}
+        self._deferred: set[SegmentName] = set()
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="upload", daemon=True)
         metrics.transfer_limit_bytes.set(settings.max_bytes)
@@ -68,14 +68,14 @@ class UploadQueue(Transfer):
                 file.unlink()
         if self._waiting:
             logger.info(
-                "segments of an earlier run are sent first",
-                extra=fields(segments=len(self._waiting), to=self._store.where),
+                "sending segments of an earlier run first",
+                extra=fields(segments=len(self._waiting), to=self._store.address),
             )
         self._show()
         self._thread.start()
 
     def stop(self) -> None:
-        """Has it end soon, without waiting for that."""
+        """Requests the end of the thread without waiting."""
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
@@ -101,10 +101,10 @@ class UploadQueue(Transfer):
         if is_full:
             raise TransferDeferredError(
                 f"{self._settings.directory} is full of segments that wait for "
-                f"{self._store.where}; see the transfer in /health, or raise "
+                f"{self._store.address}. See the transfer in /health, or raise "
                 "commit.log.transfer.backlog.max.bytes"
             )
-        # The index first: the thread looks for it when it has found the segment.
+        # The index first: the thread expects it with the segment.
         for source in (idx, log):
             move(source, self._settings.directory / source.name)
         with self._changed:
@@ -116,11 +116,11 @@ class UploadQueue(Transfer):
     def backlog(self) -> Backlog:
         with self._changed:
             return Backlog(
-                self._store.where,
+                self._store.address,
                 len(self._waiting),
                 sum(self._waiting.values()),
                 self._settings.max_bytes,
-                " ".join(self._troubles.values()),
+                " ".join(self._errors.values()),
             )
 
     def _run(self) -> None:
@@ -145,21 +145,21 @@ class UploadQueue(Transfer):
                 pause_s = self._settings.first_pause_s
 
     def _next(self) -> SegmentName | None:
-        """Waits for a segment; None once stopped. Those that failed alone come round last."""
+        """Waits for a segment; None once stopped. Segments that failed alone come last."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_stopped or self._waiting)
             if self._is_stopped:
                 return None
-            if not self._waiting.keys() - self._passed_over:
-                self._passed_over.clear()
-            return min(self._waiting.keys() - self._passed_over)
+            if not self._waiting.keys() - self._deferred:
+                self._deferred.clear()
+            return min(self._waiting.keys() - self._deferred)
 
     def _send(self, name: SegmentName) -> None:
         sent_bytes, files = 0, []
         for file in (self._settings.directory / name.log, self._settings.directory / name.idx):
             if not os.path.lexists(file):
                 continue
-            # What is no regular file is refused by the store, which says so.
+            # The store rejects a file that is not regular.
             size_bytes = regular_size_bytes(file) or 0
             try:
                 is_new = self._store.put(file)
@@ -170,8 +170,11 @@ class UploadQueue(Transfer):
             sent_bytes += size_bytes if is_new else 0
             files.append(file)
         if not files:
-            # Somebody took it away, and whoever did has it.
-            logger.warning("a segment is gone that was to be sent", extra=fields(segment=name))
+            # Another process removed it.
+            logger.warning(
+                "a segment in the upload directory disappeared before it was sent",
+                extra=fields(segment=name),
+            )
             self._done(name)
             return
         for file in files:
@@ -179,39 +182,41 @@ class UploadQueue(Transfer):
         self._metrics.transferred_segments.inc()
         self._metrics.transferred_bytes.inc(sent_bytes)
         logger.info(
-            "segment sent" if sent_bytes else "segment was sent before",
-            extra=fields(segment=name, to=self._store.where, bytes=sent_bytes),
+            "segment sent" if sent_bytes else "segment was sent earlier",
+            extra=fields(segment=name, to=self._store.address, bytes=sent_bytes),
         )
         self._done(name)
 
     def _done(self, name: SegmentName) -> None:
         with self._changed:
-            # The same segment may have come again meanwhile.
+            # The same segment can have arrived again meanwhile.
             files = (self._settings.directory / each for each in (name.log, name.idx))
             if not any(file.exists() for file in files):
                 self._waiting.pop(name, None)
-            self._troubles.pop(name, None)
-            self._troubles.pop(None, None)
-            is_well = not self._troubles
+            self._errors.pop(name, None)
+            self._errors.pop(None, None)
+            is_well = not self._errors
         if is_well:
-            self._repeated.resolved("upload", f"Segments are sent to {self._store.where} again.")
+            self._repeated.resolved(
+                "upload", f"Sending segments to {self._store.address} works again."
+            )
         self._show()
 
     def _failed(self, name: SegmentName, error: StoreError | OSError) -> None:
         is_alone = isinstance(error, OSError) or error.is_segment_specific
-        sentence = str(error)
+        message = str(error)
         if isinstance(error, OSError):
-            sentence = f"{name} cannot be read to be sent: {error.strerror or error}."
+            message = f"{name} cannot be read: {error.strerror or error}."
         with self._changed:
-            self._troubles[name if is_alone else None] = sentence
+            self._errors[name if is_alone else None] = message
             if is_alone:
-                self._passed_over.add(name)
+                self._deferred.add(name)
         self._metrics.transfer_failures.inc()
-        self._repeated.log("upload", sentence, segments=len(self._waiting))
+        self._repeated.log("upload", message, segments=len(self._waiting))
         self._show()
 
     def _show(self) -> None:
         backlog = self.backlog
         self._metrics.transfer_segments.set(backlog.segments)
         self._metrics.transfer_bytes.set(backlog.size_bytes)
-        self._metrics.transfer_up.set(not backlog.trouble)
+        self._metrics.transfer_up.set(not backlog.error)

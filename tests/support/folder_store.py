@@ -21,7 +21,7 @@ class FolderStore:
     hanging: str = HANGING
 
     @property
-    def where(self) -> str:
+    def address(self) -> str:
         return f"folder:{self.folder.name}"
 
     def put(self, file: Path) -> bool:

@@ -58,7 +58,10 @@ def test_a_check_names_a_bucket_that_is_not_there(
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", server.url)
     level, sentence = checked(site, {"remote.commit.log.relocation.dir": "gs://nobodys/cdc"})
     assert level is Level.FAULT
-    assert "There is no bucket gs://nobodys: make it, or correct remote.commit.log" in sentence
+    assert (
+        "The bucket gs://nobodys does not exist. Create it, or correct remote.commit.log"
+        in sentence
+    )
 
 
 CREATE, GET = "storage.objects.create", "storage.objects.get"
@@ -128,7 +131,7 @@ def test_the_store_is_away_the_agent_is_killed_and_every_segment_arrives(
             process.wait_until("the end of cdc_raw", lambda: is_drained(site), DEADLINE_S)
             process.wait_until(
                 "the sentence",
-                lambda: "does not take CommitLog-7-1.log" in str(process.health()),
+                lambda: "failed for CommitLog-7-1.log" in str(process.health()),
                 DEADLINE_S,
             )
             health = process.health()
@@ -171,7 +174,7 @@ def test_a_full_backlog_keeps_segments_in_cdc_raw_and_events_go_on(
                 lambda: site.events.exists() and values(site) == ["1", "2", "3", "4"],
                 DEADLINE_S,
             )
-            said = ("2 finished segments are in cdc_raw in all", "does not take CommitLog-7-1.log")
+            said = ("2 finished segments are in cdc_raw in all", "failed for CommitLog-7-1.log")
             process.wait_until(
                 "the sentences",
                 lambda: all(part in str(process.health()) for part in said),

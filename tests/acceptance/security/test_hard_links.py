@@ -41,7 +41,7 @@ def quarantine(folder: Path, plant: Callable[[Path], None]) -> None:
     found.directory.mkdir()
     for name in (f"{LOG}.reason.json", f".{LOG}.reason.json.tmp"):
         plant(found.directory / name)
-    found.note(NAME, [LostRange(1, 2, "damaged")])
+    found.record_ranges(NAME, [LostRange(1, 2, "damaged")])
 
 
 def requeue(folder: Path, plant: Callable[[Path], None]) -> None:

@@ -99,7 +99,7 @@ class Site:
 
     def trouble(self) -> str:
         assert self.errors is not None
-        return self.errors.trouble
+        return self.errors.error
 
     def wait_for_trouble(self, part: str) -> None:
         wait_until(lambda: part in self.trouble(), f"{part!r} to be said")
@@ -197,7 +197,7 @@ def test_a_store_that_does_not_answer_is_waited_for(site: Site, status: int) -> 
     name = site.quarantine_one(1)
     site.proxy.plan = lambda seen: Fault(status=status)
     site.start()
-    site.wait_for_trouble("Google Cloud Storage does not")
+    site.wait_for_trouble("Google Cloud Storage failed")
     assert name.log in site.files()
     site.proxy.plan = None
     site.wait_until_sent(name)
@@ -237,7 +237,7 @@ def test_what_comes_back_changed_is_fetched_again(site: Site) -> None:
         Fault(rewrite=lambda answer: b"X" + answer[1:]) if "alt=media" in seen.path else None
     )
     request_retry(site.directory, [name])
-    site.wait_for_trouble("by its checksum")
+    site.wait_for_trouble("another checksum")
     assert name.log not in site.files()
     assert name.log in site.stored()
     site.proxy.plan = None

@@ -49,7 +49,7 @@ def test_what_the_store_answers_comes_back(
     store: SubprocessStore, folder: Path, tmp_path: Path
 ) -> None:
     file = segment(tmp_path)
-    assert store.where == "folder:stored"
+    assert store.address == "folder:stored"
     assert store.pid is None, "nothing is asked yet"
     assert [store.put(file), store.put(file)] == [True, False]
     assert store.names() == [file.name]
@@ -88,7 +88,9 @@ def test_a_process_that_is_killed_is_said_and_started_again(
     first = store.pid
     assert first is not None
     os.kill(first, signal.SIGKILL)
-    with pytest.raises(StoreError, match=r"folder:stored ended by SIGKILL; it is started again\."):
+    with pytest.raises(
+        StoreError, match=r"folder:stored ended by SIGKILL; the agent restarts it\."
+    ):
         store.put(segment(tmp_path))
     assert not Path(f"/proc/{first}").exists(), "no zombie either"
     assert store.put(segment(tmp_path))
@@ -98,7 +100,7 @@ def test_a_process_that_is_killed_is_said_and_started_again(
 def test_a_fault_of_the_store_ends_its_process_alone(
     store: SubprocessStore, tmp_path: Path
 ) -> None:
-    with pytest.raises(StoreError, match="ended with exit code 1; it is started again"):
+    with pytest.raises(StoreError, match="ended with exit code 1; the agent restarts it"):
         store.put(segment(tmp_path, BROKEN))
     assert store.put(segment(tmp_path))
 
@@ -121,7 +123,7 @@ def test_one_that_ends_before_it_has_the_store_is_said(
     program.chmod(0o755)
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", str(program))
-        with pytest.raises(StoreError, match="ended with exit code 3; it is started again"):
+        with pytest.raises(StoreError, match="ended with exit code 3; the agent restarts it"):
             store.names()
     assert store.names() == []
 

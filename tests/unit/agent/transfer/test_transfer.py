@@ -146,7 +146,7 @@ def test_names_are_those_of_the_configuration(tmp_path: Path) -> None:
     assert isinstance(created("archive", tmp_path), ArchiveTransfer)
     uploads = created("gcs", tmp_path)
     assert isinstance(uploads, RemoteTransfer)
-    assert uploads.backlog.where == "gs://b/p/node-1/archive"
+    assert uploads.backlog.destination == "gs://b/p/node-1/archive"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,80 @@
+"""Commands and properties in the documentation exist."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from agent.cli.entry import agent
+from agent.config.document import configuration_document as agent_document
+from mongo_agent.cli.entry import mongo_agent
+from mongo_agent.config.document import configuration_document as mongo_document
+from tests.unit.docs.test_language import DOCS, REPOSITORY, name
+
+PAGES = (
+    REPOSITORY / "README.md",
+    *(page for page in sorted(DOCS.rglob("*.md")) if page.name != "glossary.md"),
+)
+COMMANDS = {"agent": agent, "mongo-agent": mongo_agent}
+KNOWN = set(re.findall(r"`([\w.*]+)`", agent_document() + mongo_document()))
+
+_SPAN = re.compile(r"`([^`\n]+)`")
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_CALL = re.compile(r"(?:^|[\s/=])((?:mongo-)?agent)((?: +[^\s#|;&`]+)+)")
+
+
+def calls(page: Path) -> Iterator[tuple[str, list[str]]]:
+    """Command lines in code, as the program and its words."""
+    text = page.read_text(encoding="utf-8")
+    lines = [span for span in _SPAN.findall(_BLOCK.sub("", text)) if "agent" in span]
+    for language, block in _BLOCK.findall(text):
+        if language in ("sh", "ini"):
+            lines += [re.sub(r"(?:^|\s)#.*", "", each) for each in joined(block)]
+    for line in lines:
+        for program, words in _CALL.findall(line):
+            yield program, words.split()
+
+
+def joined(block: str) -> list[str]:
+    """Lines of a shell's block, with continuations joined."""
+    return block.replace("\\\n", " ").splitlines()
+
+
+def problem(program: str, words: list[str]) -> str | None:
+    """The first word that the command line does not know."""
+    command: click.Command = COMMANDS[program]
+    options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+    options |= {"-h", "--help"}
+    for word in words:
+        if word.startswith("-"):
+            if word.split("=")[0] not in options:
+                return word
+        elif isinstance(command, click.Group) and (found := command.commands.get(word)):
+            command = found
+            options |= {
+                name for each in command.params for name in (*each.opts, *each.secondary_opts)
+            }
+        elif isinstance(command, click.Group) and re.fullmatch(r"[a-z-]+", word):
+            return word
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_exist(page: Path) -> None:
+    found = [(program, words, problem(program, words)) for program, words in calls(page)]
+    assert [each for each in found if each[2]] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_properties_of_examples_exist(page: Path) -> None:
+    if page.name.startswith("spark"):
+        pytest.skip("options of jobs have tests of their own")
+    blocks = _BLOCK.findall(page.read_text(encoding="utf-8"))
+    lines = [
+        line for language, block in blocks if language == "properties" for line in block.split("\n")
+    ]
+    keys = [line.split("=")[0] for line in lines if re.match(r"[a-z][\w.]*=", line)]
+    prefixes = tuple(each.removesuffix("*") for each in KNOWN if each.endswith("*"))
+    assert [key for key in keys if key not in KNOWN and not key.startswith(prefixes)] == []
